@@ -1,0 +1,1 @@
+"""What is true without a database or a web: pure functions over frozen data."""

@@ -1,0 +1,114 @@
+"""The wire's numbers (interface.md), and the machine-readable reasons of this gateway."""
+
+from enum import IntEnum, StrEnum
+
+
+class TransferHistoryStatus(IntEnum):
+    """Where a transfer is. Sent as its number."""
+
+    TRANSFER_UNKNOWN = 0
+    TRANSFER_SUBMITTING = 1
+    TRANSFER_FAILED = 2
+    TRANSFER_WAITING_FOR_NET_CONFIRMATION = 3
+    TRANSFER_WAITING_FOR_FUND_RELEASE = 4
+    TRANSFER_COMPLETED = 5
+    TRANSFER_TO_BE_REFUNDED = 6
+    TRANSFER_REQUESTING_REFUND = 7
+    TRANSFER_REFUND_TO_BE_CONFIRMED = 8
+    TRANSFER_CONFIRMING_YOUR_REFUND = 9
+    TRANSFER_REFUNDED = 10
+    TRANSFER_DELAYED = 11
+
+
+class XferStatus(IntEnum):
+    """The validator network's word about a transfer; the BAD values are refund reasons."""
+
+    UNKNOWN = 0
+    OK_TO_RELAY = 1
+    SUCCESS = 2
+    BAD_LIQUIDITY = 3
+    BAD_SLIPPAGE = 4
+    BAD_TOKEN = 5
+    REFUND_REQUESTED = 6
+    REFUND_DONE = 7
+    BAD_XFER_DISABLED = 8
+    BAD_DEST_CHAIN = 9
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether this value names the cause of a failure."""
+        return self.name.startswith("BAD_")
+
+
+class ErrCode(IntEnum):
+    """``err.code``. 0 is a placeholder and never sent."""
+
+    ERROR_CODE_UNDEFINED = 0
+    ERROR_CODE_COMMON = 500
+    ERROR_NO_TOKEN_ON_DST_CHAIN = 1001
+    ERROR_NO_TOKEN_ON_SRC_CHAIN = 1002
+    ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN = 1004
+    ERROR_CODE_INBOUND_LIQUIDITY_LIMIT = 1005
+    ERROR_CODE_TRANSFER_DISABLED = 1009
+    ERROR_CODE_BAD_LIQ_SLIPPAGE = 1012
+    ERROR_CODE_ADDRESS_BLOCKED = 1015
+    ERROR_CODE_BLOCK_BRIDGE_DIRECT = 1016
+    ERROR_CODE_LIQ_OVER_CAP = 1017
+    ErrCode_ERROR_CODE_VPN_BLOCK = 1018
+
+
+class BridgeType(IntEnum):
+    """How a transfer crosses; part of the status only for ``COMPAT_CLIENTS``."""
+
+    UNDEFINED = 0
+    POOL = 1
+    DEPOSIT_MINT = 2
+    BURN_WITHDRAW = 3
+    BURN_MINT = 4
+
+
+class SendKind(StrEnum):
+    """What the source transaction did (``kind`` of ``transfer.sent``)."""
+
+    POOL = "pool"
+    DEPOSIT = "deposit"
+    BURN = "burn"
+
+
+class Reason(StrEnum):
+    """Value of ``X-Gateway-Reason``: what ``err.code`` 500 alone cannot tell a machine."""
+
+    BAD_REQUEST = "bad_request"
+    PATH_NOT_FOUND = "path_not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    BODY_TOO_LARGE = "body_too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    RATE_LIMITED = "rate_limited"
+    INTERNAL = "internal"
+    UNAVAILABLE = "unavailable"
+
+    TRANSFER_NOT_FOUND = "transfer_not_found"
+    NO_LATENCY_DATA = "no_latency_data"
+
+    NETWORK_BLOCKED = "network_blocked"
+    ADDRESS_BLOCKED = "address_blocked"
+    SAME_CHAIN = "same_chain"
+    CHAIN_UNKNOWN = "chain_unknown"
+    CHAIN_DISABLED = "chain_disabled"
+    TOKEN_NOT_ON_SRC = "token_not_on_src"  # noqa: S105  a reason, not a secret
+    TOKEN_NOT_ON_DST = "token_not_on_dst"  # noqa: S105  a reason, not a secret
+    NO_ROUTE = "no_route"
+    NO_PEGGED_PAIR = "no_pegged_pair"
+    TRANSFER_DISABLED = "transfer_disabled"
+    DIRECTION_BLOCKED = "direction_blocked"
+    AMOUNT_ZERO = "amount_zero"
+    AMOUNT_TOO_SMALL = "amount_too_small"
+    AMOUNT_TOO_LARGE = "amount_too_large"
+    BAD_SLIPPAGE_TOLERANCE = "bad_slippage_tolerance"
+    FEE_STALE = "fee_stale"
+    INBOUND_LIMIT = "inbound_limit"
+    EPOCH_CAP = "epoch_cap"
+    TOTAL_CAP = "total_cap"
+    NOT_ENOUGH_LIQUIDITY = "not_enough_liquidity"
+    CURVE_UNSETTLED = "curve_unsettled"
+    SLIPPAGE_TOO_HIGH = "slippage_too_high"

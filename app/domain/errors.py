@@ -1,0 +1,30 @@
+"""Errors that name a code and what the caller can do. They know no HTTP."""
+
+from app.domain.codes import ErrCode, Reason
+
+
+class GatewayError(Exception):
+    """An answer that is an error: ``code`` and ``msg`` go into ``err``.
+
+    ``msg`` is shown to people and says what would succeed; ``reason`` is for machines.
+    """
+
+    def __init__(self, msg: str, *, reason: Reason, code: ErrCode = ErrCode.ERROR_CODE_COMMON) -> None:
+        super().__init__(msg)
+        self.msg = msg
+        self.reason = reason
+        self.code = code
+
+
+class BadRequest(GatewayError):
+    """The request cannot be read: HTTP 400, gRPC INVALID_ARGUMENT."""
+
+    def __init__(self, msg: str, *, reason: Reason = Reason.BAD_REQUEST) -> None:
+        super().__init__(msg, reason=reason)
+
+
+class Unavailable(GatewayError):
+    """The gateway itself cannot answer right now: HTTP 503, gRPC UNAVAILABLE."""
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg, reason=Reason.UNAVAILABLE)
