@@ -1,0 +1,29 @@
+"""The composition root: settings in, a WSGI application out."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from app import models  # noqa: F401  tables register themselves
+from app.extensions import db, migrate
+from app.models.engine import prepare
+from config import Settings, load_settings
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """The application with the doors that ``settings.doors`` names.
+
+    :param settings: read from the environment when left out.
+    """
+    settings = settings or load_settings()
+    app = Flask(__name__)
+    app.config.update(
+        SETTINGS=settings,
+        SECRET_KEY=settings.secret_key or None,
+        SQLALCHEMY_DATABASE_URI=settings.database_url,
+    )
+    db.init_app(app)
+    migrate.init_app(app, db)
+    with app.app_context():
+        prepare(db.engine)
+    return app

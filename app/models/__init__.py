@@ -1,0 +1,1 @@
+"""SQLAlchemy tables, one aggregate a file."""

@@ -1,0 +1,58 @@
+"""How connections to the two databases behave, and the one lock that orders all writers."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event, text
+
+from app.models.types import SqliteExactSum
+
+WRITER = "gateway_writer"
+"""Execution option of a connection that is about to write facts or configuration."""
+
+_ADVISORY_KEY = 0x67617465  # "gate"
+
+
+def prepare(engine: Engine) -> None:
+    """Attach the connection behaviour this application relies on. Call once per engine."""
+    if engine.dialect.name != "sqlite":
+        return
+
+    @event.listens_for(engine, "connect")
+    def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
+        # The driver's own implicit BEGIN comes too late to see a stable snapshot.
+        dbapi.isolation_level = None
+        dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+            dbapi.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        if options.get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(WRITER) else "BEGIN")
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """One transaction of the only writer.
+
+    Facts are folded one writer at a time: then the order of sequence numbers is the order of
+    commits, "accepted before" has a meaning, and both databases behave alike
+    (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
+    """
+    with engine.connect().execution_options(**{WRITER: True}) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection for single-statement reads: no transaction round trips."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        yield connection

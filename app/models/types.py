@@ -1,0 +1,125 @@
+"""Column types that mean the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Integer, LargeBinary, Numeric, String, Text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+# SQLite gives ids only to INTEGER primary keys; PostgreSQL needs 64 bits spelled out.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+
+class ExactInteger(TypeDecorator[int]):
+    """An integer of any size and sign, exact: NUMERIC on PostgreSQL, text on SQLite.
+
+    SQLite's own NUMERIC turns what is over 64 bits into a float. Its text does not sort
+    as a number: order and sum it in Python or through :class:`exact_sum`.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(Numeric() if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"an exact integer column takes int, not {type(value).__name__}")
+        return Decimal(value) if dialect.name == "postgresql" else str(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        return None if value is None else int(value)
+
+
+class Uint256(ExactInteger):
+    """An amount in smallest units, 0 to 2^256-1."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
+        if value is not None and not 0 <= value < 1 << 256:
+            raise ValueError("an amount is 0 to 2^256-1")
+        return super().process_bind_param(value, dialect)
+
+
+class exact_sum(GenericFunction[int]):  # noqa: N801  named as it is called in a query
+    """The exact sum of an :class:`ExactInteger` column; NULL over no rows."""
+
+    type = ExactInteger()
+    inherit_cache = True
+
+
+@compiles(exact_sum)
+def _native_sum(element: exact_sum, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"sum({compiler.process(element.clauses, **kw)})"
+
+
+@compiles(exact_sum, "sqlite")
+def _sqlite_sum(element: exact_sum, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"exact_sum({compiler.process(element.clauses, **kw)})"
+
+
+class SqliteExactSum:
+    """Aggregate behind ``exact_sum`` on SQLite, registered on every connection."""
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+
+    def step(self, value: str | None) -> None:
+        if value is not None:
+            self.total = (self.total or 0) + int(value)
+
+    def finalize(self) -> str | None:
+        return None if self.total is None else str(self.total)
+
+
+class Hash32(TypeDecorator[bytes]):
+    """32 bytes: a transfer id."""
+
+    impl = LargeBinary(32)
+    cache_ok = True
+
+    def process_bind_param(self, value: bytes | None, dialect: Dialect) -> bytes | None:
+        if value is not None and len(value) != 32:
+            raise ValueError("a hash has 32 bytes")
+        return value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> bytes | None:
+        return None if value is None else bytes(value)
+
+
+class Address(String):
+    """An account or contract: an EVM address with its checksum, or any other chain's text."""
+
+    def __init__(self) -> None:
+        super().__init__(128)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware time in UTC, to the microsecond; sorts in time order on both databases."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time needs an offset")
+        value = value.astimezone(UTC)
+        return value if dialect.name == "postgresql" else value.replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -1,0 +1,1 @@
+"""Every select of the answering path, one file a question."""

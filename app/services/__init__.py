@@ -1,0 +1,1 @@
+"""One use case a file. No request, no HTTP."""

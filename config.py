@@ -1,0 +1,83 @@
+"""Settings from the environment. This is the only place that reads it (12-factor)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+INSTANCE = Path(__file__).resolve().parent / "instance"
+
+Door = Literal["api", "grpcweb", "ingest", "admin"]
+ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
+
+
+class ConfigError(SystemExit):
+    """A setting cannot be used. Ends the start with one line on stderr and exit code 1."""
+
+
+def _split(value: Any) -> Any:
+    """A comma-separated environment value as a list of its non-empty parts."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+class Settings(BaseSettings):
+    """Every setting, its default and its range. Names are the environment's, in lower case."""
+
+    model_config = SettingsConfigDict(extra="ignore", frozen=True)
+
+    database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
+    database_replica_url: str = ""
+    secret_key: str = ""
+    ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
+    doors: Annotated[tuple[Door, ...], NoDecode] = ALL_DOORS
+    trusted_proxies: int = Field(default=0, ge=0, le=16)
+    rate_limit: str = ""
+    rate_limit_storage_url: str = "memory://"
+    config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
+    max_reorg_blocks: int = Field(default=1000, ge=1)
+    compat_clients: bool = False
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+
+    @field_validator("ingest_tokens", "doors", mode="before")
+    @classmethod
+    def _from_commas(cls, value: Any) -> Any:
+        return _split(value)
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("database_url", "database_replica_url")
+    @classmethod
+    def _driver(cls, value: str) -> str:
+        """Check the URL and name the installed PostgreSQL driver where the URL names none."""
+        if not value:
+            return value
+        try:
+            url = make_url(value)
+        except ArgumentError:
+            raise ValueError("is not a database URL such as postgresql://user@host/name") from None
+        if url.drivername in ("postgres", "postgresql"):
+            url = url.set(drivername="postgresql+psycopg")
+        if url.get_backend_name() not in ("sqlite", "postgresql"):
+            raise ValueError("must be a sqlite: or postgresql: URL")
+        return url.render_as_string(hide_password=False)
+
+
+def load_settings() -> Settings:
+    """Settings from the environment.
+
+    :raises ConfigError: with one line that names the variable and what it must be.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).upper() if first["loc"] else "environment"
+        raise ConfigError(f"{name}: {first['msg'].removeprefix('Value error, ')}") from None
