@@ -27,7 +27,9 @@ def plain_type(kind: str, item: object, _context: object) -> str | bool:
     return False
 
 
-def same_type(_context: object, _inspected: Column[object], model: Column[object], *_types: object) -> bool | None:
+def same_type(
+    _context: object, _inspected: Column[object], model: Column[object], *_types: object
+) -> bool | None:
     """Our types are text on SQLite and numeric on PostgreSQL on purpose: no difference."""
     return False if isinstance(model.type, ExactInteger | Hash32 | UtcTime) else None
 

@@ -31,7 +31,9 @@ class PoolVolume(Base):
 
     chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
-    minute: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 60")
+    minute: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 60"
+    )
     amount: Mapped[int] = mapped_column(ExactInteger)
 
 

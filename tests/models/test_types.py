@@ -19,13 +19,17 @@ def test_amounts_survive_and_sum_exactly(app: Flask) -> None:
     with writing(engine) as connection:
         for chain in (1, 2):
             connection.execute(
-                insert(PoolCounter).values(chain_id=chain, symbol="A", added=HUGE, sent=0, relayed=-5, withdrawn=1)
+                insert(PoolCounter).values(
+                    chain_id=chain, symbol="A", added=HUGE, sent=0, relayed=-5, withdrawn=1
+                )
             )
     with reading(engine) as connection:
         row = connection.execute(select(PoolCounter.added, PoolCounter.relayed)).first()
         assert row == (HUGE, -5)
         assert connection.scalar(select(exact_sum(PoolCounter.added))) == 2 * HUGE
-        assert connection.scalar(select(exact_sum(PoolCounter.added)).where(PoolCounter.chain_id == 9)) is None
+        assert (
+            connection.scalar(select(exact_sum(PoolCounter.added)).where(PoolCounter.chain_id == 9)) is None
+        )
 
 
 def test_times_are_utc_to_the_microsecond(app: Flask) -> None:
@@ -33,7 +37,9 @@ def test_times_are_utc_to_the_microsecond(app: Flask) -> None:
     at = datetime(2026, 3, 1, 1, 2, 3, 456789, timezone(timedelta(hours=5, minutes=30)))
     with writing(engine) as connection:
         connection.execute(
-            insert(FedFee).values(symbol="A", src_chain_id=1, dst_chain_id=2, base_fee=HUGE, at=at, event_id="x")
+            insert(FedFee).values(
+                symbol="A", src_chain_id=1, dst_chain_id=2, base_fee=HUGE, at=at, event_id="x"
+            )
         )
     with reading(engine) as connection:
         fee, stored = connection.execute(select(FedFee.base_fee, FedFee.at)).one()
