@@ -51,9 +51,7 @@ def ingest_lines(
     return verdict
 
 
-def _ingest_batch(
-    gateway: Gateway, batch: list[tuple[int, bytes]], reporter: str, verdict: Verdict
-) -> None:
+def _ingest_batch(gateway: Gateway, batch: list[tuple[int, bytes]], reporter: str, verdict: Verdict) -> None:
     now = gateway.clock()
     readable: list[Read] = []
     refused: list[Refused] = []
