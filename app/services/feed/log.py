@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, select, text
 
 from app.domain.events import ChainEvent, ChainReorged, Event, EventType, TransferEvent, TransferSent
 from app.domain.standing import Logged, Reorg, origin_of
