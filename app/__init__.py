@@ -7,13 +7,15 @@ from flask import Flask
 from app import models  # noqa: F401  tables register themselves
 from app.extensions import db, migrate
 from app.models.engine import prepare
+from app.services.gateway import Clock, Gateway, system_clock
 from config import Settings, load_settings
 
 
-def create_app(settings: Settings | None = None) -> Flask:
+def create_app(settings: Settings | None = None, clock: Clock = system_clock) -> Flask:
     """The application with the doors that ``settings.doors`` names.
 
     :param settings: read from the environment when left out.
+    :param clock: tells the time to every use case.
     """
     settings = settings or load_settings()
     app = Flask(__name__)
@@ -26,4 +28,5 @@ def create_app(settings: Settings | None = None) -> Flask:
     migrate.init_app(app, db)
     with app.app_context():
         prepare(db.engine)
+        app.extensions["gateway"] = Gateway(db.engine, clock, settings.max_reorg_blocks)
     return app

@@ -1,0 +1,282 @@
+"""What the feed reports: one frozen dataclass an event type.
+
+Amounts and powers are integers in smallest units, times aware and in UTC, transfer ids
+32 bytes. ``block`` is the number of the block the event stands in, where it stands in one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, StrEnum
+from typing import ClassVar
+
+from app.domain.codes import SendKind, XferStatus
+
+
+class EventType(StrEnum):
+    """``type`` of an event."""
+
+    TRANSFER_SUBMITTED = "transfer.submitted"
+    TRANSFER_SENT = "transfer.sent"
+    TRANSFER_CONFIRMED = "transfer.confirmed"
+    TRANSFER_FAILED = "transfer.failed"
+    NETWORK_STATUS = "network.status"
+    TRANSFER_DELAYED = "transfer.delayed"
+    TRANSFER_RELEASED = "transfer.released"
+    REFUND_REQUESTED = "refund.requested"
+    REFUND_PREPARED = "refund.prepared"
+    REFUND_SIGNED = "refund.signed"
+    REFUND_SUBMITTED = "refund.submitted"
+    REFUND_COMPLETED = "refund.completed"
+    LIQUIDITY_ADDED = "liquidity.added"
+    LIQUIDITY_WITHDRAWN = "liquidity.withdrawn"
+    FEE_UPDATED = "fee.updated"
+    VALIDATORS_UPDATED = "validators.updated"
+    CHAIN_HEAD = "chain.head"
+    CHAIN_REORGED = "chain.reorged"
+
+
+class Side(Enum):
+    """Which of a transfer's two chains an event's block belongs to."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What every event has. ``(at, id)`` orders events wherever "earliest" or "latest" counts."""
+
+    type: ClassVar[EventType]
+
+    id: str
+    at: datetime
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """The key by which the earliest or latest of several is found."""
+        return self.at, self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferEvent(Event):
+    """An event about one transfer."""
+
+    side: ClassVar[Side | None] = None
+
+    transfer_id: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockEvent(TransferEvent):
+    """A transfer event that may carry the block it stands in."""
+
+    block: int | None = None
+    block_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferSubmitted(TransferEvent):
+    """The source transaction was announced."""
+
+    type = EventType.TRANSFER_SUBMITTED
+
+    src_chain_id: int
+    dst_chain_id: int | None = None
+    symbol: str | None = None
+    amount: int | None = None
+    sender: str | None = None
+    receiver: str | None = None
+    src_tx_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferSent(BlockEvent):
+    """The source transaction stands in a block."""
+
+    type = EventType.TRANSFER_SENT
+    side = Side.SOURCE
+
+    kind: SendKind
+    src_chain_id: int
+    dst_chain_id: int
+    symbol: str
+    amount: int
+    sender: str
+    receiver: str
+    src_tx_hash: str
+    nonce: str | None = None
+    max_slippage: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferConfirmed(BlockEvent):
+    """The send's block is ``block_delay`` deep."""
+
+    type = EventType.TRANSFER_CONFIRMED
+    side = Side.SOURCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferFailed(BlockEvent):
+    """The source transaction reverted or was dropped; nothing was taken."""
+
+    type = EventType.TRANSFER_FAILED
+    side = Side.SOURCE
+
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkStatus(TransferEvent):
+    """The validator network's word; the latest counts."""
+
+    type = EventType.NETWORK_STATUS
+
+    xfer_status: XferStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferDelayed(BlockEvent):
+    """The release was queued by the delay rule."""
+
+    type = EventType.TRANSFER_DELAYED
+    side = Side.DESTINATION
+
+    dst_tx_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferReleased(BlockEvent):
+    """Funds were paid out; ``amount`` in destination units."""
+
+    type = EventType.TRANSFER_RELEASED
+    side = Side.DESTINATION
+
+    dst_tx_hash: str
+    amount: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundRequested(TransferEvent):
+    """The refund flow has begun."""
+
+    type = EventType.REFUND_REQUESTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundPrepared(TransferEvent):
+    """The withdraw request that the validators are to sign."""
+
+    type = EventType.REFUND_PREPARED
+
+    wd_onchain: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundSigned(TransferEvent):
+    """One validator's signature over a withdraw request."""
+
+    type = EventType.REFUND_SIGNED
+
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundSubmitted(BlockEvent):
+    """The user's withdraw is in a source block, not yet deep enough."""
+
+    type = EventType.REFUND_SUBMITTED
+    side = Side.SOURCE
+
+    tx_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundCompleted(BlockEvent):
+    """The user's withdraw is final."""
+
+    type = EventType.REFUND_COMPLETED
+    side = Side.SOURCE
+
+    tx_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainEvent(Event):
+    """An event of one chain that may carry the block it stands in."""
+
+    chain_id: int
+    block: int | None = None
+    block_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiquidityAdded(ChainEvent):
+    """A liquidity provider's deposit."""
+
+    type = EventType.LIQUIDITY_ADDED
+
+    symbol: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiquidityWithdrawn(ChainEvent):
+    """A liquidity provider's withdrawal."""
+
+    type = EventType.LIQUIDITY_WITHDRAWN
+
+    symbol: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatorsUpdated(ChainEvent):
+    """The chain's whole new validator set: ``(address, power)``, the latest counts."""
+
+    type = EventType.VALIDATORS_UPDATED
+
+    signers: tuple[str, ...]
+    powers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainHead(ChainEvent):
+    """The chain has been read up to ``block``."""
+
+    type = EventType.CHAIN_HEAD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainReorged(Event):
+    """Events of the chain accepted before this one, at ``from_block`` or above, no longer stand."""
+
+    type = EventType.CHAIN_REORGED
+
+    chain_id: int
+    from_block: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeeUpdated(Event):
+    """A route's base fee from now on, in destination units; the latest counts."""
+
+    type = EventType.FEE_UPDATED
+
+    symbol: str
+    src_chain_id: int
+    dst_chain_id: int
+    base_fee: int
+
+
+EVENT_CLASSES: dict[EventType, type[Event]] = {
+    cls.type: cls
+    for cls in (
+        TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus,
+        TransferDelayed, TransferReleased, RefundRequested, RefundPrepared, RefundSigned,
+        RefundSubmitted, RefundCompleted, LiquidityAdded, LiquidityWithdrawn, FeeUpdated,
+        ValidatorsUpdated, ChainHead, ChainReorged,
+    )
+}  # fmt: skip

@@ -1,0 +1,112 @@
+"""Which accepted events stand.
+
+An event stands from its acceptance until a reorg of its chain, accepted later, reaches its
+block. Coming again, it stands again. What stands is a function of the log alone; between two
+reorgs of a chain the order of acceptance does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.domain.events import (
+    BlockEvent,
+    Event,
+    Side,
+    TransferConfirmed,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
+
+E = TypeVar("E", bound=Event, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Logged(Generic[E]):
+    """One acceptance of an event; ``seq`` is its place in the log."""
+
+    seq: int
+    event: E
+
+
+@dataclass(frozen=True, slots=True)
+class Reorg:
+    """A standing ``chain.reorged`` and its place in the log."""
+
+    seq: int
+    chain_id: int
+    from_block: int
+
+    def reaches(self, chain_id: int | None, block: int | None, accepted: int) -> bool:
+        """Whether it takes back an event of that chain and block that was accepted at that place."""
+        return (
+            block is not None and chain_id == self.chain_id and accepted < self.seq and block >= self.from_block
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A transfer's two chains: those of its send, else of its submission, standing or not."""
+
+    src_chain_id: int | None = None
+    dst_chain_id: int | None = None
+
+    def chain_of(self, event: TransferEvent) -> int | None:
+        """The chain that the event's block belongs to; None where it is not known yet."""
+        if isinstance(event, TransferSent):
+            return event.src_chain_id
+        if event.side is Side.SOURCE:
+            return self.src_chain_id
+        return self.dst_chain_id if event.side is Side.DESTINATION else None
+
+
+def origin_of(events: Iterable[TransferEvent]) -> Origin:
+    """The origin told by all events of one transfer."""
+    sends: list[TransferSent] = []
+    submissions: list[TransferSubmitted] = []
+    for event in events:
+        if isinstance(event, TransferSent):
+            sends.append(event)
+        elif isinstance(event, TransferSubmitted):
+            submissions.append(event)
+    teller: TransferSent | TransferSubmitted | None
+    teller = min(sends, key=lambda e: e.order, default=None)
+    teller = teller or min(submissions, key=lambda e: e.order, default=None)
+    return Origin(teller.src_chain_id, teller.dst_chain_id) if teller else Origin()
+
+
+def standing_of_transfer(log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg]) -> list[TransferEvent]:
+    """The events of one transfer that stand.
+
+    :param log: every acceptance of every event of the transfer, in the order of the log.
+    :param reorgs: at least those of the transfer's chains accepted after its first event.
+    """
+    latest = {logged.event.id: logged for logged in log}
+    if not reorgs:
+        return [logged.event for logged in latest.values()]
+    origin = origin_of(logged.event for logged in log)
+    return [
+        logged.event
+        for logged in latest.values()
+        if not any(_takes(reorg, logged, log, origin) for reorg in reorgs)
+    ]
+
+
+def _takes(
+    reorg: Reorg, logged: Logged[TransferEvent], log: Sequence[Logged[TransferEvent]], origin: Origin
+) -> bool:
+    event = logged.event
+    if isinstance(event, BlockEvent) and reorg.reaches(origin.chain_of(event), event.block, logged.seq):
+        return True
+    return (
+        isinstance(event, TransferConfirmed)
+        and logged.seq < reorg.seq
+        and any(
+            isinstance(other.event, TransferSent)
+            and reorg.reaches(other.event.src_chain_id, other.event.block, other.seq)
+            for other in log
+        )
+    )

@@ -1,0 +1,96 @@
+"""A chain's validator set: who signs refunds, with how much power, and how much is enough."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, Self
+
+from app.domain.crypto import ADDRESS_BYTES, UINT256_MAX, checksum_address, keccak256, minimal_big_endian
+
+MAX_TOTAL_POWER: Final = UINT256_MAX // 2
+"""The contract doubles the total power in checked uint256 arithmetic: above this it always reverts."""
+
+
+class BadValidatorSet(ValueError):
+    """No contract could hold this set; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatorSet:
+    """The whole set of one chain, as its contracts keep it.
+
+    ``members`` are (20-byte address, power) in ascending order of address; ``version`` grows by one with
+    each rotation and is only shown. Build it with :meth:`of` from members in any order.
+    Raises BadValidatorSet for what no contract would keep.
+    """
+
+    chain_id: int
+    version: int
+    members: tuple[tuple[bytes, int], ...]
+    total_power: int = field(init=False, compare=False)
+    _powers: dict[bytes, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        previous = bytes(ADDRESS_BYTES)
+        for address, power in self.members:
+            if len(address) != ADDRESS_BYTES:
+                raise BadValidatorSet(f"a validator's address has 20 bytes, not {len(address)}")
+            if address <= previous:
+                raise BadValidatorSet(_order_fault(address, previous))
+            if not 0 <= power <= MAX_TOTAL_POWER:
+                raise BadValidatorSet(f"the power of {checksum_address(address)} is out of range")
+            previous = address
+        total = sum(power for _, power in self.members)
+        if total > MAX_TOTAL_POWER:
+            raise BadValidatorSet("the powers add up to more than the contract can compute with")
+        object.__setattr__(self, "total_power", total)
+        object.__setattr__(self, "_powers", dict(self.members))
+
+    @classmethod
+    def of(cls, chain_id: int, version: int, members: Iterable[tuple[bytes, int]]) -> Self:
+        """Build a set from members in any order. Raises BadValidatorSet."""
+        return cls(chain_id, version, tuple(sorted((bytes(address), power) for address, power in members)))
+
+    @property
+    def quorum(self) -> int:
+        """The least signed power that the contract takes (wire, contracts): more than two thirds."""
+        return self.total_power * 2 // 3 + 1
+
+    def power_of(self, address: bytes) -> int | None:
+        """Return the member's power, None for one who is not in the set."""
+        return self._powers.get(address)
+
+    @property
+    def signers(self) -> tuple[bytes, ...]:
+        """The addresses in the contract's order."""
+        return tuple(address for address, _ in self.members)
+
+    @property
+    def powers(self) -> tuple[bytes, ...]:
+        """The powers in the same order, minimal big-endian as they go over the wire."""
+        return tuple(minimal_big_endian(power) for _, power in self.members)
+
+    @property
+    def contract_hash(self) -> bytes:
+        """What the contract keeps of the set: keccak-256 of the 32-byte-padded signers, then the powers."""
+        signers = b"".join(address.rjust(32, b"\0") for address, _ in self.members)
+        return keccak256(signers + b"".join(power.to_bytes(32, "big") for _, power in self.members))
+
+    def kept_power_share(self, previous: "ValidatorSet") -> Fraction:
+        """Return how much of ``previous``'s power this set keeps, 0 to 1 exactly.
+
+        A member who stays keeps the lesser of the old and the new power, so a rotation that leaves the
+        names but takes their power away counts as what it is. 1 when there was no power to keep.
+        """
+        if previous.total_power == 0:
+            return Fraction(1)
+        kept = sum(min(power, self._powers.get(address, 0)) for address, power in previous.members)
+        return Fraction(kept, previous.total_power)
+
+
+def _order_fault(address: bytes, previous: bytes) -> str:
+    if not any(address):
+        return "the zero address cannot be a validator"
+    if address == previous:
+        return f"{checksum_address(address)} is in the set twice"
+    return f"{checksum_address(address)} is not in ascending order of address"

@@ -1,0 +1,63 @@
+"""The event log: append-only, the source of every other fact."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import BigId, Hash32, UtcTime
+
+
+class Event(Base):
+    """One acceptance of one event.
+
+    ``seq`` is the order of acceptance, which is the order of commits (one writer). An event
+    that was retracted and comes again is a further ``occurrence`` of the same ``event_id``.
+    Rows are never updated.
+    """
+
+    __tablename__ = "events"
+    __table_args__ = (
+        UniqueConstraint("event_id", "occurrence"),
+        Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
+        Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
+        Index("ix_events_reporter_seq", "reporter", "seq"),
+    )
+
+    seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    event_id: Mapped[str] = mapped_column(String(128))
+    occurrence: Mapped[int]
+    type: Mapped[str] = mapped_column(String(32))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    received_at: Mapped[datetime] = mapped_column(UtcTime)
+    reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
+    transfer_id: Mapped[bytes | None] = mapped_column(Hash32, doc="set for events about a transfer")
+    chain_id: Mapped[int | None] = mapped_column(BigInteger, doc="set for events about a chain")
+    block: Mapped[int | None] = mapped_column(BigInteger, doc="from_block of a reorg")
+    body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
+
+
+class TransferBlock(Base):
+    """The highest block that events of a transfer stand in, by chain: what a reorg may hit."""
+
+    __tablename__ = "transfer_blocks"
+    __table_args__ = (Index("ix_transfer_blocks_chain_id_highest", "chain_id", "highest"),)
+
+    transfer_id: Mapped[bytes] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    highest: Mapped[int] = mapped_column(BigInteger)
+
+
+class ChainProgress(Base):
+    """How far a chain has been read, as the feed tells."""
+
+    __tablename__ = "chain_progress"
+
+    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    highest_block: Mapped[int | None] = mapped_column(BigInteger)
+    newest_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest accepted event's time")

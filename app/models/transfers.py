@@ -1,0 +1,72 @@
+"""What follows from the events of each transfer: rebuilt from the log, never edited."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import Address, ExactInteger, Hash32, Uint256, UtcTime
+
+
+class Transfer(Base):
+    """A transfer as the standing events tell it (``domain.lifecycle.TransferState``)."""
+
+    __tablename__ = "transfers"
+    __table_args__ = (
+        Index("ix_transfers_src_chain_id_symbol_sent_at", "src_chain_id", "symbol", "sent_at"),
+        Index("ix_transfers_dst_chain_id", "dst_chain_id"),
+        Index("ix_transfers_status_updated_at", "status", "updated_at"),
+    )
+
+    transfer_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    status: Mapped[int]
+    refund_reason: Mapped[int]
+    kind: Mapped[str | None] = mapped_column(String(8))
+    src_chain_id: Mapped[int | None] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[int | None] = mapped_column(BigInteger)
+    symbol: Mapped[str | None] = mapped_column(String(64))
+    amount: Mapped[int | None] = mapped_column(Uint256, doc="source units")
+    sender: Mapped[str | None] = mapped_column(Address)
+    receiver: Mapped[str | None] = mapped_column(Address)
+    src_tx_hash: Mapped[str | None] = mapped_column(String(128))
+    dst_tx_hash: Mapped[str | None] = mapped_column(String(128))
+    sent_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the standing send")
+    released_at: Mapped[datetime | None] = mapped_column(UtcTime)
+    relayed_amount: Mapped[int | None] = mapped_column(
+        ExactInteger, doc="what the release took from the destination pool; destination units"
+    )
+    updated_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest event's time")
+
+
+class Refund(Base):
+    """The evidence served while a transfer's status is 8; there is no row otherwise."""
+
+    __tablename__ = "refunds"
+
+    transfer_id: Mapped[bytes] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    wd_onchain: Mapped[bytes] = mapped_column(LargeBinary)
+    sorted_sigs: Mapped[list[str]] = mapped_column(JSON, doc="base64, sorted by signer")
+    signers: Mapped[list[str]] = mapped_column(JSON, doc="base64, the whole set, sorted")
+    powers: Mapped[list[str]] = mapped_column(JSON, doc="base64 minimal big-endian, as signers")
+
+
+class LatencyRecord(Base):
+    """How long a completed transfer took, from its send to its release."""
+
+    __tablename__ = "latency_records"
+    __table_args__ = (
+        Index("ix_latency_records_pair_released_at", "src_chain_id", "dst_chain_id", "released_at"),
+    )
+
+    transfer_id: Mapped[bytes] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    src_chain_id: Mapped[int] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[int] = mapped_column(BigInteger)
+    released_at: Mapped[datetime] = mapped_column(UtcTime)
+    latency_us: Mapped[int] = mapped_column(BigInteger, doc="microseconds, never negative")

