@@ -92,10 +92,10 @@ SANDBOX_TRANSFERS: Final = (
     _transfer(_Is.TRANSFER_COMPLETED, 2, "a deposit into the vault, minted on the other chain"),
     _transfer(_Is.TRANSFER_COMPLETED, 3, "a burn, withdrawn from the vault on the original chain"),
     _transfer(_Is.TRANSFER_COMPLETED, 4, "a burn, minted on another pegged chain"),
-    SandboxTransfer(RECORDED_TRANSFER, _Is.TRANSFER_COMPLETED, "a real transfer, answered as it was in public"),
-    _transfer(
-        _Is.TRANSFER_TO_BE_REFUNDED, 0, "refused: the price moved too far", XferStatus.BAD_SLIPPAGE
+    SandboxTransfer(
+        RECORDED_TRANSFER, _Is.TRANSFER_COMPLETED, "a real transfer, answered as it was in public"
     ),
+    _transfer(_Is.TRANSFER_TO_BE_REFUNDED, 0, "refused: the price moved too far", XferStatus.BAD_SLIPPAGE),
     _refundable(XferStatus.BAD_LIQUIDITY, "refused: the destination pool held too little"),
     _refundable(XferStatus.BAD_SLIPPAGE, "refused: the price moved further than the slippage allowed"),
     _refundable(XferStatus.BAD_TOKEN, "refused: the token cannot be paid out"),
@@ -134,7 +134,9 @@ SANDBOX_ESTIMATES: Final = (
     ),
     SandboxEstimate(_query(56, 42161, "AI", 50_000 * 10**18), "a deposit: minted as a pegged token"),
     SandboxEstimate(_query(42161, 56, "AI", 50_000 * 10**18), "a burn: withdrawn on the original chain"),
-    SandboxEstimate(_query(42161, 43114, "AI", 50_000 * 10**18), "burned on one pegged chain, minted on another"),
+    SandboxEstimate(
+        _query(42161, 43114, "AI", 50_000 * 10**18), "burned on one pegged chain, minted on another"
+    ),
 )
 
 _Err = ErrCode
@@ -261,5 +263,6 @@ SANDBOX_ERRORS: Final = (
 )
 
 SANDBOX_LATENCIES: Final = tuple(
-    SandboxLatency(series.typical.src_chain_id, series.typical.dst_chain_id, series.median) for series in SERIES
+    SandboxLatency(series.typical.src_chain_id, series.typical.dst_chain_id, series.median)
+    for series in SERIES
 )

@@ -55,7 +55,11 @@ class Plan:
         token = self.token.address
         if self.kind is SendKind.POOL:
             computed = pool_transfer_id(
-                sender=self.sender, receiver=self.sender, token=token, dst_chain_id=self.dst_chain_id, **common
+                sender=self.sender,
+                receiver=self.sender,
+                token=token,
+                dst_chain_id=self.dst_chain_id,
+                **common,
             )
         elif self.kind is SendKind.DEPOSIT:
             computed = deposit_transfer_id(
@@ -83,11 +87,13 @@ def user(number: int) -> bytes:
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
-def plan(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id: int, tokens: str, by: int) -> Plan:
+def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> Plan:
     """Return the plan of user ``by`` to send ``tokens``, written as people do ("0.25").
 
+    ``route`` is the source chain and the destination chain.
     Raises ValueError for an amount finer than the token's smallest unit.
     """
+    src_chain_id, dst_chain_id = route
     amount = Fraction(tokens) * 10 ** sandbox_token(src_chain_id, symbol).decimals
     if amount.denominator != 1:
         raise ValueError(f"{tokens} {symbol} is finer than the smallest unit on chain {src_chain_id}")
@@ -216,15 +222,15 @@ class Journey:
         if self.events:
             self._at += time
 
-    def _tell(self, kind: str, which: str = "", **fields: object) -> Self:
+    def _tell(self, kind: str, which: str = "", /, **fields: object) -> Self:
         about = f"{self.transfer_id}:{which}" if which else self.transfer_id
         self.events.append(event(kind, about, self._at, transfer_id=self.transfer_id, **fields))
         return self
 
-    def _tell_from_source(self, kind: str, **fields: object) -> Self:
+    def _tell_from_source(self, kind: str, /, **fields: object) -> Self:
         return self._tell_in_block(kind, self.plan.src_chain_id, fields)
 
-    def _tell_from_destination(self, kind: str, **fields: object) -> Self:
+    def _tell_from_destination(self, kind: str, /, **fields: object) -> Self:
         return self._tell_in_block(kind, self.plan.dst_chain_id, fields)
 
     def _tell_in_block(self, kind: str, chain_id: int, fields: dict[str, object]) -> Self:

@@ -34,21 +34,21 @@ class Series:
     median: timedelta
 
 
-def _series(kind: SendKind, symbol: str, src: int, dst: int, tokens: str, seconds: str) -> Series:
+def _series(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, seconds: str) -> Series:
     whole, _, fraction = seconds.partition(".")
     median = timedelta(seconds=int(whole), microseconds=int(fraction.ljust(6, "0")))
-    return Series(plan(kind, symbol, src, dst, tokens, by=100), median)
+    return Series(plan(kind, symbol, route, tokens, by=100), median)
 
 
 SERIES: Final = (
-    _series(SendKind.POOL, "USDT", 1, 56, "40", "246.5"),
-    _series(SendKind.POOL, "USDT", 56, 1, "40", "173.25"),
-    _series(SendKind.POOL, "USDC", 1, 42161, "60", "208.75"),
-    _series(SendKind.POOL, "USDC", 42161, 1, "60", "95.5"),
-    _series(SendKind.POOL, "USDC", 250, 42161, "25", "88.125"),
-    _series(SendKind.POOL, "WETH", 1, 8453, "0.02", "201.375"),
-    _series(SendKind.DEPOSIT, "AI", 56, 42161, "12000", "131.5"),
-    _series(SendKind.BURN, "AI", 42161, 43114, "9000", "74.625"),
+    _series(SendKind.POOL, "USDT", (1, 56), "40", "246.5"),
+    _series(SendKind.POOL, "USDT", (56, 1), "40", "173.25"),
+    _series(SendKind.POOL, "USDC", (1, 42161), "60", "208.75"),
+    _series(SendKind.POOL, "USDC", (42161, 1), "60", "95.5"),
+    _series(SendKind.POOL, "USDC", (250, 42161), "25", "88.125"),
+    _series(SendKind.POOL, "WETH", (1, 8453), "0.02", "201.375"),
+    _series(SendKind.DEPOSIT, "AI", (56, 42161), "12000", "131.5"),
+    _series(SendKind.BURN, "AI", (42161, 43114), "9000", "74.625"),
 )
 
 

@@ -27,18 +27,17 @@ _Is = TransferHistoryStatus
 
 def refund_request(transfer_id: str, plan: Plan) -> RefundRequest:
     """Return the request that pays all of a send back to its sender."""
+    pool = plan.kind is SendKind.POOL
     ref_id = bytes.fromhex(transfer_id.removeprefix("0x"))
-    if plan.kind is SendKind.POOL:
-        chain = {"chain_id": plan.src_chain_id, "seqnum": int.from_bytes(keccak256(ref_id)[:4], "big")}
-    else:
-        chain = {"ref_chain_id": plan.src_chain_id}
     return RefundRequest(
         kind=plan.kind,
         receiver=plan.sender,
         token=plan.token.address,
         amount=plan.amount,
         ref_id=ref_id,
-        **chain,
+        chain_id=plan.src_chain_id if pool else None,
+        seqnum=int.from_bytes(keccak256(ref_id)[:4], "big") if pool else None,
+        ref_chain_id=None if pool else plan.src_chain_id,
     )
 
 
@@ -65,30 +64,28 @@ def refunds(now: datetime) -> Iterator[Journey]:
     pool, slippage, liquidity = SendKind.POOL, XferStatus.BAD_SLIPPAGE, XferStatus.BAD_LIQUIDITY
     requesting, to_confirm = _Is.TRANSFER_REQUESTING_REFUND, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED
 
-    journey = refused(requesting, 0, 4, plan(pool, "USDT", 1, 56, "750", by=20), liquidity)
+    journey = refused(requesting, 0, 4, plan(pool, "USDT", (1, 56), "750", by=20), liquidity)
     yield with_evidence(journey.refund_requested(), UNDER_QUORUM)
-    yield refused(
-        requesting, 1, 3, plan(pool, "USDC", 43114, 1, "95", by=21), slippage
-    ).refund_requested()
-    yield refused(requesting, 2, 5, plan(pool, "USDT", 56, 1, "33.25", by=22), slippage).word(
+    yield refused(requesting, 1, 3, plan(pool, "USDC", (43114, 1), "95", by=21), slippage).refund_requested()
+    yield refused(requesting, 2, 5, plan(pool, "USDT", (56, 1), "33.25", by=22), slippage).word(
         XferStatus.REFUND_REQUESTED
     )
 
     signed = (
-        (0, QUORUM, plan(pool, "USDC", 1, 8453, "1800", by=23)),
-        (2, QUORUM + 1, plan(SendKind.DEPOSIT, "AI", 56, 43114, "52000", by=24)),
-        (3, QUORUM + 2, plan(SendKind.BURN, "AI", 43114, 56, "27500", by=25)),
+        (0, QUORUM, plan(pool, "USDC", (1, 8453), "1800", by=23)),
+        (2, QUORUM + 1, plan(SendKind.DEPOSIT, "AI", (56, 43114), "52000", by=24)),
+        (3, QUORUM + 2, plan(SendKind.BURN, "AI", (43114, 56), "27500", by=25)),
     )
     for variant, signatures, sent in signed:
         journey = refused(to_confirm, variant, 12 + variant, sent, slippage)
         yield with_evidence(journey.refund_requested(), signatures)
 
     journey = refused(
-        _Is.TRANSFER_CONFIRMING_YOUR_REFUND, 0, 7, plan(pool, "USDT", 137, 1, "640", by=26), liquidity
+        _Is.TRANSFER_CONFIRMING_YOUR_REFUND, 0, 7, plan(pool, "USDT", (137, 1), "640", by=26), liquidity
     )
     yield with_evidence(journey.refund_requested(), QUORUM).refund_submitted()
-    journey = refused(_Is.TRANSFER_REFUNDED, 0, 30, plan(pool, "USDT", 42161, 1, "425", by=27), liquidity)
+    journey = refused(_Is.TRANSFER_REFUNDED, 0, 30, plan(pool, "USDT", (42161, 1), "425", by=27), liquidity)
     yield with_evidence(journey.refund_requested(), QUORUM).refund_submitted().refund_completed()
-    yield refused(_Is.TRANSFER_REFUNDED, 1, 28, plan(pool, "USDC", 8453, 1, "210", by=28), slippage).word(
+    yield refused(_Is.TRANSFER_REFUNDED, 1, 28, plan(pool, "USDC", (8453, 1), "210", by=28), slippage).word(
         XferStatus.REFUND_DONE
     )
