@@ -11,7 +11,13 @@ from app.domain.crypto import checksum_address, keccak256
 from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.services.sandbox.blocks import block_at, time_to_depth
 from app.services.sandbox.events import Event, block_event, event
-from app.services.sandbox.network import SandboxToken, block_delay, paying_contract, sandbox_token
+from app.services.sandbox.network import (
+    block_delays,
+    decimals_of,
+    network_facts,
+    paying_contract,
+    token_address,
+)
 
 _STEP: Final = timedelta(seconds=15)
 """Between two steps that wait for no block."""
@@ -34,9 +40,9 @@ class Plan:
     sender: bytes
 
     @property
-    def token(self) -> SandboxToken:
-        """The token on the source chain."""
-        return sandbox_token(self.src_chain_id, self.symbol)
+    def token(self) -> bytes:
+        """The token's contract on the source chain (20 bytes)."""
+        return token_address(self.src_chain_id, self.symbol)
 
     @property
     def contract(self) -> bytes:
@@ -45,26 +51,31 @@ class Plan:
 
     @property
     def paid_out(self) -> int:
-        """What is released, in the destination token's smallest unit, rounded down."""
-        shift = sandbox_token(self.dst_chain_id, self.symbol).decimals - self.token.decimals
-        return int(Fraction(10) ** shift * self.amount * _RELEASED_PPM / 1_000_000)
+        """What is released, in the destination token's smallest unit, rounded down.
+
+        Raises KeyError where the destination chain has no such token.
+        """
+        arriving = self.amount * _RELEASED_PPM // 1_000_000
+        scaled = network_facts().scaled_down(arriving, self.symbol, self.src_chain_id, self.dst_chain_id)
+        if scaled is None:
+            raise KeyError((self.dst_chain_id, self.symbol))
+        return scaled
 
     def contract_id(self, nonce: int) -> str:
         """Return the transfer id that the contract computes for this send, 0x and 64 hex digits."""
         common = {"amount": self.amount, "nonce": nonce, "src_chain_id": self.src_chain_id}
-        token = self.token.address
         if self.kind is SendKind.POOL:
             computed = pool_transfer_id(
                 sender=self.sender,
                 receiver=self.sender,
-                token=token,
+                token=self.token,
                 dst_chain_id=self.dst_chain_id,
                 **common,
             )
         elif self.kind is SendKind.DEPOSIT:
             computed = deposit_transfer_id(
                 depositor=self.sender,
-                token=token,
+                token=self.token,
                 mint_chain_id=self.dst_chain_id,
                 mint_account=self.sender,
                 vault=self.contract,
@@ -73,7 +84,7 @@ class Plan:
         else:
             computed = burn_transfer_id(
                 account=self.sender,
-                token=token,
+                token=self.token,
                 to_chain_id=self.dst_chain_id,
                 to_account=self.sender,
                 bridge=self.contract,
@@ -94,7 +105,7 @@ def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by
     Raises ValueError for an amount finer than the token's smallest unit.
     """
     src_chain_id, dst_chain_id = route
-    amount = Fraction(tokens) * 10 ** sandbox_token(src_chain_id, symbol).decimals
+    amount = Fraction(tokens) * 10 ** decimals_of(src_chain_id, symbol)
     if amount.denominator != 1:
         raise ValueError(f"{tokens} {symbol} is finer than the smallest unit on chain {src_chain_id}")
     return Plan(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
@@ -151,7 +162,7 @@ class Journey:
 
     def confirmed(self) -> Self:
         """That block is deep enough."""
-        self._wait(time_to_depth(self.plan.src_chain_id, block_delay(self.plan.src_chain_id)))
+        self._wait(time_to_depth(self.plan.src_chain_id, block_delays()[self.plan.src_chain_id]))
         return self._tell("transfer.confirmed")
 
     def failed(self, reason: str) -> Self:
@@ -198,7 +209,7 @@ class Journey:
 
     def refund_completed(self) -> Self:
         """The withdraw is final."""
-        self._wait(time_to_depth(self.plan.src_chain_id, block_delay(self.plan.src_chain_id)))
+        self._wait(time_to_depth(self.plan.src_chain_id, block_delays()[self.plan.src_chain_id]))
         return self._tell_from_source("refund.completed", tx_hash=self._refund_tx_hash)
 
     @property

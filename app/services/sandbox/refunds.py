@@ -32,7 +32,7 @@ def refund_request(transfer_id: str, plan: Plan) -> RefundRequest:
     return RefundRequest(
         kind=plan.kind,
         receiver=plan.sender,
-        token=plan.token.address,
+        token=plan.token,
         amount=plan.amount,
         ref_id=ref_id,
         chain_id=plan.src_chain_id if pool else None,

@@ -9,7 +9,7 @@ from typing import Final
 from app.domain.crypto import address_of, checksum_address
 from app.services.sandbox.events import Event, block_event, event
 from app.services.sandbox.latencies import LATENCY_WINDOW, fresh_heads, fresh_latencies
-from app.services.sandbox.network import sandbox_token
+from app.services.sandbox.network import decimals_of
 from app.services.sandbox.refunds import VALIDATOR_KEYS, refunds
 from app.services.sandbox.transfers import completed, on_the_way, taken_back, to_be_refunded
 
@@ -65,14 +65,14 @@ def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
 
 def _liquidity(now: datetime) -> Iterator[Event]:
     for days, kind, chain_id, symbol, tokens in _LIQUIDITY:
-        amount = tokens * 10 ** sandbox_token(chain_id, symbol).decimals
+        amount = tokens * 10 ** decimals_of(chain_id, symbol)
         at = now - timedelta(days=days)
         yield block_event(kind, symbol, at, chain_id, chain_id=chain_id, symbol=symbol, amount=str(amount))
 
 
 def _fees(now: datetime) -> Iterator[Event]:
     for minutes, symbol, src, dst, tokens in _FEES:
-        fee = Fraction(tokens) * 10 ** sandbox_token(dst, symbol).decimals
+        fee = Fraction(tokens) * 10 ** decimals_of(dst, symbol)
         yield event(
             "fee.updated",
             f"{symbol}:{src}:{dst}",
