@@ -12,6 +12,7 @@ from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_
 from app.services.sandbox.blocks import block_at, time_to_depth
 from app.services.sandbox.events import Event, block_event, event
 from app.services.sandbox.network import (
+    base_fees,
     block_delays,
     decimals_of,
     network_facts,
@@ -22,8 +23,8 @@ from app.services.sandbox.network import (
 _STEP: Final = timedelta(seconds=15)
 """Between two steps that wait for no block."""
 
-_RELEASED_PPM: Final = 999_000
-"""Of the amount sent, what is paid out: the rest stands for slippage and fees."""
+_FEE_PPM: Final = 500
+"""What the protocol fee and the curve together take, about."""
 
 _MAX_SLIPPAGE: Final = 5_000
 
@@ -53,13 +54,14 @@ class Plan:
     def paid_out(self) -> int:
         """What is released, in the destination token's smallest unit, rounded down.
 
-        Raises KeyError where the destination chain has no such token.
+        Raises KeyError where the sandbox has no such way across.
         """
-        arriving = self.amount * _RELEASED_PPM // 1_000_000
+        fee = base_fees()[self.kind, self.symbol, self.src_chain_id, self.dst_chain_id]
+        arriving = self.amount * (1_000_000 - _FEE_PPM) // 1_000_000
         scaled = network_facts().scaled_down(arriving, self.symbol, self.src_chain_id, self.dst_chain_id)
         if scaled is None:
             raise KeyError((self.dst_chain_id, self.symbol))
-        return scaled
+        return scaled - fee
 
     def contract_id(self, nonce: int) -> str:
         """Return the transfer id that the contract computes for this send, 0x and 64 hex digits."""

@@ -1,6 +1,6 @@
 """A week of completed transfers on a few pairs of chains, whose medians never change.
 
-Time is cut into slots of two hours since 1970, and each pair has one transfer a slot, made of nothing but
+Time is cut into slots of three hours since 1970, and each pair has one transfer a slot, made of nothing but
 pair and slot: told again it is the same event, and whoever tops a sandbox up need not know what is there.
 Of three slots in a row one transfer is faster than the pair's median, one takes exactly that long, one is
 slower. So whichever stretch of slots a seven-day window holds, its median is the same, and what the
@@ -21,7 +21,7 @@ from app.services.sandbox.journey import Journey, Plan, nonce_at, plan
 LATENCY_WINDOW: Final = timedelta(days=7)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SLOT: Final = timedelta(hours=2)
+_SLOT: Final = timedelta(hours=3)
 _STAGGER: Final = timedelta(minutes=7)
 _UNUSUAL_LATENCY: Final = timedelta(minutes=4)
 
@@ -41,12 +41,12 @@ def _series(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, se
 
 
 SERIES: Final = (
-    _series(SendKind.POOL, "USDT", (1, 56), "40", "246.5"),
-    _series(SendKind.POOL, "USDT", (56, 1), "40", "173.25"),
-    _series(SendKind.POOL, "USDC", (1, 42161), "60", "208.75"),
-    _series(SendKind.POOL, "USDC", (42161, 1), "60", "95.5"),
+    _series(SendKind.POOL, "USDT", (1, 56), "150", "246.5"),
+    _series(SendKind.POOL, "USDT", (56, 1), "150", "173.25"),
+    _series(SendKind.POOL, "USDC", (1, 42161), "150", "208.75"),
+    _series(SendKind.POOL, "USDC", (42161, 1), "150", "95.5"),
     _series(SendKind.POOL, "USDC", (250, 42161), "25", "88.125"),
-    _series(SendKind.POOL, "WETH", (1, 8453), "0.02", "201.375"),
+    _series(SendKind.POOL, "WETH", (1, 8453), "0.05", "201.375"),
     _series(SendKind.DEPOSIT, "AI", (56, 42161), "12000", "131.5"),
     _series(SendKind.BURN, "AI", (42161, 43114), "9000", "74.625"),
 )
