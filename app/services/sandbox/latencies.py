@@ -46,7 +46,7 @@ SERIES: Final = (
     _series(SendKind.POOL, "USDC", (1, 42161), "150", "208.75"),
     _series(SendKind.POOL, "USDC", (42161, 1), "150", "95.5"),
     _series(SendKind.POOL, "USDC", (250, 42161), "25", "88.125"),
-    _series(SendKind.POOL, "WETH", (1, 8453), "0.05", "201.375"),
+    _series(SendKind.POOL, "WETH", (1, 8453), "0.02", "201.375"),
     _series(SendKind.DEPOSIT, "AI", (56, 42161), "12000", "131.5"),
     _series(SendKind.BURN, "AI", (42161, 43114), "9000", "74.625"),
 )
