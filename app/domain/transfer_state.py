@@ -41,6 +41,13 @@ class ChainReading:
     highest_block: int | None
     newest_at: datetime
 
+    def furthest(self, other: ChainReading | None) -> ChainReading:
+        """The higher block and the newer time of the two."""
+        if other is None:
+            return self
+        blocks = [block for block in (self.highest_block, other.highest_block) if block is not None]
+        return ChainReading(max(blocks, default=None), max(self.newest_at, other.newest_at))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferState:
