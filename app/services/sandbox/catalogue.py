@@ -129,9 +129,7 @@ def _query(src: int, dst: int, symbol: str, amt: int, slippage: int = 3000, **op
 
 SANDBOX_ESTIMATES: Final = (
     SandboxEstimate(_query(1, 56, "USDT", 10**6), "1 USDT at a fixed rate, from 6 to 18 decimals"),
-    SandboxEstimate(
-        _query(42161, 43114, "USDT", 25_000 * 10**6), "25,000 USDT over a StableSwap curve, with a fee tier"
-    ),
+    SandboxEstimate(_query(42161, 43114, "USDT", 25_000 * 10**6), "25,000 USDT over a StableSwap curve"),
     SandboxEstimate(_query(56, 42161, "AI", 50_000 * 10**18), "a deposit: minted as a pegged token"),
     SandboxEstimate(_query(42161, 56, "AI", 50_000 * 10**18), "a burn: withdrawn on the original chain"),
     SandboxEstimate(
