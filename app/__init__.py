@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from app import models  # noqa: F401  tables register themselves
+from app.cli import register as register_commands
 from app.extensions import db, migrate
 from app.models.engine import prepare
 from app.services.gateway import Clock, Gateway, system_clock
@@ -29,4 +30,5 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     with app.app_context():
         prepare(db.engine)
         app.extensions["gateway"] = Gateway(db.engine, clock, settings.max_reorg_blocks)
+    register_commands(app)
     return app
