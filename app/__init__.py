@@ -10,6 +10,7 @@ from app import (
     api,
     models,  # noqa: F401  tables register themselves
 )
+from app.cli import register as register_commands
 from app.extensions import db, migrate
 from app.models.engine import prepare
 from app.services.gateway import Clock, Gateway, system_clock
@@ -47,6 +48,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             storage_url=settings.rate_limit_storage_url,
             trusted_proxies=settings.trusted_proxies,
         )
+    register_commands(app)
     return app
 
 

@@ -63,27 +63,25 @@ def register(app: Flask) -> None:
 def refuse(error: Exception) -> Response:
     """The whole shape of the path's answer, all zero but ``err``."""
     outcome = outcome_of(error)
-    reason = outcome.reason or getattr(error, "reason", Reason.INTERNAL)
-    err = {
-        "code": getattr(error, "code", None)
-        if isinstance(error, GatewayError)
-        else ErrCode.ERROR_CODE_COMMON,
-        "msg": outcome.msg or str(error),
-    }
+    own = error if isinstance(error, GatewayError) else None
+    reason = outcome.reason or (own.reason if own else Reason.INTERNAL)
     if outcome.status >= 500:
-        log.log(
-            logging.ERROR if reason is Reason.INTERNAL else logging.WARNING,
-            "%s %s answered %d",
-            request.method,
-            request.path,
-            outcome.status,
-            exc_info=error,
-        )
+        _log(error, outcome.status, reason)
+    err = {
+        "code": own.code if own else ErrCode.ERROR_CODE_COMMON,
+        "msg": outcome.msg or (own.msg if own else str(error)),
+    }
     body = orjson.dumps(answer_shape(request.path).dump({"err": err}))
     response = Response(body, outcome.status, PUBLIC_HEADERS if is_public(request.path) else PRIVATE_HEADERS)
     response.headers["X-Gateway-Reason"] = reason.value
     _add_hints(response, outcome, error)
     return response
+
+
+def _log(error: Exception, status: int, reason: Reason) -> None:
+    """For the operator: the whole cause of what the caller is only told of."""
+    level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
+    log.log(level, "%s %s answered %d", request.method, request.path, status, exc_info=error)
 
 
 def outcome_of(error: BaseException) -> Outcome:

@@ -124,7 +124,9 @@ def _configs(path: str) -> dict[str, Any]:
     return {
         "operationId": path[1:],
         "tags": ["Transfers"],
-        "summary": "What can be transferred where?" if path == CONFIGS_PATHS[0] else "The same, by its other name",
+        "summary": (
+            "What can be transferred where?" if path == CONFIGS_PATHS[0] else "The same, by its other name"
+        ),
         "description": (
             "Chains, tokens, pegged pairs and blocked directions: where ids and symbols are taken from. "
             "Both paths give the same answer. Send the `ETag` back in `If-None-Match` to be told that "

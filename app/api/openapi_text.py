@@ -94,7 +94,8 @@ The numbers of `status`, TransferHistoryStatus:
 
 ## Reason of a refund
 
-The numbers of `refund_reason`, XferStatus. Meaningful while `status` is 6; otherwise 0. Values that begin with BAD say why the transfer failed.
+The numbers of `refund_reason`, XferStatus. Meaningful while `status` is 6; otherwise 0. Values that
+begin with BAD say why the transfer failed.
 
 {_table(XFER_MEANINGS)}
 

@@ -18,10 +18,11 @@ from app.domain.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.domain.evidence import RefundContext, RefundVerdict, judge_refund
+from app.domain.evidence import RefundContext, RefundVerdict, RequestJudgement, judge_refund
 from app.domain.lifecycle import RefundStanding, StandingEvents, status_of
 from app.domain.network_facts import NetworkFacts
 from app.domain.standing import Logged, Origin, Reorg, origin_of, standing_of_transfer
+from app.domain.validators import ValidatorSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         status=answer.status,
         refund_reason=answer.refund_reason,
         status_since=answer.since,
-        updated_at=max(logged.event.at for logged in history.log),
+        updated_at=_updated_at(history, standing, answer.since),
         kind=send.kind if send else None,
         src_chain_id=teller.src_chain_id if teller else None,
         dst_chain_id=teller.dst_chain_id if teller else None,
@@ -176,13 +177,37 @@ def _judge(
     transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts
 ) -> tuple[RefundStanding, RefundEvidence | None]:
     context, verdict = judge_transfer_refund(transfer_id, standing, facts)
-    evidence = None
-    if verdict.served is not None and context.src_chain_id is not None:
-        members = facts.validators[context.src_chain_id]
-        evidence = RefundEvidence(
-            verdict.served.wd_onchain, verdict.served.sorted_sigs, members.signers, members.powers
-        )
-    return RefundStanding(verdict.requested, evidence is not None), evidence
+    uncontradicted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
+    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in uncontradicted]
+    prepared_at = prepared[0].at if prepared else None
+    if verdict.served is None or context.src_chain_id is None:
+        return RefundStanding(prepared_at), None
+    validators = facts.validators[context.src_chain_id]
+    served = verdict.served
+    evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
+    return RefundStanding(prepared_at, _quorum_at(served, standing, validators)), evidence
+
+
+def _quorum_at(served: RequestJudgement, standing: StandingEvents, validators: ValidatorSet) -> datetime:
+    """When the served request had enough power: its time or that of the signature that completed it."""
+    requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
+    signer_of = {signature: signer for signer, signature in served.signed}
+    power = 0
+    for event in standing.every(RefundSigned):
+        signer = signer_of.pop(event.signature, None)
+        power += validators.power_of(signer) or 0 if signer else 0
+        if power >= validators.quorum:
+            return max(requested, event.at)
+    return requested
+
+
+def _updated_at(history: TransferHistory, standing: StandingEvents, since: datetime | None) -> datetime:
+    """The newest time that changed something; requests and signatures change only the status."""
+    silent = (RefundPrepared, RefundSigned)
+    times = [e.at for t, events in standing.by_type.items() if t not in silent for e in events]
+    if since is not None:
+        times.append(since)
+    return max(times) if times else max(logged.event.at for logged in history.log)
 
 
 def _src_tx_hash(standing: StandingEvents) -> str | None:

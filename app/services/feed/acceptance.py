@@ -185,8 +185,7 @@ class _Segment:
         self.known[event.id] = Known(seq, occurrence, event.type.value, body)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
-            log = [*history.log, Logged[TransferEvent](seq, event)]
-            self.histories[event.transfer_id] = replace(history, log=log)
+            self.histories[event.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
 
     def fold(self) -> None:
         """Write what follows from the noted events; they are in the log already."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, delete, select, update
 
+from app.domain.codes import TransferHistoryStatus
 from app.domain.effects import CounterChange, SharedChange
 from app.domain.events import (
     ChainEvent,
@@ -16,7 +17,6 @@ from app.domain.events import (
     LiquidityWithdrawn,
     ValidatorsUpdated,
 )
-from app.domain.codes import TransferHistoryStatus
 from app.domain.transfer_state import ChainReading
 from app.models import events as log
 from app.models.events import ChainProgress, TransferBlock
@@ -79,7 +79,9 @@ def fold_validators(connection: Connection, chain_id: int) -> None:
     if standing:
         latest = standing[-1]
         assert isinstance(latest, ValidatorsUpdated)  # noqa: S101  narrows what was selected by type
-        members = sorted(zip(latest.signers, map(str, latest.powers), strict=True), key=lambda m: m[0].lower())
+        members = sorted(
+            zip(latest.signers, map(str, latest.powers), strict=True), key=lambda m: m[0].lower()
+        )
         row = {
             "chain_id": chain_id,
             "version": len(standing),
@@ -89,7 +91,7 @@ def fold_validators(connection: Connection, chain_id: int) -> None:
         }
         upsert(connection, FedValidatorSet, [row])
     else:
-        connection.execute(FedValidatorSet.__table__.delete().where(FedValidatorSet.chain_id == chain_id))
+        connection.execute(delete(FedValidatorSet).where(FedValidatorSet.chain_id == chain_id))
     judge_open_refunds(connection, {chain_id})
 
 

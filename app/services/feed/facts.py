@@ -52,14 +52,18 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
 def load_validator_sets(connection: Connection) -> dict[int, ValidatorSet]:
     """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
     opening: dict[int, list[tuple[bytes, int]]] = {}
-    rows = connection.execute(select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power))
+    rows = connection.execute(
+        select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)
+    )
     for row in rows:
         opening.setdefault(row.chain_id, []).append((_address(row.signer), row.power))
     sets = {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
-    fed = connection.execute(select(FedValidatorSet.chain_id, FedValidatorSet.version, FedValidatorSet.members))
-    for row in fed:
-        members = [(_address(signer), int(power)) for signer, power in row.members]
-        sets[row.chain_id] = ValidatorSet.of(row.chain_id, row.version, members)
+    fed = connection.execute(
+        select(FedValidatorSet.chain_id, FedValidatorSet.version, FedValidatorSet.members)
+    )
+    for chain_id, version, stored in fed:
+        members = [(_address(signer), int(power)) for signer, power in stored]
+        sets[chain_id] = ValidatorSet.of(chain_id, version, members)
     return sets
 
 

@@ -130,16 +130,22 @@ def _chains_of(events: list[Logged[TransferEvent]]) -> set[int]:
     return sent_from | {chain for chain in (origin.src_chain_id, origin.dst_chain_id) if chain is not None}
 
 
-def load_reorgs(connection: Connection, chain_ids: set[int] | None, after_seq: int) -> list[Reorg]:
-    """Reorgs accepted after a place in the log, of some chains or (None) of all."""
-    query = select(log.Event.seq, log.Event.chain_id, log.Event.block).where(
-        log.Event.type == EventType.CHAIN_REORGED.value, log.Event.seq > after_seq
+_IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
+
+
+def last_reorg_seq(connection: Connection) -> int:
+    """The place of the newest reorg of any chain; 0 where there was none."""
+    return connection.scalar(select(func.max(log.Event.seq)).where(_IS_REORG)) or 0
+
+
+def load_reorgs(connection: Connection, chain_ids: set[int], after_seq: int) -> list[Reorg]:
+    """Reorgs of the chains accepted after a place in the log."""
+    query = (
+        select(log.Event.seq, log.Event.chain_id, log.Event.block)
+        .where(_IS_REORG, log.Event.chain_id.in_(chain_ids), log.Event.seq > after_seq)
+        .order_by(log.Event.seq)
     )
-    if chain_ids is not None:
-        query = query.where(log.Event.chain_id.in_(chain_ids))
-    return [
-        Reorg(row.seq, row.chain_id, row.block) for row in connection.execute(query.order_by(log.Event.seq))
-    ]
+    return [Reorg(row.seq, row.chain_id, row.block) for row in connection.execute(query)]
 
 
 def load_chain_events(

@@ -19,7 +19,9 @@ from app.models.upsert import upsert
 from app.services.feed.log import load_histories
 
 _COLUMNS = tuple(
-    column.name for column in Transfer.__table__.columns if column.name not in ("kind", "status", "refund_reason")
+    column.name
+    for column in Transfer.__table__.columns
+    if column.name not in ("kind", "status", "refund_reason")
 )
 
 CHUNK = 500
@@ -35,9 +37,7 @@ def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: Network
 
 def project(connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts) -> None:
     """Fold these histories and write what changed, sums included."""
-    new = {
-        history.transfer_id: transfer_state(history, facts) for history in histories if history.log
-    }
+    new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
     if not new:
         return
     old = _load_states(connection, new)
