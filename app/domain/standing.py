@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from app.domain.events import (
@@ -54,8 +53,6 @@ class Reorg:
 
 Retracted = Mapping[str, int]
 """Event ids to the place in the log of the latest standing retraction that names them."""
-
-NOTHING_RETRACTED: Retracted = MappingProxyType({})
 
 
 def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.domain.anomalies import Anomaly, anomalies_of_transfer
@@ -23,7 +23,6 @@ from app.domain.evidence import RefundContext, RefundVerdict, RequestJudgement, 
 from app.domain.lifecycle import RefundStanding, StandingEvents, status_of
 from app.domain.network_facts import NetworkFacts
 from app.domain.standing import (
-    NOTHING_RETRACTED,
     Logged,
     Origin,
     Reorg,
@@ -95,7 +94,7 @@ class TransferHistory:
     transfer_id: bytes
     log: Sequence[Logged[TransferEvent]]
     reorgs: Sequence[Reorg] = ()
-    retracted: Retracted = NOTHING_RETRACTED
+    retracted: Retracted = field(default_factory=dict)
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
         """The acceptances that no operator took back."""
