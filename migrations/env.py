@@ -7,7 +7,7 @@ from flask import current_app
 from sqlalchemy import Column
 from sqlalchemy.types import TypeEngine
 
-from app.models.types import Address, ExactInteger, Hash32, UtcTime
+from app.models.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
 database = current_app.extensions["migrate"].db
 
@@ -21,6 +21,7 @@ def plain_type(kind: str, item: object, _context: object) -> str | bool:
         (Hash32, "sa.LargeBinary(32)"),
         (Address, "sa.String(128)"),
         (UtcTime, "sa.DateTime(timezone=True)"),
+        (FeeTiers, "sa.JSON()"),
     ):
         if isinstance(item, ours):
             return plain

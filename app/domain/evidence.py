@@ -102,9 +102,9 @@ def judge_refund(
     Raises ValueError when ``validators`` is another chain's set.
     """
     _refuse_other_chain(ctx, validators)
-    ordered = sorted({bytes(signature) for signature in signatures})
+    distinct = {bytes(signature) for signature in signatures}
     judged = tuple(
-        _judge_request(wd_onchain, ctx, ordered, validators)
+        _judge_request(wd_onchain, ctx, distinct, validators)
         for wd_onchain in sorted({bytes(request) for request in requests})
     )
     at_quorum = [judgement for judgement in judged if judgement.reached]
@@ -168,7 +168,7 @@ def collect_signed(
 
 
 def _judge_request(
-    wd_onchain: bytes, ctx: RefundContext, signatures: Sequence[bytes], validators: ValidatorSet | None
+    wd_onchain: bytes, ctx: RefundContext, signatures: Iterable[bytes], validators: ValidatorSet | None
 ) -> RequestJudgement:
     contradicted = contradictions(wd_onchain, ctx)
     provable = not contradicted and not ctx.unknown

@@ -11,9 +11,7 @@ from app.domain.codes import TransferHistoryStatus, XferStatus
 from app.domain.events import (
     NetworkStatus,
     RefundCompleted,
-    RefundPrepared,
     RefundRequested,
-    RefundSigned,
     RefundSubmitted,
     TransferConfirmed,
     TransferDelayed,
@@ -61,10 +59,10 @@ class StandingEvents:
 class RefundStanding:
     """What the judgement of the refund requests means for the status."""
 
-    uncontradicted: bool = False
-    """Whether a standing request is not contradicted by the facts."""
-    at_quorum: bool = False
-    """Whether exactly one request has valid signatures of a quorum."""
+    prepared_at: datetime | None = None
+    """Time of the earliest standing request that the facts do not contradict."""
+    quorum_at: datetime | None = None
+    """Time at which exactly one request had valid signatures of a quorum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,78 +74,64 @@ class StatusAnswer:
     since: datetime | None
 
 
-Evidence = Callable[[StandingEvents, RefundStanding], TransferEvent | None]
+Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
+"""Since when a line of the table holds; None where it does not."""
 
 
-def _word(*values: XferStatus) -> Evidence:
-    def says(events: StandingEvents, _refund: RefundStanding) -> TransferEvent | None:
+def _word(*values: XferStatus) -> Sign:
+    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
         word = events.word
-        return word if word is not None and word.xfer_status in values else None
+        return word.at if word is not None and word.xfer_status in values else None
 
-    return says
-
-
-def _stands(event_type: type[TransferEvent]) -> Evidence:
-    def says(events: StandingEvents, _refund: RefundStanding) -> TransferEvent | None:
-        return events.first(event_type)
-
-    return says
+    return since
 
 
-def _either(*sources: Evidence) -> Evidence:
-    def says(events: StandingEvents, refund: RefundStanding) -> TransferEvent | None:
-        found = (source(events, refund) for source in sources)
-        return next((event for event in found if event is not None), None)
+def _stands(event_type: type[TransferEvent]) -> Sign:
+    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+        event = events.first(event_type)
+        return event.at if event is not None else None
 
-    return says
-
-
-def _at_quorum(events: StandingEvents, refund: RefundStanding) -> TransferEvent | None:
-    signatures = events.every(RefundSigned)
-    return signatures[-1] if refund.at_quorum and signatures else None
+    return since
 
 
-def _prepared(events: StandingEvents, refund: RefundStanding) -> TransferEvent | None:
-    return events.first(RefundPrepared) if refund.uncontradicted else None
+def _quorum(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+    return refund.quorum_at
+
+
+def _prepared(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+    return refund.prepared_at
 
 
 _S = TransferHistoryStatus
 _X = XferStatus
 _BAD = tuple(value for value in XferStatus if value.is_bad)
 
-TABLE: tuple[tuple[TransferHistoryStatus, Evidence], ...] = (
-    (_S.TRANSFER_REFUNDED, _either(_stands(RefundCompleted), _word(_X.REFUND_DONE))),
-    (_S.TRANSFER_COMPLETED, _stands(TransferReleased)),
-    (_S.TRANSFER_DELAYED, _stands(TransferDelayed)),
-    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, _stands(RefundSubmitted)),
-    (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, _at_quorum),
-    (
-        _S.TRANSFER_REQUESTING_REFUND,
-        _either(_stands(RefundRequested), _prepared, _word(_X.REFUND_REQUESTED)),
-    ),
-    (_S.TRANSFER_TO_BE_REFUNDED, _word(*_BAD)),
-    (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, _word(_X.SUCCESS)),
-    (
-        _S.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
-        _either(_stands(TransferConfirmed), _word(_X.OK_TO_RELAY)),
-    ),
-    (_S.TRANSFER_SUBMITTING, _stands(TransferSent)),
-    (_S.TRANSFER_FAILED, _stands(TransferFailed)),
-    (_S.TRANSFER_SUBMITTING, _stands(TransferSubmitted)),
+TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
+    (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _word(_X.REFUND_DONE))),
+    (_S.TRANSFER_COMPLETED, (_stands(TransferReleased),)),
+    (_S.TRANSFER_DELAYED, (_stands(TransferDelayed),)),
+    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_stands(RefundSubmitted),)),
+    (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, (_quorum,)),
+    (_S.TRANSFER_REQUESTING_REFUND, (_stands(RefundRequested), _prepared, _word(_X.REFUND_REQUESTED))),
+    (_S.TRANSFER_TO_BE_REFUNDED, (_word(*_BAD),)),
+    (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, (_word(_X.SUCCESS),)),
+    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_stands(TransferConfirmed), _word(_X.OK_TO_RELAY))),
+    (_S.TRANSFER_SUBMITTING, (_stands(TransferSent),)),
+    (_S.TRANSFER_FAILED, (_stands(TransferFailed),)),
+    (_S.TRANSFER_SUBMITTING, (_stands(TransferSubmitted),)),
 )
 
 
 def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
-    """The status that the standing events tell.
+    """The status that the standing events tell: that of the first line any of whose signs is there.
 
     What cannot be together (a refund and a release) is answered by the order of the table and
     raised as an anomaly elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN.
     """
-    for status, evidence in TABLE:
-        decided_by = evidence(events, refund)
-        if decided_by is not None:
-            reason = XferStatus.UNKNOWN
-            if status is _S.TRANSFER_TO_BE_REFUNDED:
-                reason = cast("NetworkStatus", decided_by).xfer_status
-            return StatusAnswer(status, reason, decided_by.at)
-    return StatusAnswer(_S.TRANSFER_UNKNOWN, XferStatus.UNKNOWN, None)
+    for status, signs in TABLE:
+        times = [time for sign in signs if (time := sign(events, refund)) is not None]
+        if times:
+            word = events.word
+            reason = word.xfer_status if word and status is _S.TRANSFER_TO_BE_REFUNDED else _X.UNKNOWN
+            return StatusAnswer(status, reason, min(times))
+    return StatusAnswer(_S.TRANSFER_UNKNOWN, _X.UNKNOWN, None)

@@ -37,7 +37,9 @@ class NetworkFacts:
     pairs: tuple[PairFacts, ...] = ()
     validators: Mapping[int, ValidatorSet] = field(default_factory=dict)
 
-    def refund_contract(self, kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id: int) -> bytes | None:
+    def refund_contract(
+        self, kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id: int
+    ) -> bytes | None:
         """The contract on the source chain that pays a refund back.
 
         A pool send is refunded by the chain's pool bridge, a deposit by the pair's vault, a burn
@@ -50,7 +52,9 @@ class NetworkFacts:
         of_symbol = [pair for pair in self.pairs if pair.symbol == symbol]
         if kind is SendKind.DEPOSIT:
             vaults = [
-                p.vault for p in of_symbol if (p.org_chain_id, p.pegged_chain_id) == (src_chain_id, dst_chain_id)
+                p.vault
+                for p in of_symbol
+                if (p.org_chain_id, p.pegged_chain_id) == (src_chain_id, dst_chain_id)
             ]
             return vaults[0] if vaults else None
         burns = [pair for pair in of_symbol if pair.pegged_chain_id == src_chain_id]
@@ -64,4 +68,4 @@ class NetworkFacts:
         dst = self.tokens.get((dst_chain_id, symbol))
         if src is None or dst is None:
             return None
-        return amount * 10**dst.decimals // 10**src.decimals
+        return amount * int(10**dst.decimals) // int(10**src.decimals)

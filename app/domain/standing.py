@@ -21,15 +21,15 @@ from app.domain.events import (
     TransferSubmitted,
 )
 
-E = TypeVar("E", bound=Event, covariant=True)
+E_co = TypeVar("E_co", bound=Event, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Logged(Generic[E]):
+class Logged(Generic[E_co]):
     """One acceptance of an event; ``seq`` is its place in the log."""
 
     seq: int
-    event: E
+    event: E_co
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,10 @@ class Reorg:
     def reaches(self, chain_id: int | None, block: int | None, accepted: int) -> bool:
         """Whether it takes back an event of that chain and block that was accepted at that place."""
         return (
-            block is not None and chain_id == self.chain_id and accepted < self.seq and block >= self.from_block
+            block is not None
+            and chain_id == self.chain_id
+            and accepted < self.seq
+            and block >= self.from_block
         )
 
 
@@ -78,7 +81,9 @@ def origin_of(events: Iterable[TransferEvent]) -> Origin:
     return Origin(teller.src_chain_id, teller.dst_chain_id) if teller else Origin()
 
 
-def standing_of_transfer(log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg]) -> list[TransferEvent]:
+def standing_of_transfer(
+    log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg]
+) -> list[TransferEvent]:
     """The events of one transfer that stand.
 
     :param log: every acceptance of every event of the transfer, in the order of the log.

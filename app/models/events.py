@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Base
 from app.models.types import BigId, Hash32, UtcTime
+
+_REORG = text("type = 'chain.reorged'")
 
 
 class Event(Base):
@@ -25,6 +27,7 @@ class Event(Base):
         Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
         Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
         Index("ix_events_reporter_seq", "reporter", "seq"),
+        Index("ix_events_reorgs", "chain_id", "seq", sqlite_where=_REORG, postgresql_where=_REORG),
     )
 
     seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)

@@ -18,12 +18,13 @@ class Transfer(Base):
     __table_args__ = (
         Index("ix_transfers_src_chain_id_symbol_sent_at", "src_chain_id", "symbol", "sent_at"),
         Index("ix_transfers_dst_chain_id", "dst_chain_id"),
-        Index("ix_transfers_status_updated_at", "status", "updated_at"),
+        Index("ix_transfers_status_since", "status", "status_since"),
     )
 
     transfer_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
     status: Mapped[int]
     refund_reason: Mapped[int]
+    status_since: Mapped[datetime | None] = mapped_column(UtcTime, doc="time of the deciding event")
     kind: Mapped[str | None] = mapped_column(String(8))
     src_chain_id: Mapped[int | None] = mapped_column(BigInteger)
     dst_chain_id: Mapped[int | None] = mapped_column(BigInteger)

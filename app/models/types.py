@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Integer, LargeBinary, Numeric, String, Text
+from sqlalchemy import JSON, BigInteger, DateTime, Integer, LargeBinary, Numeric, String, Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -123,3 +123,19 @@ class UtcTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class FeeTiers(TypeDecorator[tuple[tuple[int, int], ...]]):
+    """Protocol fee tiers as ``((from, ppm), …)``, ``from`` in source units, ascending from 0.
+
+    Kept as JSON ``[["0", 400], …]``: JSON numbers of many readers end at 53 bits.
+    """
+
+    impl = JSON
+    cache_ok = True
+
+    def process_bind_param(self, value: tuple[tuple[int, int], ...] | None, dialect: Dialect) -> Any:
+        return None if value is None else [[str(start), ppm] for start, ppm in value]
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> tuple[tuple[int, int], ...] | None:
+        return None if value is None else tuple((int(start), int(ppm)) for start, ppm in value)

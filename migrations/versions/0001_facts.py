@@ -38,6 +38,13 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("events", schema=None) as batch_op:
         batch_op.create_index("ix_events_chain_id_type_block", ["chain_id", "type", "block"], unique=False)
+        batch_op.create_index(
+            "ix_events_reorgs",
+            ["chain_id", "seq"],
+            unique=False,
+            sqlite_where=sa.text("type = 'chain.reorged'"),
+            postgresql_where=sa.text("type = 'chain.reorged'"),
+        )
         batch_op.create_index("ix_events_reporter_seq", ["reporter", "seq"], unique=False)
         batch_op.create_index("ix_events_transfer_id_seq", ["transfer_id", "seq"], unique=False)
 
@@ -83,6 +90,7 @@ def upgrade() -> None:
         sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
         sa.Column("status", sa.Integer(), nullable=False),
         sa.Column("refund_reason", sa.Integer(), nullable=False),
+        sa.Column("status_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("kind", sa.String(length=8), nullable=True),
         sa.Column("src_chain_id", sa.BigInteger(), nullable=True),
         sa.Column("dst_chain_id", sa.BigInteger(), nullable=True),
@@ -103,7 +111,7 @@ def upgrade() -> None:
         batch_op.create_index(
             "ix_transfers_src_chain_id_symbol_sent_at", ["src_chain_id", "symbol", "sent_at"], unique=False
         )
-        batch_op.create_index("ix_transfers_status_updated_at", ["status", "updated_at"], unique=False)
+        batch_op.create_index("ix_transfers_status_since", ["status", "status_since"], unique=False)
 
     op.create_table(
         "latency_records",
@@ -173,7 +181,7 @@ def downgrade() -> None:
 
     op.drop_table("latency_records")
     with op.batch_alter_table("transfers", schema=None) as batch_op:
-        batch_op.drop_index("ix_transfers_status_updated_at")
+        batch_op.drop_index("ix_transfers_status_since")
         batch_op.drop_index("ix_transfers_src_chain_id_symbol_sent_at")
         batch_op.drop_index("ix_transfers_dst_chain_id")
 
@@ -185,6 +193,7 @@ def downgrade() -> None:
     with op.batch_alter_table("events", schema=None) as batch_op:
         batch_op.drop_index("ix_events_transfer_id_seq")
         batch_op.drop_index("ix_events_reporter_seq")
+        batch_op.drop_index("ix_events_reorgs")
         batch_op.drop_index("ix_events_chain_id_type_block")
 
     op.drop_table("events")

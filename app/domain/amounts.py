@@ -1,0 +1,106 @@
+"""Amounts: integers in a token's smallest units, scaled and divided without a float.
+
+Every division says in its name which way it rounds. Rates are ``Fraction`` and become
+a float only where a person reads them (``rate_as_number``).
+"""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from typing import Final
+
+MAX_UINT256: Final = 2**256 - 1
+MAX_UINT256_DIGITS: Final = 78
+PPM: Final = 1_000_000
+MAX_RATE_DIGITS: Final = 78
+
+
+def parse_uint256(text: str) -> int:
+    """Read an amount off the wire: ASCII digits alone, at most 78 of them, at most 2^256-1.
+
+    Raises ``ValueError`` with a sentence for people.
+    """
+    if not is_ascii_digits(text):
+        raise ValueError("an amount is written in the digits 0 to 9 alone")
+    if len(text) > MAX_UINT256_DIGITS:
+        raise ValueError(f"an amount has at most {MAX_UINT256_DIGITS} digits")
+    amount = int(text)
+    if amount > MAX_UINT256:
+        raise ValueError("an amount is at most 2^256-1")
+    return amount
+
+
+def parse_decimal(text: str) -> Fraction:
+    """Read a configured rate such as ``1.000001``: digits with at most one point inside.
+
+    Raises ``ValueError`` with a sentence for people.
+    """
+    whole, point, decimals = text.partition(".")
+    if not is_ascii_digits(whole) or (point and not is_ascii_digits(decimals)):
+        raise ValueError("a rate is a decimal number such as 1.000001")
+    if len(whole) + len(decimals) > MAX_RATE_DIGITS:
+        raise ValueError(f"a rate has at most {MAX_RATE_DIGITS} digits")
+    return Fraction(int(whole + decimals), 10 ** len(decimals))
+
+
+def is_ascii_digits(text: str) -> bool:
+    """Whether ``text`` is one or more of 0 to 9: ``str.isdigit`` alone lets ``²`` and ``٣`` through."""
+    return text.isascii() and text.isdigit()
+
+
+def mul_div_down(a: int, b: int, divisor: int) -> int:
+    """``a * b / divisor``, rounded down."""
+    return a * b // divisor
+
+
+def mul_div_up(a: int, b: int, divisor: int) -> int:
+    """``a * b / divisor``, rounded up."""
+    return -(-a * b // divisor)
+
+
+def ppm_up(amount: int, ppm: int) -> int:
+    """``ppm`` parts per million of ``amount``, rounded up."""
+    return -(-amount * ppm // PPM)
+
+
+def scale_factors(src_decimals: int, dst_decimals: int) -> tuple[int, int]:
+    """``(up, down)``: an amount in source units is ``amount * up / down`` in destination units.
+
+    One of the two is 1, so a multiplication by ``up`` is exact.
+    """
+    if dst_decimals >= src_decimals:
+        return 10 ** (dst_decimals - src_decimals), 1
+    return 1, 10 ** (src_decimals - dst_decimals)
+
+
+def scale(amount: int, src_decimals: int, dst_decimals: int) -> Fraction:
+    """``amount`` in the units of a token with ``dst_decimals``, exactly."""
+    up, down = scale_factors(src_decimals, dst_decimals)
+    return Fraction(amount * up, down)
+
+
+def scale_down(amount: int, src_decimals: int, dst_decimals: int) -> int:
+    """``amount`` in the units of a token with ``dst_decimals``, rounded down."""
+    up, down = scale_factors(src_decimals, dst_decimals)
+    return amount * up // down
+
+
+def format_units(amount: int, decimals: int) -> str:
+    """Write smallest units the way people do: ``1234500000`` with 6 decimals is ``1234.5``."""
+    sign = "-" if amount < 0 else ""
+    digits = str(abs(amount)).rjust(decimals + 1, "0")
+    split = len(digits) - decimals
+    fraction = digits[split:].rstrip("0")
+    return f"{sign}{digits[:split]}.{fraction}" if fraction else f"{sign}{digits[:split]}"
+
+
+def rate_as_number(rate: Fraction) -> float:
+    """Turn ``bridge_rate`` into a JSON number for people; never an input to the arithmetic.
+
+    A rate beyond a float's range becomes the largest float: JSON has no infinity.
+    """
+    try:
+        return float(rate)
+    except OverflowError:
+        return sys.float_info.max

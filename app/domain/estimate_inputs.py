@@ -1,0 +1,195 @@
+"""All that an estimate depends on, as plain frozen data. Who asks gathers it; nothing here reads a clock.
+
+Amounts and fees are integers in smallest units: of the source token where they are sent or
+held by the source pool, of the destination token where they are paid out or taken as a fee.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from fractions import Fraction
+
+from app.domain.amounts import parse_decimal
+from app.domain.codes import BridgeType
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTerms:
+    """What a chain says about transfers from or to it.
+
+    ``minimal_max_slippage`` is in parts per million and counts where the chain is the source,
+    ``drop_gas_amt`` where it is the destination.
+    """
+
+    id: int
+    name: str
+    disabled: bool = False
+    minimal_max_slippage: int = 0
+    drop_gas_amt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTerms:
+    """The transferred token on one chain; ``decimals`` from 0 to 36."""
+
+    symbol: str
+    decimals: int
+    xfer_disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FeeTier:
+    """The protocol fee, in parts per million, of amounts (source units) from ``from_amount`` on."""
+
+    from_amount: int
+    ppm: int
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRate:
+    """A fixed number of destination tokens for one source token; ``text`` is how it was configured."""
+
+    value: Fraction
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> FixedRate:
+        """Read the configured decimal. Raises ``ValueError`` with a sentence for people."""
+        return cls(parse_decimal(text), text)
+
+
+@dataclass(frozen=True, slots=True)
+class StableSwapRate:
+    """A price from the balances of the two pools; ``amplification`` as Curve publishes ``A``."""
+
+    amplification: int
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFee:
+    """The fee that pays the destination chain's gas, in destination units.
+
+    ``since``: when it was set, ``None`` where nobody knows. ``fed``: a standing
+    ``fee.updated`` event set it and outranks the configured value.
+    """
+
+    amount: int
+    since: datetime | None = None
+    fed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTerms:
+    """The price of pool transfers of one token in one direction.
+
+    ``tiers`` ascend in ``from_amount``; below the first of them there is no protocol fee.
+    A base fee older than ``base_fee_max_age_seconds`` (``None``: any age) is not quoted.
+    """
+
+    rate: FixedRate | StableSwapRate
+    base_fee: BaseFee
+    base_fee_max_age_seconds: int | None = None
+    tiers: tuple[FeeTier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PeggedTerms:
+    """The price of pegged transfers in one direction: of the pair, for burn → mint of the destination's pair.
+
+    ``base_fee`` is already the one of the direction (deposit or burn), in destination units.
+    """
+
+    bridge_type: BridgeType
+    base_fee: int = 0
+    tiers: tuple[FeeTier, ...] = ()
+
+
+class RouteBlock(Enum):
+    """Which way transfers of the token between the two chains are blocked, seen from this transfer."""
+
+    NONE = "none"
+    ONE_WAY = "one_way"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """A pool now: opening values plus events, in the units of its own token. Counters may be under zero.
+
+    A cap of ``None`` is no cap. ``epoch_seconds`` serves the message about a reached epoch cap alone.
+    """
+
+    added: int = 0
+    sent: int = 0
+    relayed: int = 0
+    withdrawn: int = 0
+    total_cap: int | None = None
+    epoch_cap: int | None = None
+    epoch_volume: int = 0
+    epoch_seconds: int | None = None
+
+    @property
+    def balance(self) -> int:
+        """What the pool holds; 0 where late events have it under zero (formats, "Pools")."""
+        return max(0, self.added + self.sent - self.relayed - self.withdrawn)
+
+    @property
+    def inbound_limit(self) -> int:
+        """The largest amount that the pool takes in (interface, error rule 2); never under 0."""
+        return max(0, self.added - self.relayed - self.withdrawn)
+
+    @property
+    def epoch_rest(self) -> int | None:
+        """What may still be sent from the pool in this epoch; under 0 where the cap was lowered since."""
+        return None if self.epoch_cap is None else self.epoch_cap - self.epoch_volume
+
+    @property
+    def total_rest(self) -> int | None:
+        """What the pool takes until it is at its total cap; under 0 where it is over it."""
+        return None if self.total_cap is None else self.total_cap - self.balance
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRequest:
+    """What was asked, already read: numbers within their wire types, ``amt`` at most 2^256-1.
+
+    ``slippage_tolerance`` is in parts per million and may still be out of its range.
+    ``is_pegged`` is ``None`` where it was left out. ``tolerance_left_out``: the client is one of
+    those that send none (``COMPAT_CLIENTS``); it counts 0 and is not held against the range.
+    """
+
+    src_chain_id: int
+    dst_chain_id: int
+    token_symbol: str
+    amt: int
+    slippage_tolerance: int
+    is_pegged: bool | None = None
+    tolerance_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateInputs:
+    """One request with everything the answer depends on.
+
+    ``pegged`` is the pair (or burn → mint) that would apply between the two chains, whatever
+    the request's ``is_pegged`` says. ``symbol_chains`` names the enabled chains that have the
+    token, ``open_destinations`` those it can go to from the source; both only feed messages.
+    """
+
+    request: EstimateRequest
+    now: datetime
+    caller_blocked: bool = False
+    address_blocked: bool = False
+    src_chain: ChainTerms | None = None
+    dst_chain: ChainTerms | None = None
+    src_token: TokenTerms | None = None
+    dst_token: TokenTerms | None = None
+    route: RouteTerms | None = None
+    pegged: PeggedTerms | None = None
+    block: RouteBlock = RouteBlock.NONE
+    src_pool: PoolState | None = None
+    dst_pool: PoolState | None = None
+    symbol_chains: tuple[str, ...] = ()
+    open_destinations: tuple[str, ...] = ()

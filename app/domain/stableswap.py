@@ -1,0 +1,75 @@
+"""The StableSwap curve for two pools, in integers (formats, last paragraph of the estimate).
+
+With ``n = 2`` pools holding ``x`` and ``y``, and ``Ann = A * n`` (``A`` as Curve publishes it):
+
+    Ann * (x + y) + D = Ann * D + D^3 / (4 * x * y)
+
+``D`` is the sum that the pools would hold if they were equal. A swap keeps ``D``. Balances
+are in units of 18 decimals.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+POOLS: Final = 2
+MAX_STEPS: Final = 255
+CURVE_DECIMALS: Final = 18
+
+
+class CurveUnsettled(ArithmeticError):
+    """Newton's iteration did not come to within 1 in ``MAX_STEPS`` steps, or has no next step."""
+
+
+def invariant(x: int, y: int, amplification: int) -> int:
+    """``D`` of two balances, both over 0, by Newton's iteration from their sum.
+
+    The step: ``D' = (Ann * S + 2 * P) * D / ((Ann - 1) * D + 3 * P)`` with ``P = D^3 / (4 * x * y)``,
+    every division rounded down. Raises ``CurveUnsettled``.
+    """
+    if x <= 0 or y <= 0 or amplification <= 0:
+        raise CurveUnsettled("a curve needs two balances and an amplification over 0")
+    ann = amplification * POOLS
+    total = x + y
+    d = total
+    for _ in range(MAX_STEPS):
+        product = d * d // (x * POOLS) * d // (y * POOLS)
+        divisor = (ann - 1) * d + (POOLS + 1) * product
+        if divisor <= 0:
+            raise CurveUnsettled("the invariant's iteration has no next step")
+        previous = d
+        d = (ann * total + POOLS * product) * d // divisor
+        if -1 <= d - previous <= 1:
+            return d
+    raise CurveUnsettled(f"the invariant did not settle in {MAX_STEPS} steps")
+
+
+def balance_for(x: int, d: int, amplification: int) -> int:
+    """The balance that goes with ``x`` on the curve of invariant ``d``, by Newton's iteration from ``d``.
+
+    It solves ``y^2 + (b - D) * y = c`` with ``b = x + D / Ann`` and ``c = D^3 / (4 * x * Ann)``,
+    every division rounded down. Raises ``CurveUnsettled``.
+    """
+    if x <= 0 or d <= 0 or amplification <= 0:
+        raise CurveUnsettled("a curve needs a balance, an invariant and an amplification over 0")
+    ann = amplification * POOLS
+    c = d * d // (x * POOLS) * d // (ann * POOLS)
+    b = x + d // ann
+    y = d
+    for _ in range(MAX_STEPS):
+        divisor = 2 * y + b - d
+        if divisor <= 0:
+            raise CurveUnsettled("the balance's iteration has no next step")
+        previous = y
+        y = (y * y + c) // divisor
+        if -1 <= y - previous <= 1:
+            return y
+    raise CurveUnsettled(f"the balance did not settle in {MAX_STEPS} steps")
+
+
+def swap_output(x: int, y: int, d: int, amplification: int, dx: int) -> int:
+    """What leaves pool ``y`` when ``dx`` enters pool ``x``: ``y - y' - 1``, and 0 where that is less.
+
+    The 1 is kept by the pool so that no rounding of the iteration can be taken out of it.
+    """
+    return max(0, y - balance_for(x + dx, d, amplification) - 1)

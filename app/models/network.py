@@ -1,0 +1,190 @@
+"""What an operator configures: chains, tokens, pools, routes, blocks and pegged pairs.
+
+Every row has an integer ``id`` for the console and keeps the order of its arrival; what a row
+is about stands in its unique constraint.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    String,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import Address, BigId, FeeTiers, Uint256, UtcTime
+
+URL_LENGTH = 2048
+NAME_LENGTH = 128
+SYMBOL_LENGTH = 64
+RATE_LENGTH = 80
+
+
+class Chain(Base):
+    """A chain, its explorer and the bridge contract on it."""
+
+    __tablename__ = "chains"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    chain_id: Mapped[int] = mapped_column(BigInteger, unique=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    icon: Mapped[str] = mapped_column(String(URL_LENGTH))
+    block_delay: Mapped[int] = mapped_column(BigInteger, doc="blocks a transfer waits on this source")
+    gas_token_symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
+    explore_url: Mapped[str] = mapped_column(
+        String(URL_LENGTH), doc="as configured, maybe with a / at its end"
+    )
+    contract_addr: Mapped[str] = mapped_column(Address(), doc="empty where there is none yet")
+    drop_gas_amt: Mapped[int] = mapped_column(Uint256)
+    minimal_max_slippage: Mapped[int] = mapped_column(doc="parts per million")
+    disabled: Mapped[bool]
+    disabled_reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+
+
+class Token(Base):
+    """A token's form on one chain."""
+
+    __tablename__ = "tokens"
+    __table_args__ = (UniqueConstraint("chain_id", "symbol"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    chain_id: Mapped[int] = mapped_column(ForeignKey("chains.chain_id"))
+    symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    icon: Mapped[str] = mapped_column(String(URL_LENGTH))
+    address: Mapped[str] = mapped_column(Address())
+    decimal: Mapped[int]
+    xfer_disabled: Mapped[bool]
+
+
+class Pool(Base):
+    """A token's liquidity pool on one chain: opening values and caps, in the token's smallest units.
+
+    What the feed adds stands in ``pool_counters``.
+    """
+
+    __tablename__ = "pools"
+    __table_args__ = (
+        UniqueConstraint("chain_id", "symbol"),
+        ForeignKeyConstraint(["chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
+        CheckConstraint("epoch_seconds > 0", name="epoch_seconds"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    chain_id: Mapped[int] = mapped_column(BigInteger)
+    symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
+    liquidity_added: Mapped[int] = mapped_column(Uint256)
+    liquidity_sent: Mapped[int] = mapped_column(Uint256)
+    liquidity_relayed: Mapped[int] = mapped_column(Uint256)
+    liquidity_withdrawn: Mapped[int] = mapped_column(Uint256)
+    total_cap: Mapped[int | None] = mapped_column(Uint256, doc="null is no cap")
+    epoch_cap: Mapped[int | None] = mapped_column(Uint256, doc="null is no cap")
+    epoch_seconds: Mapped[int] = mapped_column(BigInteger)
+
+
+class Route(Base):
+    """The price of moving one token through the pools of two chains, in one direction."""
+
+    __tablename__ = "routes"
+    __table_args__ = (
+        UniqueConstraint("symbol", "src_chain_id", "dst_chain_id"),
+        ForeignKeyConstraint(["src_chain_id", "symbol"], ["pools.chain_id", "pools.symbol"]),
+        ForeignKeyConstraint(["dst_chain_id", "symbol"], ["pools.chain_id", "pools.symbol"]),
+        CheckConstraint("src_chain_id <> dst_chain_id", name="two_chains"),
+        CheckConstraint(
+            "(rate_model = 'fixed' AND rate_value IS NOT NULL AND amplification IS NULL)"
+            " OR (rate_model = 'stableswap' AND rate_value IS NULL AND amplification IS NOT NULL)",
+            name="rate",
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
+    src_chain_id: Mapped[int] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[int] = mapped_column(BigInteger)
+    rate_model: Mapped[str] = mapped_column(String(16), doc="fixed or stableswap")
+    rate_value: Mapped[str | None] = mapped_column(String(RATE_LENGTH), doc="plain decimal, of a fixed rate")
+    amplification: Mapped[int | None] = mapped_column(doc="of a curve, as Curve's A()")
+    base_fee: Mapped[int] = mapped_column(Uint256, doc="destination units")
+    base_fee_changed_at: Mapped[datetime] = mapped_column(UtcTime, doc="since when base_fee has this value")
+    base_fee_max_age_seconds: Mapped[int | None] = mapped_column(BigInteger, doc="null is no limit")
+    perc_fee_tiers: Mapped[tuple[tuple[int, int], ...]] = mapped_column(FeeTiers)
+
+
+class RouteBlock(Base):
+    """Transfers of a token that are stopped, in one direction or in both."""
+
+    __tablename__ = "route_blocks"
+    __table_args__ = (
+        UniqueConstraint("symbol", "src_chain_id", "dst_chain_id"),
+        ForeignKeyConstraint(["src_chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
+        ForeignKeyConstraint(["dst_chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
+        CheckConstraint("src_chain_id <> dst_chain_id", name="two_chains"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
+    src_chain_id: Mapped[int] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[int] = mapped_column(BigInteger)
+    both_directions: Mapped[bool]
+    reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+
+
+class PeggedPair(Base):
+    """A token locked in a vault on its original chain and minted on another."""
+
+    __tablename__ = "pegged_pairs"
+    __table_args__ = (
+        UniqueConstraint("symbol", "org_chain_id", "pegged_chain_id"),
+        ForeignKeyConstraint(["org_chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
+        ForeignKeyConstraint(["pegged_chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
+        CheckConstraint("org_chain_id <> pegged_chain_id", name="two_chains"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
+    org_chain_id: Mapped[int] = mapped_column(BigInteger)
+    pegged_chain_id: Mapped[int] = mapped_column(BigInteger)
+    pegged_deposit_contract_addr: Mapped[str] = mapped_column(
+        Address(), doc="the vault, on the original chain"
+    )
+    pegged_burn_contract_addr: Mapped[str] = mapped_column(Address(), doc="the bridge, on the pegged chain")
+    canonical_token_contract_addr: Mapped[str] = mapped_column(Address())
+    vault_version: Mapped[int] = mapped_column(BigInteger)
+    bridge_version: Mapped[int] = mapped_column(BigInteger)
+    deposit_base_fee: Mapped[int] = mapped_column(Uint256, doc="units of the pegged chain")
+    burn_base_fee: Mapped[int] = mapped_column(Uint256, doc="units of the original chain")
+    perc_fee_tiers: Mapped[tuple[tuple[int, int], ...]] = mapped_column(FeeTiers)
+
+
+class OpeningValidator(Base):
+    """A member of a chain's validator set before the feed told of any rotation."""
+
+    __tablename__ = "opening_validators"
+    __table_args__ = (UniqueConstraint("chain_id", "signer"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    chain_id: Mapped[int] = mapped_column(ForeignKey("chains.chain_id"))
+    signer: Mapped[str] = mapped_column(Address())
+    power: Mapped[int] = mapped_column(Uint256)
+
+
+class NetworkPart(Base):
+    """The version of one part of the configuration; grows by one with every change of it.
+
+    Readers compare versions to learn which part to read again. A part without a row is at 0.
+    """
+
+    __tablename__ = "network_parts"
+
+    part: Mapped[str] = mapped_column(String(32), primary_key=True, doc="a value of PartName")
+    version: Mapped[int] = mapped_column(BigInteger)
+    changed_at: Mapped[datetime] = mapped_column(UtcTime)

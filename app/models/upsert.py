@@ -1,0 +1,23 @@
+"""Write rows whether or not they are there, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.extensions import Base
+
+
+def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows or, where the primary key is taken, set every other given column."""
+    if not rows:
+        return
+    table = model.__table__
+    insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
+    keys = [column.name for column in table.primary_key]
+    statement = insert(table)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), list(rows))

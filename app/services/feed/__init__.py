@@ -1,0 +1,1 @@
+"""The event feed: lines in, facts kept and folded, one verdict out."""

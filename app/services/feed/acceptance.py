@@ -1,0 +1,212 @@
+"""Deciding, inside one transaction, what becomes of each readable event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+
+from sqlalchemy import Connection, select
+
+from app.domain.events import (
+    BlockEvent,
+    ChainEvent,
+    ChainReorged,
+    Event,
+    FeeUpdated,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    RefundPrepared,
+    RefundSigned,
+    TransferEvent,
+    TransferSent,
+    ValidatorsUpdated,
+)
+from app.domain.evidence import contradictions, signature_is_provably_false
+from app.domain.network_facts import NetworkFacts
+from app.domain.standing import Logged, origin_of
+from app.domain.transfer_state import TransferHistory, refund_context
+from app.models.events import ChainProgress
+from app.services.feed import chains
+from app.services.feed.codec import encode_event
+from app.services.feed.facts import load_network_facts
+from app.services.feed.lines import Read, Refused
+from app.services.feed.log import (
+    Entry,
+    Known,
+    append,
+    known_ids,
+    last_reorg_seq,
+    last_seq,
+    load_histories,
+    load_reorgs,
+)
+from app.services.feed.projection import project
+
+
+@dataclass
+class Acceptance:
+    """Takes events in segments: all of one segment are judged, kept and folded together."""
+
+    connection: Connection
+    reporter: str
+    now: datetime
+    max_reorg_blocks: int
+    accepted: int = 0
+    repeated: int = 0
+    refused: list[Refused] = field(default_factory=list)
+
+    @staticmethod
+    def is_barrier(event: Event) -> bool:
+        """Whether later events are judged differently after this one."""
+        return isinstance(event, ChainReorged | ValidatorsUpdated)
+
+    def take(self, lines: Sequence[Read]) -> None:
+        """Judge one segment and write what follows from it."""
+        segment = _Segment(self.connection, lines, self.max_reorg_blocks)
+        for line in lines:
+            verdict = segment.judge(line.event)
+            if verdict is ACCEPTED:
+                self.accepted += 1
+            elif verdict is REPEATED:
+                self.repeated += 1
+            else:
+                self.refused.append(Refused(line.line, line.event.id, verdict))
+        append(self.connection, segment.entries, self.reporter, self.now)
+        segment.fold()
+
+
+ACCEPTED = "accepted"
+REPEATED = "repeated"
+
+
+class _Segment:
+    """What is known while the events of one segment are judged."""
+
+    def __init__(self, connection: Connection, lines: Sequence[Read], max_reorg_blocks: int) -> None:
+        self.connection = connection
+        self.max_reorg_blocks = max_reorg_blocks
+        events = [line.event for line in lines]
+        self.known = known_ids(connection, {event.id for event in events})
+        self.histories = load_histories(
+            connection, {event.transfer_id for event in events if isinstance(event, TransferEvent)}
+        )
+        self.entries: list[Entry] = []
+        self._next_seq = last_seq(connection) + 1
+
+    @cached_property
+    def facts(self) -> NetworkFacts:
+        return load_network_facts(self.connection)
+
+    @cached_property
+    def _last_reorg(self) -> int:
+        return last_reorg_seq(self.connection)
+
+    def judge(self, event: Event) -> str:
+        """ACCEPTED, REPEATED, or the reason for refusing; what is accepted is noted."""
+        body = encode_event(event)
+        known = self.known.get(event.id)
+        if known is not None and (known.type, known.body) != (event.type.value, body):
+            return "id: was reported before with other content; a new fact needs a new id"
+        if known is not None and self._stands(event, known):
+            return self._judge_repeated(event, body, known)
+        reason = self._refusal(event)
+        if reason is not None:
+            return reason
+        self._note(event, body, known)
+        return ACCEPTED
+
+    def _stands(self, event: Event, known: Known) -> bool:
+        if known.seq > self._last_reorg:
+            return True
+        if isinstance(event, TransferEvent):
+            standing = self.histories[event.transfer_id].standing()
+            return any(other.id == event.id for other in standing.every(type(event)))
+        if isinstance(event, ChainEvent):
+            reorgs = load_reorgs(self.connection, {event.chain_id}, known.seq)
+            return not any(reorg.reaches(event.chain_id, event.block, known.seq) for reorg in reorgs)
+        return True
+
+    def _judge_repeated(self, event: Event, body: str, known: Known) -> str:
+        if self._must_be_kept(event, known):
+            reason = self._refusal(event)
+            if reason is not None:
+                return reason
+            self._note(event, body, known)
+        return REPEATED
+
+    def _must_be_kept(self, event: Event, known: Known) -> bool:
+        """Whether a repetition must be kept although the event stands.
+
+        A reorg retracts again when it is repeated. And an event whose chain is not known yet may
+        turn out to have been retracted since its first acceptance: then this one counts.
+        """
+        if isinstance(event, ChainReorged):
+            return True
+        if not isinstance(event, BlockEvent) or event.block is None or known.seq > self._last_reorg:
+            return False
+        log = self.histories[event.transfer_id].log
+        return origin_of(logged.event for logged in log).chain_of(event) is None
+
+    def _refusal(self, event: Event) -> str | None:
+        if isinstance(event, ChainReorged):
+            return self._too_deep(event)
+        if isinstance(event, RefundPrepared | RefundSigned):
+            return self._provably_false(event)
+        return None
+
+    def _too_deep(self, reorg: ChainReorged) -> str | None:
+        highest = self.connection.scalar(
+            select(ChainProgress.highest_block).where(ChainProgress.chain_id == reorg.chain_id)
+        )
+        if highest is None or highest - reorg.from_block <= self.max_reorg_blocks:
+            return None
+        return (
+            f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
+            f"at most {self.max_reorg_blocks} are believed (MAX_REORG_BLOCKS)"
+        )
+
+    def _provably_false(self, event: RefundPrepared | RefundSigned) -> str | None:
+        standing = self.histories[event.transfer_id].standing()
+        context = refund_context(event.transfer_id, standing.first(TransferSent), self.facts)
+        if isinstance(event, RefundPrepared):
+            found = contradictions(event.wd_onchain, context)
+            return f"wd_onchain: {found[0]}" if found else None
+        requests = [prepared.wd_onchain for prepared in standing.every(RefundPrepared)]
+        validators = self.facts.validators.get(context.src_chain_id or 0)
+        reason = signature_is_provably_false(context, requests, event.signature, validators)
+        return f"signature: {reason}" if reason else None
+
+    def _note(self, event: Event, body: str, known: Known | None) -> None:
+        seq, occurrence = self._next_seq, known.occurrence + 1 if known else 0
+        self._next_seq += 1
+        self.entries.append(Entry(seq, occurrence, event, body))
+        self.known[event.id] = Known(seq, occurrence, event.type.value, body)
+        if isinstance(event, TransferEvent):
+            history = self.histories[event.transfer_id]
+            self.histories[event.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
+
+    def fold(self) -> None:
+        """Write what follows from the noted events; they are in the log already."""
+        events = [entry.event for entry in self.entries]
+        touched = {event.transfer_id for event in events if isinstance(event, TransferEvent)}
+        project(self.connection, self._complete(touched), self.facts)
+        chains.fold_chain_readings(self.connection, [e for e in events if isinstance(e, ChainEvent)])
+        liquidity = [e for e in events if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
+        chains.fold_liquidity(self.connection, liquidity)
+        chains.fold_fees(self.connection, [e for e in events if isinstance(e, FeeUpdated)])
+        for event in events:
+            if isinstance(event, ValidatorsUpdated):
+                chains.fold_validators(self.connection, event.chain_id)
+            elif isinstance(event, ChainReorged):
+                chains.fold_reorg(self.connection, event)
+
+    def _complete(self, touched: set[bytes]) -> list[TransferHistory]:
+        """The touched histories; one that reorgs may reach is read again, for it may have just
+        learned which chains it is on.
+        """
+        histories = [self.histories[transfer_id] for transfer_id in touched]
+        stale = {h.transfer_id for h in histories if h.log[0].seq < self._last_reorg}
+        reread = load_histories(self.connection, stale) if stale else {}
+        return [reread.get(history.transfer_id, history) for history in histories]

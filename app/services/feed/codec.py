@@ -1,0 +1,84 @@
+"""Between events and the canonical JSON that the log keeps and compares."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from app.domain.codes import SendKind, XferStatus
+from app.domain.events import EVENT_CLASSES, Event, EventType
+
+Decode = Callable[[Any], Any]
+
+# Columns of the log; everything else an event knows goes into its body.
+_COLUMNS = frozenset({"id"})
+
+
+def _tuple_of_ints(values: list[str]) -> tuple[int, ...]:
+    return tuple(map(int, values))
+
+
+_DECODE: dict[str, Decode] = {
+    "at": datetime.fromisoformat,
+    "transfer_id": bytes.fromhex,
+    "amount": int,
+    "base_fee": int,
+    "wd_onchain": base64.b64decode,
+    "signature": base64.b64decode,
+    "signers": tuple,
+    "powers": _tuple_of_ints,
+    "kind": SendKind,
+    "xfer_status": XferStatus,
+}
+
+
+def _encode(name: str, value: Any) -> Any:
+    if name == "transfer_id":
+        return value.hex()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if name in ("amount", "base_fee"):
+        return str(value)
+    if name == "powers":
+        return [str(power) for power in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value
+
+
+class _Codec:
+    """Encoder and decoder of one event class, its field lists made once."""
+
+    def __init__(self, event_class: type[Event]) -> None:
+        self.event_class = event_class
+        self.names = sorted(field.name for field in fields(event_class) if field.name not in _COLUMNS)
+
+    def encode(self, event: Event) -> str:
+        known = {name: getattr(event, name) for name in self.names}
+        body = {name: _encode(name, value) for name, value in known.items() if value is not None}
+        return orjson.dumps(body).decode()
+
+    def decode(self, event_id: str, body: str) -> Event:
+        values = {
+            name: decode(value) if (decode := _DECODE.get(name)) else value
+            for name, value in orjson.loads(body).items()
+        }
+        return self.event_class(id=event_id, **values)
+
+
+_CODECS = {event_type: _Codec(event_class) for event_type, event_class in EVENT_CLASSES.items()}
+
+
+def encode_event(event: Event) -> str:
+    """The canonical body: the same content gives the same text, whatever its spelling was."""
+    return _CODECS[event.type].encode(event)
+
+
+def decode_event(event_id: str, event_type: str, body: str) -> Event:
+    """The event that :func:`encode_event` wrote."""
+    return _CODECS[EventType(event_type)].decode(event_id, body)

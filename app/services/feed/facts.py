@@ -1,0 +1,74 @@
+"""The network's configuration and validator sets as the fold sees them, inside its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, select
+
+from app.domain.crypto import parse_evm_address
+from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
+from app.domain.validators import ValidatorSet
+from app.models.network import Chain, OpeningValidator, PeggedPair, Token
+from app.models.validators import FedValidatorSet
+
+
+def load_network_facts(connection: Connection) -> NetworkFacts:
+    """Everything that folding looks at, the validator sets included."""
+    tokens = connection.execute(select(Token.chain_id, Token.symbol, Token.address, Token.decimal))
+    chains = connection.execute(select(Chain.chain_id, Chain.contract_addr))
+    bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
+    return NetworkFacts(
+        tokens={
+            (row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
+            for row in tokens
+        },
+        pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
+        pairs=tuple(_pairs(connection)),
+        validators=load_validator_sets(connection),
+    )
+
+
+def _pairs(connection: Connection) -> Iterable[PairFacts]:
+    rows = connection.execute(
+        select(
+            PeggedPair.symbol,
+            PeggedPair.org_chain_id,
+            PeggedPair.pegged_chain_id,
+            PeggedPair.pegged_deposit_contract_addr,
+            PeggedPair.pegged_burn_contract_addr,
+        ).order_by(PeggedPair.id)
+    )
+    for row in rows:
+        yield PairFacts(
+            row.symbol,
+            row.org_chain_id,
+            row.pegged_chain_id,
+            vault=parse_evm_address(row.pegged_deposit_contract_addr),
+            bridge=parse_evm_address(row.pegged_burn_contract_addr),
+        )
+
+
+def load_validator_sets(connection: Connection) -> dict[int, ValidatorSet]:
+    """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
+    opening: dict[int, list[tuple[bytes, int]]] = {}
+    rows = connection.execute(
+        select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)
+    )
+    for row in rows:
+        opening.setdefault(row.chain_id, []).append((_address(row.signer), row.power))
+    sets = {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
+    fed = connection.execute(
+        select(FedValidatorSet.chain_id, FedValidatorSet.version, FedValidatorSet.members)
+    )
+    for chain_id, version, stored in fed:
+        members = [(_address(signer), int(power)) for signer, power in stored]
+        sets[chain_id] = ValidatorSet.of(chain_id, version, members)
+    return sets
+
+
+def _address(text: str) -> bytes:
+    address = parse_evm_address(text)
+    if address is None:
+        raise ValueError(f"{text} is stored as a validator but is no address")
+    return address

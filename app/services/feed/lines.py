@@ -1,0 +1,78 @@
+"""One line of the feed to one event, or to the reason why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from marshmallow import ValidationError
+
+from app.domain.events import EVENT_CLASSES, Event, EventType
+from app.services.feed.schema import SCHEMAS
+from app.services.strict_json import UnreadableJson, loads
+
+MAX_AHEAD = timedelta(minutes=10)
+"""How far ahead of this clock an event's time may be: clocks differ, the future does not report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A line that was not taken. ``line`` counts from 1; an unreadable id is empty."""
+
+    line: int
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A line that could be read."""
+
+    line: int
+    event: Event
+
+
+def read_line(number: int, text: bytes, now: datetime) -> Read | Refused | None:
+    """Read one line; None for a blank one."""
+    if not text.strip():
+        return None
+    try:
+        data = loads(text)
+    except UnreadableJson as error:
+        return Refused(number, "", f"the line {error}")
+    if not isinstance(data, dict):
+        return Refused(number, "", "the line must be a JSON object")
+    event_id = data.get("id")
+    shown_id = event_id if isinstance(event_id, str) and len(event_id) <= 128 else ""
+    try:
+        event = _event(data)
+    except ValidationError as error:
+        return Refused(number, shown_id, _sentence(error))
+    if event.at > now + MAX_AHEAD:
+        return Refused(number, event.id, "at: is more than 10 minutes ahead of the gateway's clock")
+    return Read(number, event)
+
+
+def _event(data: dict[str, Any]) -> Event:
+    name = data.get("type")
+    if not isinstance(name, str) or name not in SCHEMAS:
+        raise ValidationError({"type": [f"must be one of {', '.join(SCHEMAS)}"]})
+    event_type = EventType(name)
+    loaded = SCHEMAS[event_type].load(data)
+    return EVENT_CLASSES[event_type](**{key: _frozen(value) for key, value in loaded.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first complaint as ``path: what it must be``."""
+    messages: Any = error.messages
+    path: list[str] = []
+    while isinstance(messages, dict):
+        key, messages = next(iter(messages.items()))
+        path.append(f"[{key}]" if isinstance(key, int) else f".{key}" if path else str(key))
+    message = str(messages[0]) if isinstance(messages, list) else str(messages)
+    return f"{''.join(path)}: {message[0].lower()}{message[1:]}"

@@ -1,0 +1,171 @@
+"""Reading and appending the event log."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy import Connection, func, insert, select, text
+
+from app.domain.events import ChainEvent, ChainReorged, Event, EventType, TransferEvent, TransferSent
+from app.domain.standing import Logged, Reorg, origin_of
+from app.domain.transfer_state import TransferHistory
+from app.models import events as log
+from app.services.feed.codec import decode_event
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The latest acceptance of an id that is in the log."""
+
+    seq: int
+    occurrence: int
+    type: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One acceptance to be appended."""
+
+    seq: int
+    occurrence: int
+    event: Event
+    body: str
+
+
+def last_seq(connection: Connection) -> int:
+    """The place of the newest acceptance; 0 in an empty log."""
+    return connection.scalar(select(func.max(log.Event.seq))) or 0
+
+
+def known_ids(connection: Connection, ids: Iterable[str]) -> dict[str, Known]:
+    """The latest acceptance of each of the ids that are in the log."""
+    rows = connection.execute(
+        select(log.Event.event_id, log.Event.seq, log.Event.occurrence, log.Event.type, log.Event.body)
+        .where(log.Event.event_id.in_(list(ids)))
+        .order_by(log.Event.seq)
+    )
+    return {row.event_id: Known(row.seq, row.occurrence, row.type, row.body) for row in rows}
+
+
+def append(connection: Connection, entries: Iterable[Entry], reporter: str, received_at: datetime) -> None:
+    """Write acceptances to the end of the log."""
+    rows = [
+        {
+            "seq": entry.seq,
+            "event_id": entry.event.id,
+            "occurrence": entry.occurrence,
+            "type": entry.event.type.value,
+            "at": entry.event.at,
+            "received_at": received_at,
+            "reporter": reporter,
+            "transfer_id": getattr(entry.event, "transfer_id", None),
+            "chain_id": getattr(entry.event, "chain_id", None),
+            "block": _block(entry.event),
+            "body": entry.body,
+        }
+        for entry in entries
+    ]
+    if rows:
+        connection.execute(insert(log.Event), rows)
+
+
+def _block(event: Event) -> int | None:
+    if isinstance(event, ChainReorged):
+        return event.from_block
+    return getattr(event, "block", None)
+
+
+def load_histories(connection: Connection, transfer_ids: Iterable[bytes]) -> dict[bytes, TransferHistory]:
+    """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones."""
+    ids = set(transfer_ids)
+    logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
+    rows = connection.execute(
+        select(log.Event.seq, log.Event.transfer_id, log.Event.event_id, log.Event.type, log.Event.body)
+        .where(log.Event.transfer_id.in_(ids))
+        .order_by(log.Event.seq)
+    )
+    for row in rows:
+        event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
+        logs[row.transfer_id].append(Logged(row.seq, event))
+    reorgs = _reorgs_reaching(connection, logs)
+    return {
+        transfer_id: TransferHistory(transfer_id, events, reorgs[transfer_id])
+        for transfer_id, events in logs.items()
+    }
+
+
+def _reorgs_reaching(
+    connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]
+) -> dict[bytes, list[Reorg]]:
+    chains: dict[bytes, set[int]] = {}
+    first_seq: dict[int, int] = {}
+    for transfer_id, events in logs.items():
+        chains[transfer_id] = _chains_of(events)
+        for chain_id in chains[transfer_id]:
+            first_seq[chain_id] = min(events[0].seq, first_seq.get(chain_id, events[0].seq))
+    by_chain: dict[int, list[Reorg]] = defaultdict(list)
+    if first_seq:
+        for reorg in load_reorgs(connection, set(first_seq), min(first_seq.values())):
+            by_chain[reorg.chain_id].append(reorg)
+    return {
+        transfer_id: [
+            reorg
+            for chain_id in sorted(chains[transfer_id])
+            for reorg in by_chain[chain_id]
+            if reorg.seq > events[0].seq
+        ]
+        for transfer_id, events in logs.items()
+    }
+
+
+def _chains_of(events: list[Logged[TransferEvent]]) -> set[int]:
+    """The chains whose reorgs may reach one of the events."""
+    origin = origin_of(logged.event for logged in events)
+    sent_from = {logged.event.src_chain_id for logged in events if isinstance(logged.event, TransferSent)}
+    return sent_from | {chain for chain in (origin.src_chain_id, origin.dst_chain_id) if chain is not None}
+
+
+_IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
+
+
+def last_reorg_seq(connection: Connection) -> int:
+    """The place of the newest reorg of any chain; 0 where there was none."""
+    return connection.scalar(select(func.max(log.Event.seq)).where(_IS_REORG)) or 0
+
+
+def load_reorgs(connection: Connection, chain_ids: set[int], after_seq: int) -> list[Reorg]:
+    """Reorgs of the chains accepted after a place in the log."""
+    query = (
+        select(log.Event.seq, log.Event.chain_id, log.Event.block)
+        .where(_IS_REORG, log.Event.chain_id.in_(chain_ids), log.Event.seq > after_seq)
+        .order_by(log.Event.seq)
+    )
+    return [Reorg(row.seq, row.chain_id, row.block) for row in connection.execute(query)]
+
+
+def load_chain_events(
+    connection: Connection, chain_id: int, types: Iterable[EventType], symbol: str | None = None
+) -> list[ChainEvent]:
+    """The standing events of some types about one chain, in the order of the log."""
+    rows = connection.execute(
+        select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.body)
+        .where(log.Event.chain_id == chain_id, log.Event.type.in_([t.value for t in types]))
+        .order_by(log.Event.seq)
+    )
+    latest: dict[str, Logged[ChainEvent]] = {}
+    for row in rows:
+        event = cast("ChainEvent", decode_event(row.event_id, row.type, row.body))
+        if symbol is None or getattr(event, "symbol", None) == symbol:
+            latest[event.id] = Logged(row.seq, event)
+    first = min((logged.seq for logged in latest.values()), default=0)
+    reorgs = load_reorgs(connection, {chain_id}, first) if latest else []
+    return [
+        logged.event
+        for logged in latest.values()
+        if not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
+    ]

@@ -1,0 +1,106 @@
+"""What documents of this gateway hold, as marshmallow fields: text in, exact values out, and back."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from marshmallow import fields
+
+from app.domain.crypto import checksum_address, parse_evm_address
+
+MAX_ACCOUNT: Final = 128
+
+_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_AMOUNT: Final = re.compile(r"[0-9]{1,78}", re.ASCII)
+
+
+class Time(fields.Field[datetime]):
+    """RFC 3339 with an offset; digits past the microsecond are cut."""
+
+    default_error_messages = {"invalid": "must be a time with an offset such as 2026-01-31T12:00:00Z"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
+        if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+            raise self.make_error("invalid")
+        try:
+            return datetime.fromisoformat(value.upper()).astimezone(UTC)
+        except (ValueError, OverflowError):
+            raise self.make_error("invalid") from None
+
+    def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+class WholeNumber(fields.Field[int]):
+    """A JSON integer in a range."""
+
+    default_error_messages = {"invalid": "must be an integer from {low} to {high}"}
+
+    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.low, self.high = low, high
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if type(value) is not int or not self.low <= value <= self.high:
+            raise self.make_error("invalid", low=self.low, high=self.high)
+        return value
+
+
+class Amount(fields.Field[int]):
+    """A uint256 as a decimal string."""
+
+    default_error_messages = {
+        "invalid": 'must be a string of decimal digits up to 2^256-1, such as "1000000"'
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
+            raise self.make_error("invalid")
+        amount = int(value)
+        if amount >= 1 << 256:
+            raise self.make_error("invalid")
+        return amount
+
+    def _serialize(self, value: int | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else str(value)
+
+
+class Text(fields.Field[str]):
+    """Text without NUL, which PostgreSQL cannot keep."""
+
+    default_error_messages = {"invalid": "must be a text of {least} to {most} characters without NUL"}
+
+    def __init__(self, most: int, least: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.most, self.least = most, least
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str) or not self.least <= len(value) <= self.most or "\x00" in value:
+            raise self.make_error("invalid", least=self.least, most=self.most)
+        return value
+
+
+class Account(Text):
+    """An account on any chain; an EVM address is kept with its checksum."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(MAX_ACCOUNT, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        account = super()._deserialize(value, attr, data, **kwargs)
+        address = parse_evm_address(account)
+        return checksum_address(address) if address is not None else account
+
+
+class Signer(fields.Field[str]):
+    """A validator: a 0x address, kept with its checksum."""
+
+    default_error_messages = {"invalid": "must be a 0x address of 20 bytes"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        address = parse_evm_address(value) if isinstance(value, str) else None
+        if address is None:
+            raise self.make_error("invalid")
+        return checksum_address(address)
