@@ -15,7 +15,7 @@ run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedd
 
 test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name" narrows it)
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 check: lint format-check types test ## lint, format check, types, tests: what CI runs
 
