@@ -14,6 +14,7 @@ from app.cli import register as register_commands
 from app.extensions import db, migrate
 from app.models.engine import prepare
 from app.services.gateway import Clock, Gateway, system_clock
+from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
 
 
@@ -34,7 +35,12 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     migrate.init_app(app, db)
     with app.app_context():
         prepare(db.engine)
-        app.extensions["gateway"] = Gateway(db.engine, clock, settings.max_reorg_blocks)
+        app.extensions["gateway"] = Gateway(
+            engine=db.engine,
+            clock=clock,
+            max_reorg_blocks=settings.max_reorg_blocks,
+            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+        )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
     api.register_always(app)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
 from app.extensions import Base
+from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.models.network import NetworkPart
 from app.models.transfers import Transfer
 
@@ -17,10 +20,27 @@ def load_rows(connection: Connection, model: type[Base]) -> list[dict[str, Any]]
     return [dict(row) for row in connection.execute(select(table).order_by(table.c.id)).mappings()]
 
 
-def load_versions(connection: Connection) -> dict[str, int]:
-    """The version of each part that has ever been written; the others are at 0."""
-    rows = connection.execute(select(NetworkPart.part, NetworkPart.version))
-    return {row.part: row.version for row in rows}
+class PartVersion(NamedTuple):
+    """How often a part of the configuration has changed, and when it last did."""
+
+    version: int
+    changed_at: datetime
+
+
+def load_versions(connection: Connection) -> dict[str, PartVersion]:
+    """The version of each part that has ever been written, by its name."""
+    rows = connection.execute(select(NetworkPart.part, NetworkPart.version, NetworkPart.changed_at))
+    return {row.part: PartVersion(row.version, row.changed_at) for row in rows}
+
+
+def load_blocked_addresses(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
+    """Each blocked account and when its block ends, None for never."""
+    yield from connection.execute(select(BlockedAddress.address, BlockedAddress.expires_at))
+
+
+def load_blocked_networks(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
+    """Each blocked network in CIDR notation and when its block ends, None for never."""
+    yield from connection.execute(select(BlockedNetwork.cidr, BlockedNetwork.expires_at))
 
 
 def transfers_use_chain(connection: Connection, chain_id: int) -> bool:

@@ -40,7 +40,7 @@ def at(gateway: Gateway, now: datetime) -> Gateway:
 
 def versions(gateway: Gateway) -> dict[str, int]:
     with reading(gateway.engine) as connection:
-        return load_versions(connection)
+        return {part: at.version for part, at in load_versions(connection).items()}
 
 
 def fee_ages(gateway: Gateway) -> dict[tuple[int, int], datetime]:

@@ -15,12 +15,16 @@ from app.services.network.sections import Part
 
 def bump(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
     """Raise the version of each part by one. In the transaction of the change, under the writer's lock."""
-    versions = load_versions(connection)
+    before = load_versions(connection)
     upsert(
         connection,
         NetworkPart,
         [
-            {"part": part.value, "version": versions.get(part, 0) + 1, "changed_at": now}
+            {
+                "part": part.value,
+                "version": before[part].version + 1 if part in before else 1,
+                "changed_at": now,
+            }
             for part in sorted(set(parts))
         ],
     )
