@@ -108,7 +108,7 @@ def test_every_named_field_is_as_recorded(gateway: Gateway) -> None:
 
 
 def test_pairs_are_as_recorded_but_for_what_a_token_says_once(gateway: Gateway) -> None:
-    """The recorded pair keeps copies of its tokens' names, icons and switches; here a token has one of each."""
+    """The recorded pair keeps copies of its tokens' names, icons and switches; here they stand once."""
     import_network(gateway, text(document()))
     (ours,) = answer(gateway)["pegged_pair_configs"]
     (recorded,) = RECORDED["pegged_pair_configs"]
