@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from limits import parse_many
+from limits.errors import ConfigurationError
+from limits.storage import storage_from_string
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy.engine import make_url
@@ -28,7 +31,7 @@ def _split(value: Any) -> Any:
 class Settings(BaseSettings):
     """Every setting, its default and its range. Names are the environment's, in lower case."""
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
@@ -42,6 +45,10 @@ class Settings(BaseSettings):
     max_reorg_blocks: int = Field(default=1000, ge=1)
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    web_concurrency: int | None = Field(default=None, ge=1, le=1024)
+    web_threads: int = Field(default=8, ge=1, le=1024)
 
     @field_validator("ingest_tokens", "doors", mode="before")
     @classmethod
@@ -52,6 +59,25 @@ class Settings(BaseSettings):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _limit(cls, value: str) -> str:
+        try:
+            if value:
+                parse_many(value)
+        except ValueError:
+            raise ValueError("must be empty or limits such as 20/second or 100/minute;1000/hour") from None
+        return value
+
+    @field_validator("rate_limit_storage_url")
+    @classmethod
+    def _limit_storage(cls, value: str) -> str:
+        try:
+            storage_from_string(value)
+        except (ConfigurationError, ValueError) as error:
+            raise ValueError(f"cannot be used as a store of rate limits ({error})") from None
+        return value
 
     @field_validator("database_url", "database_replica_url")
     @classmethod
@@ -65,7 +91,7 @@ class Settings(BaseSettings):
             raise ValueError("is not a database URL such as postgresql://user@host/name") from None
         if url.drivername in ("postgres", "postgresql"):
             url = url.set(drivername="postgresql+psycopg")
-        if url.get_backend_name() not in ("sqlite", "postgresql"):
+        if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
             raise ValueError("must be a sqlite: or postgresql: URL")
         return url.render_as_string(hide_password=False)
 
