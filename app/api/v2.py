@@ -12,11 +12,11 @@ from app.services.gateway import current_gateway
 from app.services.latency import median_latency
 from app.services.transfer_status import transfer_status
 
-v2 = Blueprint("v2", __name__)
-v2.before_request(guard)
+operations = Blueprint("v2", __name__)
+operations.before_request(guard)
 
 
-@v2.post(STATUS_PATH)
+@operations.post(STATUS_PATH)
 def get_transfer_status() -> Response:
     """Where is this transfer?"""
     door = current_door()
@@ -25,7 +25,7 @@ def get_transfer_status() -> Response:
     return answer(door.status_answer, status)
 
 
-@v2.get(LATENCY_PATH)
+@operations.get(LATENCY_PATH)
 def get_latest_7_day_transfer_latency() -> Response:
     """How long do transfers between these chains take?"""
     door = current_door()
