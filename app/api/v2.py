@@ -5,9 +5,11 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from app.api.answers import answer
-from app.api.door import LATENCY_PATH, STATUS_PATH, current_door
-from app.api.manners import guard
+from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
+from app.api.manners import caller, guard
 from app.api.parsing import read_body, read_query
+from app.domain.estimate_inputs import EstimateRequest
+from app.services.estimate import estimate_transfer
 from app.services.gateway import current_gateway
 from app.services.latency import median_latency
 from app.services.transfer_status import transfer_status
@@ -23,6 +25,16 @@ def get_transfer_status() -> Response:
     asked = read_body(door.status_body, any_content_type=door.compat_clients)
     status = transfer_status(current_gateway(), asked["transfer_id"])
     return answer(door.status_answer, status)
+
+
+@operations.get(ESTIMATE_PATH)
+def estimate_amt() -> Response:
+    """What would this transfer bring?"""
+    door = current_door()
+    asked = read_query(door.estimate_query)
+    usr_addr = asked.pop("usr_addr", None)
+    estimate = estimate_transfer(current_gateway(), EstimateRequest(**asked), usr_addr, caller())
+    return answer(door.estimate_answer, estimate)
 
 
 @operations.get(LATENCY_PATH)
