@@ -31,7 +31,7 @@ def _split(value: Any) -> Any:
 class Settings(BaseSettings):
     """Every setting, its default and its range. Names are the environment's, in lower case."""
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
@@ -45,6 +45,10 @@ class Settings(BaseSettings):
     max_reorg_blocks: int = Field(default=1000, ge=1)
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    web_concurrency: int | None = Field(default=None, ge=1, le=1024)
+    web_threads: int = Field(default=8, ge=1, le=1024)
 
     @field_validator("ingest_tokens", "doors", mode="before")
     @classmethod
@@ -87,7 +91,7 @@ class Settings(BaseSettings):
             raise ValueError("is not a database URL such as postgresql://user@host/name") from None
         if url.drivername in ("postgres", "postgresql"):
             url = url.set(drivername="postgresql+psycopg")
-        if url.get_backend_name() not in ("sqlite", "postgresql"):
+        if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
             raise ValueError("must be a sqlite: or postgresql: URL")
         return url.render_as_string(hide_password=False)
 

@@ -4,9 +4,10 @@ from flask import Flask
 
 from app.cli.events import events
 from app.cli.network import network
+from app.cli.sandbox import sandbox
 
 
 def register(app: Flask) -> None:
     """Add every group to the application's command line."""
-    for group in (events, network):
+    for group in (events, network, sandbox):
         app.cli.add_command(group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 import orjson
@@ -29,6 +29,7 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
     file is harmless.
     """
     size = os.fstat(file.fileno()).st_size if file is not sys.stdin.buffer else 0
+    bar: Any
     with click.progressbar(length=size or None, label="events", file=sys.stderr) as bar:
         taken = 0
 

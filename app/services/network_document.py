@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import orjson
 from sqlalchemy import Connection
@@ -19,7 +19,7 @@ from app.services.network.refold import FactsChanged, refold_after_network_chang
 from app.services.network.schema import DOCUMENT_VERSION
 from app.services.network.sections import SECTIONS
 
-__all__ = ["ImportOutcome", "NetworkRefused", "export_network", "import_network"]
+__all__ = ["ImportOutcome", "NetworkRefused", "export_network", "import_network", "import_within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,19 @@ def import_network(gateway: Gateway, text: bytes, *, dry_run: bool = False) -> I
             changes = _changes(connection, document)
         return ImportOutcome(tuple(map(str, changes)), applied=False)
     with writing(gateway.engine) as connection:
-        changes = _changes(connection, document)
-        if changes:
-            now = gateway.clock()
-            apply(connection, changes, now)
-            bump(connection, {change.section.part for change in changes}, now)
-            _refold(connection, changes)
+        return import_within(connection, document, gateway.clock())
+
+
+def import_within(connection: Connection, document: Document, now: datetime) -> ImportOutcome:
+    """As :func:`import_network`, within a transaction that the caller opened by ``writing``.
+
+    :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
+    """
+    changes = _changes(connection, document)
+    if changes:
+        apply(connection, changes, now)
+        bump(connection, {change.section.part for change in changes}, now)
+        refold_after_network_change(connection, FactsChanged.by(changes), now)
     return ImportOutcome(tuple(map(str, changes)), applied=True)
 
 
@@ -70,14 +77,3 @@ def _changes(connection: Connection, document: Document) -> list[Change]:
     if refused := tuple(refusals(connection, changes)):
         raise NetworkRefused(refused)
     return changes
-
-
-def _refold(connection: Connection, changes: Sequence[Change]) -> None:
-    if chain_ids := frozenset(_chains_of_changed_facts(changes)):
-        refold_after_network_change(connection, FactsChanged(chain_ids))
-
-
-def _chains_of_changed_facts(changes: Iterable[Change]) -> Iterable[int]:
-    for change in changes:
-        if not set(change.section.facts).isdisjoint(change.columns):
-            yield from (change.row[column] for column in change.section.chains)

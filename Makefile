@@ -1,0 +1,45 @@
+# `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check lint format-check format types proto clean
+
+BIN := .venv/bin
+VENV := @scripts/python scripts/venv.py
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
+	$(VENV) requirements.txt
+	@$(BIN)/python -m scripts.start
+
+test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name" narrows it)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+check: lint format-check types test ## lint, format check, types, tests: what CI runs
+
+lint: ## find mistakes and bad habits
+	$(VENV) requirements-dev.txt
+	@$(BIN)/ruff check .
+
+format-check: ## tell whether `make format` would change anything
+	$(VENV) requirements-dev.txt
+	@$(BIN)/ruff format --check .
+
+format: ## format the code and fix what can be fixed safely
+	$(VENV) requirements-dev.txt
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+types: ## check the types
+	$(VENV) requirements-dev.txt
+	@$(BIN)/mypy
+
+proto: ## generate the protobuf messages from proto/
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=app/domain --pyi_out=app/domain proto/refund.proto
+
+clean: ## remove .venv and caches (instance/, with the database and the key, stays)
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

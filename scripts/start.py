@@ -1,0 +1,121 @@
+"""``make run``: from a bare checkout to a gateway that answers.
+
+Makes a secret key where the environment has none, migrates the database, keeps the sandbox of an
+embedded database filled, and becomes gunicorn. Whatever is wrong ends it with one line.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import runpy
+import secrets
+import socket
+import sys
+from pathlib import Path
+
+import click
+from flask import Flask
+from flask_migrate import upgrade
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
+
+from app import create_app
+from app.extensions import db
+from config import INSTANCE, Settings, load_settings
+
+ROOT = Path(__file__).resolve().parent.parent
+KEY_FILE = INSTANCE / "secret_key"
+
+
+def secret_key(file: Path = KEY_FILE) -> str:
+    """The key kept in the file, made on the first call; only its owner may read it.
+
+    :raises SystemExit: where the file cannot be read or written, or is empty.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            key = file.read_text(encoding="ascii").strip()
+        else:
+            key = secrets.token_hex(32)
+            with os.fdopen(descriptor, "w") as output:
+                output.write(key + "\n")
+    except OSError as error:
+        raise SystemExit(f"SECRET_KEY: not set, and {file} cannot be used: {error.strerror}") from None
+    if not key:
+        raise SystemExit(f"SECRET_KEY: {file} is empty; delete it and start again")
+    return key
+
+
+def check_address(settings: Settings) -> None:
+    """Find out now, not after a minute of preparations, whether the address can be served.
+
+    :raises SystemExit: with the variable to change.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise SystemExit(f"HOST: {settings.host}: {error.strerror}") from None
+    with socket.socket(family, kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise SystemExit(f"HOST: {settings.host} is no address of this machine") from None
+            raise SystemExit(f"PORT: {settings.port} on {settings.host}: {error.strerror}") from None
+
+
+def prepare_database(app: Flask) -> None:
+    """Migrate, and keep the sandbox of an embedded database filled and fresh.
+
+    :raises SystemExit: where the database cannot be used.
+    """
+    url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
+    with app.app_context():
+        try:
+            upgrade(directory=str(ROOT / "migrations"))
+            if url.get_backend_name() == "sqlite":
+                fill_sandbox(app)
+        except DBAPIError as error:
+            raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
+        except click.ClickException as error:
+            raise SystemExit(f"sandbox: {error.format_message()}") from None
+        finally:
+            db.engine.dispose()
+
+
+def fill_sandbox(app: Flask) -> None:
+    """``flask sandbox ensure``: never touches a database that holds anything else."""
+    sandbox = app.cli.commands.get("sandbox")
+    ensure = sandbox.commands.get("ensure") if isinstance(sandbox, click.Group) else None
+    if ensure:
+        ensure.main(args=[], standalone_mode=False)
+
+
+def main() -> None:
+    """Prepare everything, then serve until stopped."""
+    os.chdir(ROOT)
+    os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secret_key()
+    settings = load_settings()
+    if not settings.web_concurrency:
+        os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
+    check_address(settings)
+    try:
+        app = create_app(settings)
+    except OSError as error:
+        raise SystemExit(f"DATABASE_URL: {error.filename}: {error.strerror}") from None
+    prepare_database(app)
+    # In this process, whose imports are done: a second interpreter would double the time to start.
+    # The first argument is what gunicorn starts again when it is told to upgrade itself (USR2).
+    sys.argv = [str(Path(sys.executable).with_name("gunicorn")), "-c", "gunicorn.conf.py", "wsgi:app"]
+    runpy.run_module("gunicorn", run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

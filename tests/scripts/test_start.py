@@ -1,0 +1,120 @@
+"""What happens between `make run` and the first request."""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from flask import Flask
+
+from app import create_app
+from scripts.start import check_address, fill_sandbox, prepare_database, secret_key
+from tests.conftest import make_settings
+
+LOOPBACK = "127.0.0.1"
+
+
+def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "instance" / "secret_key"
+    key = secret_key(file)
+    assert len(bytes.fromhex(key)) == 32
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert secret_key(file) == key
+    assert secret_key(tmp_path / "other") != key
+
+
+def test_an_empty_key_is_no_key(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").touch()
+    with pytest.raises(SystemExit, match=r"SECRET_KEY: .* is empty"):
+        secret_key(tmp_path / "secret_key")
+
+
+def test_a_key_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
+    (tmp_path / "instance").touch()
+    with pytest.raises(SystemExit, match=r"SECRET_KEY: not set, and .* cannot be used"):
+        secret_key(tmp_path / "instance" / "secret_key")
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port on which something else listens."""
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def test_a_taken_port_is_found_before_anything_is_prepared(taken_port: int) -> None:
+    with pytest.raises(SystemExit, match=f"PORT: {taken_port} on {LOOPBACK}: Address already in use"):
+        check_address(make_settings("sqlite://", host=LOOPBACK, port=taken_port))
+
+
+def test_a_free_port_is_left_free() -> None:
+    settings = make_settings("sqlite://", host=LOOPBACK, port=0)
+    check_address(settings)
+
+
+@pytest.mark.parametrize("host", ["203.0.113.9", "nowhere.invalid"])
+def test_an_address_of_another_machine_is_refused(host: str) -> None:
+    with pytest.raises(SystemExit, match=f"HOST: {host}"):
+        check_address(make_settings("sqlite://", host=host, port=0))
+
+
+def tables(file: Path) -> set[str]:
+    """The names of the tables in a SQLite file."""
+    with sqlite3.connect(file) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def with_sandbox(app: Flask, calls: list[str]) -> Flask:
+    """The application with a sandbox command that only notes that it was called."""
+    group = click.Group("sandbox")
+    group.command("ensure")(lambda: calls.append("ensure"))
+    app.cli.add_command(group)
+    return app
+
+
+def test_a_missing_database_is_made_migrated_and_filled(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "down" / "gateway.db"
+    calls: list[str] = []
+    app = with_sandbox(create_app(make_settings(f"sqlite:///{file}")), calls)
+    for start in (1, 2):
+        prepare_database(app)
+        assert {"alembic_version", "transfers"} <= tables(file)
+        assert calls == ["ensure"] * start
+
+
+def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
+    calls: list[str] = []
+    prepare_database(with_sandbox(create_app(make_settings(postgres_url)), calls))
+    assert calls == []
+
+
+def test_a_failing_sandbox_is_one_line(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise click.ClickException("this database holds something else")
+
+    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
+    group = click.Group("sandbox")
+    group.command("ensure")(fail)
+    app.cli.add_command(group)
+    with pytest.raises(SystemExit, match="sandbox: this database holds something else"):
+        prepare_database(app)
+
+
+def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() -> None:
+    app = create_app(make_settings(f"postgresql+psycopg://user:hush@{LOOPBACK}:1/name"))
+    with pytest.raises(SystemExit) as ended:
+        prepare_database(app)
+    assert str(ended.value).startswith("DATABASE_URL: ")
+    assert "\n" not in str(ended.value)
+    assert "hush" not in str(ended.value)
+
+
+def test_without_a_sandbox_command_nothing_is_filled(tmp_path: Path) -> None:
+    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
+    app.cli.commands.pop("sandbox", None)
+    fill_sandbox(app)

@@ -1,0 +1,83 @@
+"""Starts a real gunicorn with this repository's configuration, on a port that the system chooses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A gunicorn that listens."""
+
+    process: subprocess.Popen[str]
+    host: str
+    port: int
+
+    def connect(self) -> HTTPConnection:
+        """A new connection to it."""
+        return HTTPConnection(self.host, self.port, timeout=20)
+
+    def ask(self, method: str, path: str, headers: dict[str, str] | None = None) -> HTTPResponse:
+        """One request on a connection of its own; the body is still to be read."""
+        connection = self.connect()
+        connection.request(method, path, headers=headers or {})
+        return connection.getresponse()
+
+    def stop(self) -> int:
+        """Ask it to finish what it is doing and end; its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=30)
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """The settings and nothing else that the shell of whoever runs the tests may have set.
+
+    Without a control socket, which takes two seconds to stop.
+    """
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    ours = {"SECRET_KEY": "test-only", "PORT": "0", "WEB_CONCURRENCY": "2"}
+    return kept | ours | {"GUNICORN_CMD_ARGS": "--no-control-socket"} | settings
+
+
+@contextmanager
+def serving(application: str, log: Path, **settings: str) -> Iterator[Server]:
+    """A server of ``application`` with the settings, ended with the block."""
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [*COMMAND, application],
+            cwd=ROOT,
+            env=environment(**settings),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    try:
+        assert process.stdout
+        host, port = announced(process.stdout, log)
+        yield Server(process, host, port)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=40)
+
+
+def announced(output: IO[str], log: Path) -> tuple[str, int]:
+    """The address that the server prints once it listens."""
+    for line in output:
+        if found := re.fullmatch(r"API +http://([\d.]+):(\d+)/v2/\n", line):
+            return found[1], int(found[2])
+    raise AssertionError(f"gunicorn did not start:\n{log.read_text()}")

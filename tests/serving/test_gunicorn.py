@@ -1,0 +1,143 @@
+"""A real gunicorn with two workers, on both databases."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from config import INSTANCE
+from tests.conftest import BACKENDS, empty_tables
+from tests.serving.server import COMMAND, ROOT, Server, environment, serving
+
+PROBE = "tests.serving.probe:app"
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Two workers on an empty, migrated database of each kind."""
+    folder = tmp_path_factory.mktemp("serving")
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "gateway.db")
+        url = f"sqlite:///{folder / 'gateway.db'}"
+    else:
+        url = request.getfixturevalue("postgres_url")
+    with serving(PROBE, folder / "log", DATABASE_URL=url) as running:
+        yield running
+    empty_tables(url)
+
+
+def test_both_workers_answer_and_share_no_connection(server: Server) -> None:
+    backends: dict[int, set[int | None]] = defaultdict(set)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(25):
+            for response in pool.map(lambda _: server.ask("GET", "/probe"), range(8)):
+                assert response.status == 200
+                answer = json.load(response)
+                backends[answer["pid"]].add(answer["backend"])
+            if len(backends) == 2:
+                break
+    first, second = backends.values()
+    assert server.process.pid not in backends
+    assert not (first - {None}) & (second - {None})
+
+
+def test_writers_in_two_processes_take_turns(server: Server) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        responses = list(pool.map(lambda _: server.ask("POST", "/count"), range(48)))
+    assert {response.status for response in responses} == {200}
+    answers = [json.load(response) for response in responses]
+    assert sorted(int(answer["seen"]) for answer in answers) == list(range(48))
+
+
+def test_a_connection_is_kept_between_requests(server: Server) -> None:
+    connection = server.connect()
+    for _ in range(3):
+        connection.request("GET", "/probe")
+        response = connection.getresponse()
+        assert response.status == 200
+        response.read()
+        assert not response.will_close
+        assert connection.sock
+    connection.close()
+
+
+def test_a_long_query_reaches_the_application(server: Server) -> None:
+    response = server.ask("GET", "/probe?amt=" + "9" * 8000)
+    assert response.status == 200
+    assert json.load(response)["query"] == 8004
+
+
+def test_what_gunicorn_refuses_has_the_envelope_too(server: Server) -> None:
+    response = server.ask("GET", "/probe?amt=" + "9" * 9000)
+    assert response.status == 414
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["X-Gateway-Reason"] == "bad_request"
+    assert json.load(response)["err"]["code"] == 500
+
+
+def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
+    response = server.ask("GET", "/probe", {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"})
+    assert json.load(response)["scheme"] == "http"
+
+
+def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_template: Path) -> None:
+    with (
+        serving(PROBE, tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        json.load(running.ask("GET", "/probe"))  # a worker is up
+        answer = pool.submit(running.ask, "GET", "/slow")
+        time.sleep(0.4)
+        assert running.stop() == 0
+        assert answer.result().status == 200
+
+
+def test_instances_side_by_side_have_control_sockets_of_their_own(
+    tmp_path: Path, sqlite_template: Path
+) -> None:
+    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "GUNICORN_CMD_ARGS": ""}
+    with (
+        serving("wsgi:app", tmp_path / "one", **settings) as one,
+        serving("wsgi:app", tmp_path / "two", **settings) as two,
+    ):
+        sockets = [INSTANCE / f"gunicorn-127.0.0.1-{running.process.pid}.ctl" for running in (one, two)]
+        assert all(wait_for(socket) for socket in sockets), (tmp_path / "one").read_text()
+        assert two.stop() == 0
+        assert [socket.exists() for socket in sockets] == [True, False]
+        assert one.ask("GET", "/").status < 500
+    assert not sockets[0].exists()
+
+
+def wait_for(path: Path) -> bool:
+    """Whether the file appears within ten seconds."""
+    deadline = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("DOORS", "api,cellar"), ("PORT", "http"), ("DATABASE_URL", "mysql://host/name")]
+)
+def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> None:
+    ended = subprocess.run(
+        [*COMMAND, "wsgi:app"],
+        cwd=ROOT,
+        env=environment(**{name: value}),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"{name}: ")
+    assert ended.stderr.count("\n") == 1
+    assert ended.stdout == ""

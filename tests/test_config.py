@@ -1,0 +1,68 @@
+"""Settings: the environment's names, what is refused, and with what words."""
+
+from __future__ import annotations
+
+import pytest
+
+from config import ALL_DOORS, ConfigError, Settings, load_settings
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_the_defaults_need_nothing_set() -> None:
+    settings = load_settings()
+    assert settings.database_url.startswith("sqlite:////")
+    assert settings.database_url.endswith("/instance/gateway.db")
+    assert settings.doors == ALL_DOORS
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+    assert (settings.trusted_proxies, settings.rate_limit, settings.compat_clients) == (0, "", False)
+    assert (settings.config_max_age_seconds, settings.max_reorg_blocks) == (1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("DATABASE_URL", "postgresql://user@host/name", "postgresql+psycopg://user@host/name"),
+        ("DATABASE_URL", "postgres://user:p%40ss@host/name", "postgresql+psycopg://user:p%40ss@host/name"),
+        ("DOORS", "api, grpcweb,", ("api", "grpcweb")),
+        ("INGEST_TOKENS", "one,two", ("one", "two")),
+        ("LOG_LEVEL", "debug", "DEBUG"),
+        ("COMPAT_CLIENTS", "1", True),
+        ("TRUSTED_PROXIES", "2", 2),
+        ("WEB_CONCURRENCY", "3", 3),
+        ("WEB_CONCURRENCY", "", None),
+        ("PORT", "", 8000),
+    ],
+)
+def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object) -> None:
+    monkeypatch.setenv(name, text)
+    assert getattr(load_settings(), name.lower()) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("DATABASE_URL", "rubbish"),
+        ("DATABASE_URL", "mysql://host/name"),
+        ("DATABASE_URL", "postgresql+asyncpg://host/name"),
+        ("DOORS", "api,cellar"),
+        ("PORT", "65536"),
+        ("PORT", "http"),
+        ("TRUSTED_PROXIES", "-1"),
+        ("CONFIG_MAX_AGE_SECONDS", "soon"),
+        ("MAX_REORG_BLOCKS", "0"),
+        ("COMPAT_CLIENTS", "perhaps"),
+        ("LOG_LEVEL", "loud"),
+        ("WEB_CONCURRENCY", "0"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ConfigError) as ended:
+        load_settings()
+    assert str(ended.value).startswith(f"{name}: ")
+    assert "\n" not in str(ended.value)
