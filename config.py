@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from limits import parse_many
+from limits.errors import ConfigurationError
+from limits.storage import storage_from_string
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy.engine import make_url
@@ -56,6 +59,25 @@ class Settings(BaseSettings):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _limit(cls, value: str) -> str:
+        try:
+            if value:
+                parse_many(value)
+        except ValueError:
+            raise ValueError("must be empty or limits such as 20/second or 100/minute;1000/hour") from None
+        return value
+
+    @field_validator("rate_limit_storage_url")
+    @classmethod
+    def _limit_storage(cls, value: str) -> str:
+        try:
+            storage_from_string(value)
+        except (ConfigurationError, ValueError) as error:
+            raise ValueError(f"cannot be used as a store of rate limits ({error})") from None
+        return value
 
     @field_validator("database_url", "database_replica_url")
     @classmethod

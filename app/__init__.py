@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import Flask
 
-from app import models  # noqa: F401  tables register themselves
+from app import (
+    api,
+    models,  # noqa: F401  tables register themselves
+)
+from app.cli import register as register_commands
 from app.extensions import db, migrate
 from app.models.engine import prepare
 from app.services.gateway import Clock, Gateway, system_clock
-from config import Settings, load_settings
+from app.services.network_snapshot import NetworkSnapshots
+from config import Door, Settings, load_settings
 
 
 def create_app(settings: Settings | None = None, clock: Clock = system_clock) -> Flask:
@@ -28,5 +35,32 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     migrate.init_app(app, db)
     with app.app_context():
         prepare(db.engine)
-        app.extensions["gateway"] = Gateway(db.engine, clock, settings.max_reorg_blocks)
+        app.extensions["gateway"] = Gateway(
+            engine=db.engine,
+            clock=clock,
+            max_reorg_blocks=settings.max_reorg_blocks,
+            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+        )
+    # A doubled slash is never answered with a redirect, which would be HTML.
+    app.url_map.merge_slashes = False
+    api.register_always(app)
+    for door in settings.doors:
+        if door in DOORS:
+            DOORS[door](app, settings)
+    if settings.rate_limit:
+        api.limits.register(
+            app,
+            limit=settings.rate_limit,
+            storage_url=settings.rate_limit_storage_url,
+            trusted_proxies=settings.trusted_proxies,
+        )
+    register_commands(app)
     return app
+
+
+def _open_api(app: Flask, settings: Settings) -> None:
+    api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+
+
+DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api}
+"""How each door is opened; a process serves those that ``DOORS`` in its environment names."""

@@ -1,1 +1,13 @@
-"""Commands of flask --app wsgi."""
+"""Commands of ``flask --app wsgi``, one group a file."""
+
+from flask import Flask
+
+from app.cli.events import events
+from app.cli.network import network
+from app.cli.sandbox import sandbox
+
+
+def register(app: Flask) -> None:
+    """Add every group to the application's command line."""
+    for group in (events, network, sandbox):
+        app.cli.add_command(group)

@@ -35,6 +35,7 @@ class EventType(StrEnum):
     VALIDATORS_UPDATED = "validators.updated"
     CHAIN_HEAD = "chain.head"
     CHAIN_REORGED = "chain.reorged"
+    EVENTS_RETRACTED = "events.retracted"
 
 
 class Side(Enum):
@@ -260,6 +261,19 @@ class ChainReorged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventsRetracted(Event):
+    """An operator takes back events by their ids, as a reorg would; can be taken back itself.
+
+    Never reported by the feed: appended by ``events retract``.
+    """
+
+    type = EventType.EVENTS_RETRACTED
+
+    targets: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeeUpdated(Event):
     """A route's base fee from now on, in destination units; the latest counts."""
 
@@ -277,6 +291,6 @@ EVENT_CLASSES: dict[EventType, type[Event]] = {
         TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus,
         TransferDelayed, TransferReleased, RefundRequested, RefundPrepared, RefundSigned,
         RefundSubmitted, RefundCompleted, LiquidityAdded, LiquidityWithdrawn, FeeUpdated,
-        ValidatorsUpdated, ChainHead, ChainReorged,
+        ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
     )
 }  # fmt: skip

@@ -1,19 +1,20 @@
 """Which accepted events stand.
 
 An event stands from its acceptance until a reorg of its chain, accepted later, reaches its
-block. Coming again, it stands again. What stands is a function of the log alone; between two
-reorgs of a chain the order of acceptance does not matter.
+block, or an operator retracts it. Coming again, it stands again. What stands is a function of
+the log alone; between two reorgs of a chain the order of acceptance does not matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from app.domain.events import (
     BlockEvent,
     Event,
+    EventsRetracted,
     Side,
     TransferConfirmed,
     TransferEvent,
@@ -48,6 +49,23 @@ class Reorg:
             and accepted < self.seq
             and block >= self.from_block
         )
+
+
+Retracted = Mapping[str, int]
+"""Event ids to the place in the log of the latest standing retraction that names them."""
+
+
+def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:
+    """What the retractions that stand take back.
+
+    One stands unless a later one that stands names it; so they are looked at from the latest on.
+    """
+    taken: dict[str, int] = {}
+    for logged in sorted(retractions, key=lambda r: r.seq, reverse=True):
+        if taken.get(logged.event.id, 0) < logged.seq:
+            for target in logged.event.targets:
+                taken.setdefault(target, logged.seq)
+    return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +115,27 @@ def standing_of_transfer(
         logged.event
         for logged in latest.values()
         if not any(_takes(reorg, logged, log, origin) for reorg in reorgs)
+    ]
+
+
+def kept_by_operators(
+    log: Sequence[Logged[TransferEvent]], retracted: Retracted
+) -> Sequence[Logged[TransferEvent]]:
+    """The acceptances that no standing retraction takes back.
+
+    As with a reorg, a retracted send takes with it the confirmations accepted before.
+    """
+    if not retracted:
+        return log
+    send_gone = max(
+        (retracted.get(logged.event.id, 0) for logged in log if isinstance(logged.event, TransferSent)),
+        default=0,
+    )
+    return [
+        logged
+        for logged in log
+        if logged.seq > retracted.get(logged.event.id, 0)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
     ]
 
 

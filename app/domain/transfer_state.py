@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from app.domain.anomalies import Anomaly, anomalies_of_transfer
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
 from app.domain.events import (
@@ -21,7 +22,15 @@ from app.domain.events import (
 from app.domain.evidence import RefundContext, RefundVerdict, RequestJudgement, judge_refund
 from app.domain.lifecycle import RefundStanding, StandingEvents, status_of
 from app.domain.network_facts import NetworkFacts
-from app.domain.standing import Logged, Origin, Reorg, origin_of, standing_of_transfer
+from app.domain.standing import (
+    Logged,
+    Origin,
+    Reorg,
+    Retracted,
+    kept_by_operators,
+    origin_of,
+    standing_of_transfer,
+)
 from app.domain.validators import ValidatorSet
 
 
@@ -72,6 +81,7 @@ class TransferState:
     released_at: datetime | None = None
     relayed_amount: int | None = None
     evidence: RefundEvidence | None = None
+    anomalies: tuple[Anomaly, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
     """Highest block by chain over all events, standing or not: what a reorg may reach."""
     readings: tuple[tuple[int, ChainReading], ...] = ()
@@ -79,20 +89,24 @@ class TransferState:
 
 @dataclass(frozen=True, slots=True)
 class TransferHistory:
-    """The whole log of one transfer and the reorgs that may reach it."""
+    """The whole log of one transfer, and what may take events of it back."""
 
     transfer_id: bytes
     log: Sequence[Logged[TransferEvent]]
     reorgs: Sequence[Reorg] = ()
+    retracted: Retracted = field(default_factory=dict)
+
+    def kept(self) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances that no operator took back."""
+        return kept_by_operators(self.log, self.retracted)
 
     def standing(self) -> StandingEvents:
         """The events that stand."""
-        return StandingEvents.of(standing_of_transfer(self.log, self.reorgs))
+        return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
 
-    def told(self) -> TransferSent | TransferSubmitted | None:
+    def told(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that tells what the transfer is: a send before a submission, a standing one first."""
-        standing = self.standing()
-        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.log}.values())
+        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.kept()}.values())
         return (
             standing.first(TransferSent)
             or ever.first(TransferSent)
@@ -139,15 +153,13 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     :param facts: with the current validator set of the source chain where a refund is prepared.
     """
     standing = history.standing()
-    verdict, evidence = RefundStanding(), None
-    if standing.first(RefundPrepared):
-        verdict, evidence = _judge(history.transfer_id, standing, facts)
-    answer = status_of(standing, verdict)
-    teller = history.told()
+    refund = _judge(history.transfer_id, standing, facts)
+    answer = status_of(standing, refund.standing)
+    teller = history.told(standing)
     send = teller if isinstance(teller, TransferSent) else None
     standing_send = standing.first(TransferSent)
     release = standing.first(TransferReleased)
-    origin = origin_of(logged.event for logged in history.log)
+    origin = origin_of(logged.event for logged in history.kept())
     refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
     return TransferState(
         transfer_id=history.transfer_id,
@@ -167,25 +179,34 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         sent_at=standing_send.at if standing_send else None,
         released_at=release.at if release else None,
         relayed_amount=_relayed_amount(send, release, facts),
-        evidence=evidence if refundable else None,
+        evidence=refund.evidence if refundable else None,
+        anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts)),
         blocks=_highest_blocks(history.log, origin),
         readings=_readings(standing, origin),
     )
 
 
-def _judge(
-    transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts
-) -> tuple[RefundStanding, RefundEvidence | None]:
+@dataclass(frozen=True, slots=True)
+class _Refund:
+    standing: RefundStanding
+    evidence: RefundEvidence | None
+    uncontradicted: Sequence[RefundPrepared]
+
+
+def _judge(transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
+    if not standing.first(RefundPrepared):
+        return _Refund(RefundStanding(), None, ())
     context, verdict = judge_transfer_refund(transfer_id, standing, facts)
-    uncontradicted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
-    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in uncontradicted]
+    accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
+    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
     prepared_at = prepared[0].at if prepared else None
-    if verdict.served is None or context.src_chain_id is None:
-        return RefundStanding(prepared_at), None
-    validators = facts.validators[context.src_chain_id]
     served = verdict.served
+    if served is None or context.src_chain_id is None:
+        return _Refund(RefundStanding(prepared_at), None, prepared)
+    validators = facts.validators[context.src_chain_id]
     evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
-    return RefundStanding(prepared_at, _quorum_at(served, standing, validators)), evidence
+    quorum_at = _quorum_at(served, standing, validators)
+    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared)
 
 
 def _quorum_at(served: RequestJudgement, standing: StandingEvents, validators: ValidatorSet) -> datetime:

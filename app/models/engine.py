@@ -60,3 +60,11 @@ def reading(engine: Engine) -> Iterator[Connection]:
     """A connection for single-statement reads: no transaction round trips."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         yield connection
+
+
+@contextmanager
+def reading_consistently(engine: Engine) -> Iterator[Connection]:
+    """One transaction in which several statements see the database at one moment."""
+    level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect().execution_options(**level) as connection, connection.begin():
+        yield connection

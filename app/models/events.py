@@ -43,6 +43,16 @@ class Event(Base):
     body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
+class RetractedEvent(Base):
+    """An event id that a standing retraction names; acceptances up to ``seq`` are taken back."""
+
+    __tablename__ = "retracted_events"
+
+    event_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, doc="of the latest standing retraction")
+    transfer_id: Mapped[bytes | None] = mapped_column(Hash32, index=True)
+
+
 class TransferBlock(Base):
     """The highest block that events of a transfer stand in, by chain: what a reorg may hit."""
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.services.network_snapshot import NetworkSnapshots
+
 Clock = Callable[[], datetime]
 
 
@@ -24,6 +26,7 @@ class Gateway:
     engine: Engine
     clock: Clock
     max_reorg_blocks: int
+    snapshots: NetworkSnapshots
 
 
 def current_gateway() -> Gateway:

@@ -28,7 +28,8 @@ from app.domain.network_facts import NetworkFacts
 from app.domain.standing import Logged, origin_of
 from app.domain.transfer_state import TransferHistory, refund_context
 from app.models.events import ChainProgress
-from app.services.feed import chains
+from app.services.feed import chains, pools
+from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.codec import encode_event
 from app.services.feed.facts import load_network_facts
 from app.services.feed.lines import Read, Refused
@@ -37,10 +38,11 @@ from app.services.feed.log import (
     Known,
     append,
     known_ids,
-    last_reorg_seq,
     last_seq,
+    last_taking_back,
     load_histories,
-    load_reorgs,
+    retracted_ids,
+    standing_of_chain,
 )
 from app.services.feed.projection import project
 
@@ -64,7 +66,7 @@ class Acceptance:
 
     def take(self, lines: Sequence[Read]) -> None:
         """Judge one segment and write what follows from it."""
-        segment = _Segment(self.connection, lines, self.max_reorg_blocks)
+        segment = _Segment(self.connection, lines, self.max_reorg_blocks, self.now)
         for line in lines:
             verdict = segment.judge(line.event)
             if verdict is ACCEPTED:
@@ -84,8 +86,11 @@ REPEATED = "repeated"
 class _Segment:
     """What is known while the events of one segment are judged."""
 
-    def __init__(self, connection: Connection, lines: Sequence[Read], max_reorg_blocks: int) -> None:
+    def __init__(
+        self, connection: Connection, lines: Sequence[Read], max_reorg_blocks: int, now: datetime
+    ) -> None:
         self.connection = connection
+        self.now = now
         self.max_reorg_blocks = max_reorg_blocks
         events = [line.event for line in lines]
         self.known = known_ids(connection, {event.id for event in events})
@@ -100,14 +105,15 @@ class _Segment:
         return load_network_facts(self.connection)
 
     @cached_property
-    def _last_reorg(self) -> int:
-        return last_reorg_seq(self.connection)
+    def _last_taking_back(self) -> int:
+        return last_taking_back(self.connection)
 
     def judge(self, event: Event) -> str:
         """ACCEPTED, REPEATED, or the reason for refusing; what is accepted is noted."""
         body = encode_event(event)
         known = self.known.get(event.id)
         if known is not None and (known.type, known.body) != (event.type.value, body):
+            raise_two_contents(self.connection, event.id, self.now)
             return "id: was reported before with other content; a new fact needs a new id"
         if known is not None and self._stands(event, known):
             return self._judge_repeated(event, body, known)
@@ -118,15 +124,14 @@ class _Segment:
         return ACCEPTED
 
     def _stands(self, event: Event, known: Known) -> bool:
-        if known.seq > self._last_reorg:
+        if known.seq > self._last_taking_back:
             return True
         if isinstance(event, TransferEvent):
             standing = self.histories[event.transfer_id].standing()
             return any(other.id == event.id for other in standing.every(type(event)))
         if isinstance(event, ChainEvent):
-            reorgs = load_reorgs(self.connection, {event.chain_id}, known.seq)
-            return not any(reorg.reaches(event.chain_id, event.block, known.seq) for reorg in reorgs)
-        return True
+            return bool(standing_of_chain(self.connection, event.chain_id, [Logged(known.seq, event)]))
+        return known.seq > retracted_ids(self.connection, [event.id]).get(event.id, 0)
 
     def _judge_repeated(self, event: Event, body: str, known: Known) -> str:
         if self._must_be_kept(event, known):
@@ -144,7 +149,7 @@ class _Segment:
         """
         if isinstance(event, ChainReorged):
             return True
-        if not isinstance(event, BlockEvent) or event.block is None or known.seq > self._last_reorg:
+        if not isinstance(event, BlockEvent) or event.block is None or known.seq > self._last_taking_back:
             return False
         log = self.histories[event.transfer_id].log
         return origin_of(logged.event for logged in log).chain_of(event) is None
@@ -191,22 +196,22 @@ class _Segment:
         """Write what follows from the noted events; they are in the log already."""
         events = [entry.event for entry in self.entries]
         touched = {event.transfer_id for event in events if isinstance(event, TransferEvent)}
-        project(self.connection, self._complete(touched), self.facts)
+        project(self.connection, self._complete(touched), self.facts, self.now)
         chains.fold_chain_readings(self.connection, [e for e in events if isinstance(e, ChainEvent)])
         liquidity = [e for e in events if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
-        chains.fold_liquidity(self.connection, liquidity)
-        chains.fold_fees(self.connection, [e for e in events if isinstance(e, FeeUpdated)])
+        pools.fold_liquidity(self.connection, liquidity, self.now)
+        pools.fold_fees(self.connection, [e for e in events if isinstance(e, FeeUpdated)])
         for event in events:
             if isinstance(event, ValidatorsUpdated):
-                chains.fold_validators(self.connection, event.chain_id)
+                chains.fold_validators(self.connection, event.chain_id, self.now)
             elif isinstance(event, ChainReorged):
-                chains.fold_reorg(self.connection, event)
+                chains.fold_reorg(self.connection, event, self.now)
 
     def _complete(self, touched: set[bytes]) -> list[TransferHistory]:
         """The touched histories; one that reorgs may reach is read again, for it may have just
         learned which chains it is on.
         """
         histories = [self.histories[transfer_id] for transfer_id in touched]
-        stale = {h.transfer_id for h in histories if h.log[0].seq < self._last_reorg}
+        stale = {h.transfer_id for h in histories if h.log[0].seq < self._last_taking_back}
         reread = load_histories(self.connection, stale) if stale else {}
         return [reread.get(history.transfer_id, history) for history in histories]

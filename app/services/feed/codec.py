@@ -31,6 +31,7 @@ _DECODE: dict[str, Decode] = {
     "wd_onchain": base64.b64decode,
     "signature": base64.b64decode,
     "signers": tuple,
+    "targets": tuple,
     "powers": _tuple_of_ints,
     "kind": SendKind,
     "xfer_status": XferStatus,

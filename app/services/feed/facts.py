@@ -49,15 +49,20 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
         )
 
 
-def load_validator_sets(connection: Connection) -> dict[int, ValidatorSet]:
-    """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
+def load_opening_sets(connection: Connection) -> dict[int, ValidatorSet]:
+    """Each chain's configured set, in force until the feed tells of a rotation."""
     opening: dict[int, list[tuple[bytes, int]]] = {}
     rows = connection.execute(
         select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)
     )
     for row in rows:
         opening.setdefault(row.chain_id, []).append((_address(row.signer), row.power))
-    sets = {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
+    return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
+
+
+def load_validator_sets(connection: Connection) -> dict[int, ValidatorSet]:
+    """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
+    sets = load_opening_sets(connection)
     fed = connection.execute(
         select(FedValidatorSet.chain_id, FedValidatorSet.version, FedValidatorSet.members)
     )

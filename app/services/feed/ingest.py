@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
+
+from sqlalchemy import Connection
 
 from app.models.engine import writing
 from app.services.feed.acceptance import Acceptance
@@ -22,6 +25,12 @@ class Verdict:
     accepted: int = 0
     repeated: int = 0
     refused: list[Refused] = field(default_factory=list)
+
+    def add(self, other: Verdict) -> None:
+        """Count another verdict in; what was refused stays in the order of the lines."""
+        self.accepted += other.accepted
+        self.repeated += other.repeated
+        self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
 
     def as_json(self) -> dict[str, object]:
         """The wire's shape."""
@@ -44,32 +53,47 @@ def ingest_lines(
     :param progress: told the number of lines after each batch.
     """
     verdict = Verdict()
-    numbered = enumerate(lines, start=1)
-    while batch := list(islice(numbered, BATCH)):
-        _ingest_batch(gateway, batch, reporter, verdict)
+    for batch in _batches(lines):
+        readable = _read(batch, gateway.clock(), verdict)
+        if readable:
+            with writing(gateway.engine) as connection:
+                taken = _take(connection, readable, reporter, gateway)
+            verdict.add(taken)
         progress(len(batch))
     return verdict
 
 
-def _ingest_batch(gateway: Gateway, batch: list[tuple[int, bytes]], reporter: str, verdict: Verdict) -> None:
-    now = gateway.clock()
+def ingest_within(connection: Connection, gateway: Gateway, lines: Iterable[bytes], reporter: str) -> Verdict:
+    """As :func:`ingest_lines`, all within a transaction that the caller opened by ``writing``."""
+    verdict = Verdict()
+    for batch in _batches(lines):
+        if readable := _read(batch, gateway.clock(), verdict):
+            verdict.add(_take(connection, readable, reporter, gateway))
+    return verdict
+
+
+def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
+    numbered = enumerate(lines, start=1)
+    while batch := list(islice(numbered, BATCH)):
+        yield batch
+
+
+def _read(batch: list[tuple[int, bytes]], now: datetime, verdict: Verdict) -> list[Read]:
     readable: list[Read] = []
-    refused: list[Refused] = []
     for number, text in batch:
         line = read_line(number, text, now)
         if isinstance(line, Read):
             readable.append(line)
         elif line is not None:
-            refused.append(line)
-    if readable:
-        with writing(gateway.engine) as connection:
-            acceptance = Acceptance(connection, reporter, now, gateway.max_reorg_blocks)
-            for segment in _segments(readable):
-                acceptance.take(segment)
-        verdict.accepted += acceptance.accepted
-        verdict.repeated += acceptance.repeated
-        refused += acceptance.refused
-    verdict.refused += sorted(refused, key=lambda r: r.line)
+            verdict.refused.append(line)
+    return readable
+
+
+def _take(connection: Connection, lines: list[Read], reporter: str, gateway: Gateway) -> Verdict:
+    acceptance = Acceptance(connection, reporter, gateway.clock(), gateway.max_reorg_blocks)
+    for segment in _segments(lines):
+        acceptance.take(segment)
+    return Verdict(acceptance.accepted, acceptance.repeated, acceptance.refused)
 
 
 def _segments(lines: Iterable[Read]) -> Iterator[list[Read]]:

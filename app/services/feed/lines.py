@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, BinaryIO
 
 from marshmallow import ValidationError
 
@@ -14,6 +15,10 @@ from app.services.strict_json import UnreadableJson, loads
 
 MAX_AHEAD = timedelta(minutes=10)
 """How far ahead of this clock an event's time may be: clocks differ, the future does not report."""
+
+
+MAX_LINE_BYTES = 64 * 1024
+"""The longest line: the largest validator set needs about half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,24 @@ class Read:
     event: Event
 
 
+def lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream without holding more than one of them.
+
+    Of a line that is too long only the beginning is given, still too long, so that it is refused.
+    """
+    while line := stream.readline(MAX_LINE_BYTES + 2):
+        rest = line
+        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES + 2)
+        yield line.rstrip(b"\r\n")
+
+
 def read_line(number: int, text: bytes, now: datetime) -> Read | Refused | None:
     """Read one line; None for a blank one."""
     if not text.strip():
         return None
+    if len(text) > MAX_LINE_BYTES:
+        return Refused(number, "", f"the line is longer than {MAX_LINE_BYTES} bytes")
     try:
         data = loads(text)
     except UnreadableJson as error:

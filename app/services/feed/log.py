@@ -93,10 +93,29 @@ def load_histories(connection: Connection, transfer_ids: Iterable[bytes]) -> dic
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event))
     reorgs = _reorgs_reaching(connection, logs)
+    retracted = _retracted_of_transfers(connection, ids)
     return {
-        transfer_id: TransferHistory(transfer_id, events, reorgs[transfer_id])
+        transfer_id: TransferHistory(transfer_id, events, reorgs[transfer_id], retracted[transfer_id])
         for transfer_id, events in logs.items()
     }
+
+
+def _retracted_of_transfers(connection: Connection, ids: set[bytes]) -> dict[bytes, dict[str, int]]:
+    retracted: dict[bytes, dict[str, int]] = defaultdict(dict)
+    table = log.RetractedEvent
+    rows = connection.execute(
+        select(table.transfer_id, table.event_id, table.seq).where(table.transfer_id.in_(ids))
+    )
+    for row in rows:
+        retracted[row.transfer_id][row.event_id] = row.seq
+    return retracted
+
+
+def retracted_ids(connection: Connection, event_ids: Iterable[str]) -> dict[str, int]:
+    """Of these ids those that a standing retraction names, and its place in the log."""
+    table = log.RetractedEvent
+    rows = connection.execute(select(table.event_id, table.seq).where(table.event_id.in_(list(event_ids))))
+    return {row.event_id: row.seq for row in rows}
 
 
 def _reorgs_reaching(
@@ -133,19 +152,24 @@ def _chains_of(events: list[Logged[TransferEvent]]) -> set[int]:
 _IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
 
 
-def last_reorg_seq(connection: Connection) -> int:
-    """The place of the newest reorg of any chain; 0 where there was none."""
-    return connection.scalar(select(func.max(log.Event.seq)).where(_IS_REORG)) or 0
+def last_taking_back(connection: Connection) -> int:
+    """The place of the newest reorg or retraction; what was accepted later stands."""
+    reorg = connection.scalar(select(func.max(log.Event.seq)).where(_IS_REORG)) or 0
+    retraction = connection.scalar(select(func.max(log.RetractedEvent.seq))) or 0
+    return max(reorg, retraction)
 
 
 def load_reorgs(connection: Connection, chain_ids: set[int], after_seq: int) -> list[Reorg]:
-    """Reorgs of the chains accepted after a place in the log."""
-    query = (
-        select(log.Event.seq, log.Event.chain_id, log.Event.block)
+    """Standing reorgs of the chains accepted after a place in the log."""
+    rows = connection.execute(
+        select(log.Event.seq, log.Event.event_id, log.Event.chain_id, log.Event.block)
         .where(_IS_REORG, log.Event.chain_id.in_(chain_ids), log.Event.seq > after_seq)
         .order_by(log.Event.seq)
-    )
-    return [Reorg(row.seq, row.chain_id, row.block) for row in connection.execute(query)]
+    ).all()
+    retracted = retracted_ids(connection, {row.event_id for row in rows}) if rows else {}
+    return [
+        Reorg(row.seq, row.chain_id, row.block) for row in rows if row.seq > retracted.get(row.event_id, 0)
+    ]
 
 
 def load_chain_events(
@@ -162,10 +186,20 @@ def load_chain_events(
         event = cast("ChainEvent", decode_event(row.event_id, row.type, row.body))
         if symbol is None or getattr(event, "symbol", None) == symbol:
             latest[event.id] = Logged(row.seq, event)
-    first = min((logged.seq for logged in latest.values()), default=0)
-    reorgs = load_reorgs(connection, {chain_id}, first) if latest else []
+    return [logged.event for logged in standing_of_chain(connection, chain_id, list(latest.values()))]
+
+
+def standing_of_chain(
+    connection: Connection, chain_id: int, accepted: list[Logged[ChainEvent]]
+) -> list[Logged[ChainEvent]]:
+    """Of the latest acceptances of events about one chain those that stand."""
+    if not accepted:
+        return []
+    reorgs = load_reorgs(connection, {chain_id}, min(logged.seq for logged in accepted))
+    retracted = retracted_ids(connection, (logged.event.id for logged in accepted))
     return [
-        logged.event
-        for logged in latest.values()
-        if not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
+        logged
+        for logged in accepted
+        if logged.seq > retracted.get(logged.event.id, 0)
+        and not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, select
@@ -16,6 +17,7 @@ from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.transfers import LatencyRecord, Refund, Transfer
 from app.models.upsert import upsert
+from app.services.feed.anomalies import Subject, hold, judge_pools
 from app.services.feed.log import load_histories
 
 _COLUMNS = tuple(
@@ -28,14 +30,16 @@ CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
 
 
-def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts) -> None:
+def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime) -> None:
     """Fold transfers anew from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     for start in range(0, len(ids), CHUNK):
-        project(connection, load_histories(connection, ids[start : start + CHUNK]).values(), facts)
+        project(connection, load_histories(connection, ids[start : start + CHUNK]).values(), facts, now)
 
 
-def project(connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts) -> None:
+def project(
+    connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts, now: datetime
+) -> None:
     """Fold these histories and write what changed, sums included."""
     new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
     if not new:
@@ -48,7 +52,8 @@ def project(connection: Connection, histories: Iterable[TransferHistory], facts:
     change = SharedChange()
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
-    apply_shared(connection, change)
+    apply_shared(connection, change, now)
+    hold(connection, {Subject.transfer(i): state.anomalies for i, state in new.items()})
     _advance_chains(connection, new.values())
 
 
@@ -128,7 +133,7 @@ def _write_latencies(
     upsert(connection, LatencyRecord, rows)
 
 
-def apply_shared(connection: Connection, change: SharedChange) -> None:
+def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
     """Add a change to the pools' counters and epoch volumes. The caller is the only writer."""
     counters = {key: moved for key, moved in change.counters.items() if moved}
     rows = []
@@ -146,6 +151,7 @@ def apply_shared(connection: Connection, change: SharedChange) -> None:
             }
         )
     upsert(connection, PoolCounter, rows)
+    judge_pools(connection, counters, now)
     _apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
 
 

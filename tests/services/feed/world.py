@@ -14,6 +14,7 @@ from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
 from app.domain.evidence import signing_digest
 from app.domain.refund_request import RefundRequest, encode_request
+from app.models.anomalies import Anomaly
 from app.models.events import ChainProgress, TransferBlock
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import FedFee, PoolCounter, PoolVolume
@@ -192,6 +193,16 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     dump = {model.__tablename__: _rows(connection, model) for model in (*tables, ChainProgress)}
     for name, first_sum in ((PoolCounter.__tablename__, 2), (PoolVolume.__tablename__, 3)):
         dump[name] = [row for row in dump[name] if any(row[first_sum:])]
+    columns = (
+        Anomaly.kind,
+        Anomaly.subject,
+        Anomaly.detail,
+        Anomaly.event_ids,
+        Anomaly.first_at,
+        Anomaly.last_at,
+    )
+    rows = connection.execute(select(*columns).order_by(Anomaly.subject, Anomaly.kind))
+    dump["anomalies"] = [tuple(map(_comparable, row)) for row in rows]
     return dump
 
 

@@ -1,0 +1,52 @@
+"""The OpenAPI document and the page to browse it and try it: all of it served from here."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import orjson
+from flask import Blueprint, Response, request, send_from_directory
+
+from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
+from app.api.openapi import document
+
+_ASSETS: Final = Path(__file__).parent / "static" / "docs"
+_REVALIDATED: Final = ("Cache-Control", "no-cache")
+_PAGE_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+docs = Blueprint("docs", __name__)
+
+
+@cache
+def document_bytes() -> bytes:
+    """The document as it is served."""
+    return orjson.dumps(document())
+
+
+@docs.get("/openapi.json")
+def openapi() -> Response:
+    """The document, readable from pages of any origin."""
+    response = Response(document_bytes(), headers=(JSON, _REVALIDATED, NO_SNIFF, ANY_ORIGIN, EXPOSED))
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+@docs.get("/docs")
+def page() -> Response:
+    """The page. Its policy keeps it to what this application serves."""
+    response = send_from_directory(_ASSETS, "index.html")
+    response.headers["Content-Security-Policy"] = _PAGE_POLICY
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@docs.get("/docs/assets/<name>")
+def asset(name: str) -> Response:
+    """The page's scripts, styles and licences."""
+    return send_from_directory(_ASSETS, name)

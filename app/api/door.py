@@ -1,0 +1,92 @@
+"""What the public HTTP door of one application knows: its shapes and its manners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from flask import Flask, current_app
+from marshmallow import Schema
+
+from app.api.config_schemas import ConfigsAnswer
+from app.api.schemas import (
+    CompatEstimateQuery,
+    CompatStatusAnswer,
+    EstimateAnswer,
+    EstimateQuery,
+    LatencyAnswer,
+    LatencyQuery,
+    PlainAnswer,
+    StatusAnswer,
+    StatusBody,
+)
+
+PREFIX: Final = "/v2"
+TWIN_PREFIX: Final = "/v1"
+"""Existing clients call the same operations here, too: served, but not announced."""
+
+STATUS_PATH: Final = "/getTransferStatus"
+ESTIMATE_PATH: Final = "/estimateAmt"
+LATENCY_PATH: Final = "/getLatest7DayTransferLatencyForQuery"
+CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
+
+_KEY: Final = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The settings of the door, and one instance of each schema: building one costs a millisecond."""
+
+    trusted_proxies: int
+    compat_clients: bool
+    status_body: StatusBody
+    status_answer: StatusAnswer
+    estimate_query: EstimateQuery
+    estimate_answer: EstimateAnswer
+    latency_query: LatencyQuery
+    latency_answer: LatencyAnswer
+    configs_answer: ConfigsAnswer
+    answers: dict[str, Schema] = field(default_factory=dict)
+    """The shape of every public path's answer, for errors that come up outside of its view."""
+
+    @classmethod
+    def make(cls, *, trusted_proxies: int, compat_clients: bool) -> Door:
+        """A door for these settings."""
+        door = cls(
+            trusted_proxies=trusted_proxies,
+            compat_clients=compat_clients,
+            status_body=StatusBody(),
+            status_answer=CompatStatusAnswer() if compat_clients else StatusAnswer(),
+            estimate_query=CompatEstimateQuery() if compat_clients else EstimateQuery(),
+            estimate_answer=EstimateAnswer(),
+            latency_query=LatencyQuery(),
+            latency_answer=LatencyAnswer(),
+            configs_answer=ConfigsAnswer(),
+        )
+        for prefix in (PREFIX, TWIN_PREFIX):
+            door.answers[prefix + STATUS_PATH] = door.status_answer
+            door.answers[prefix + ESTIMATE_PATH] = door.estimate_answer
+            door.answers[prefix + LATENCY_PATH] = door.latency_answer
+            door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
+        return door
+
+
+NOTHING_BUT_ERR: Final = PlainAnswer()
+
+
+def open_door(app: Flask, door: Door) -> None:
+    """Make the door known to the application."""
+    app.extensions[_KEY] = door
+
+
+def current_door() -> Door:
+    """The door of the application that is serving."""
+    door = current_app.extensions[_KEY]
+    assert isinstance(door, Door)  # noqa: S101  narrows the type of an untyped registry
+    return door
+
+
+def answer_shape(path: str) -> Schema:
+    """The shape of a path's answer: ``err`` alone for a path that is none of the door's."""
+    door = current_app.extensions.get(_KEY)
+    return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, Door) else NOTHING_BUT_ERR

@@ -1,0 +1,106 @@
+"""Marshmallow fields that read what the wire allows and nothing else.
+
+Query values arrive as text. Python's own ``int`` and ``bool`` are too generous for them: they
+take signs, spaces, underscores and the digits of every script.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields
+
+from app.domain.amounts import is_ascii_digits, parse_uint256
+
+MAX_ADDRESS_CHARACTERS: Final = 128
+_MAX_DIGITS: Final = 78
+_FLAGS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+_TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
+_MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
+    "required": "is missing",
+    "null": "is missing",
+}
+
+
+class Uint(fields.Integer):
+    """An unsigned integer of 32 or 64 bits, in ASCII digits alone."""
+
+    default_error_messages = _MESSAGES
+
+    def __init__(self, bits: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        self.largest = 2**bits - 1
+        # JavaScript would show the largest 64-bit number wrong, so that bound stays a format.
+        bounds = {"minimum": 0} | ({"maximum": self.largest} if bits <= 32 else {"format": f"uint{bits}"})
+        super().__init__(metadata=bounds | (metadata or {}), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if not isinstance(value, str) or not is_ascii_digits(value):
+            raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
+        if len(value) > _MAX_DIGITS or (number := int(value)) > self.largest:
+            raise ValidationError(f"must be at most {self.largest}")
+        return number
+
+
+class Amount(fields.String):
+    """An amount in smallest units: a decimal string outside, an ``int`` inside."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return parse_uint256(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class Text(fields.String):
+    """Any text without NUL, up to a number of characters."""
+
+    default_error_messages = _MESSAGES
+
+    def __init__(self, longest: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        self.longest = longest
+        super().__init__(metadata={"maxLength": longest} | (metadata or {}), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str):
+            raise ValidationError("must be a string")
+        if "\0" in value:
+            raise ValidationError("must not contain the character NUL")
+        if len(value) > self.longest:
+            raise ValidationError(f"must have at most {self.longest} characters")
+        return value
+
+
+class Flag(fields.Boolean):
+    """true, false, 1, 0, t or f, in any case."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        flag = _FLAGS.get(value.lower()) if isinstance(value, str) else None
+        if flag is None:
+            raise ValidationError("must be true or false")
+        return flag
+
+
+class TransferId(fields.String):
+    """32 bytes in hex: with or without ``0x`` and in any case outside, ``bytes`` inside."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        if value == "":
+            raise ValidationError("is missing")
+        match = _TRANSFER_ID.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise ValidationError("must be a string of 32 bytes in hex (64 digits, with or without 0x)")
+        return bytes.fromhex(match[1])
+
+
+class Number(fields.Float):
+    """A JSON number that goes out as it is: 0 stays 0."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return value

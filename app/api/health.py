@@ -1,0 +1,35 @@
+"""Health checks for load balancers: is the process up, and can it serve?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flask import Blueprint, Response, current_app
+
+from app.api.answers import PRIVATE_HEADERS
+from app.domain.errors import Unavailable
+from app.services.gateway import current_gateway
+from app.services.readiness import migration_heads, what_is_wrong
+
+health = Blueprint("health", __name__)
+
+
+@health.get("/healthz")
+def up() -> Response:
+    """The process answers."""
+    return _nothing_wrong()
+
+
+@health.get("/readyz")
+def ready() -> Response:
+    """The database is reachable and migrated, and the configuration is fresh."""
+    wrong = what_is_wrong(
+        current_gateway(), migration_heads(Path(current_app.root_path).parent / "migrations")
+    )
+    if wrong:
+        raise Unavailable("; ".join(wrong))
+    return _nothing_wrong()
+
+
+def _nothing_wrong() -> Response:
+    return Response(b'{"err":null}', headers=PRIVATE_HEADERS)

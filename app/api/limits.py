@@ -1,0 +1,59 @@
+"""How often one caller may ask (``RATE_LIMIT``). Without a limit there is no limiter at all."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_network
+from math import ceil
+from time import time
+from typing import Final
+
+from flask import Flask, current_app, g, request
+from flask_limiter import Limiter, RequestLimit
+
+from app.domain.caller import caller_address
+
+LIMITED_PREFIXES: Final = ("/v2/", "/v1/", "/sgn.gateway.v1.Web/", "//sgn.gateway.v1.Web/")
+"""The doors that are open to everybody; health checks, the console and the feed are not counted."""
+
+_IPV6_SUBSCRIBER_BITS: Final = 64
+
+
+def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) -> None:
+    """Count the requests of each caller over all public operations together.
+
+    :param limit: such as ``20/second`` or ``100/minute;1000/hour``; checked where settings are read.
+    :param storage_url: ``memory://`` counts in each process; a shared store counts for all. While
+        that one is out of reach, each process counts for itself.
+    """
+    app.config["RATE_LIMIT_TRUSTED_PROXIES"] = trusted_proxies
+    Limiter(
+        _caller_key,
+        app=app,
+        application_limits=[limit],
+        application_limits_exempt_when=_is_not_counted,
+        storage_uri=storage_url,
+        strategy="fixed-window",
+        in_memory_fallback=[limit],
+        on_breach=_tell_when_to_come_back,
+    )
+
+
+def _caller_key() -> str:
+    """The caller; of IPv6, the network that one subscriber has to choose addresses from."""
+    environ = request.environ
+    address = caller_address(
+        environ.get("REMOTE_ADDR"),
+        environ.get("HTTP_X_FORWARDED_FOR"),
+        current_app.config["RATE_LIMIT_TRUSTED_PROXIES"],
+    )
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, _IPV6_SUBSCRIBER_BITS), strict=False))
+    return str(address)
+
+
+def _is_not_counted() -> bool:
+    return request.method == "OPTIONS" or not request.path.startswith(LIMITED_PREFIXES)
+
+
+def _tell_when_to_come_back(limit: RequestLimit) -> None:
+    g.retry_after = max(1, ceil(limit.reset_at - time()))

@@ -1,0 +1,91 @@
+"""Reading requests strictly: what is not exactly of the documented form is refused, never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from flask import request
+from marshmallow import Schema, ValidationError
+from werkzeug.exceptions import UnsupportedMediaType
+
+from app.domain.errors import BadRequest
+from app.services import strict_json
+
+_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def read_query(schema: Schema) -> dict[str, Any]:
+    """The parameters of the query string, each as the schema's field reads it.
+
+    :raises BadRequest: naming every parameter that is missing or of the wrong form.
+    """
+    return _load(schema, query_values(request.environ.get("QUERY_STRING", ""), schema.load_fields))
+
+
+def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
+    """The members of the JSON object in the body, each as the schema's field reads it.
+
+    :param any_content_type: do not ask for ``application/json`` (``COMPAT_CLIENTS``).
+    :raises BadRequest: the body is not one JSON object, or not of the schema's form.
+    :raises UnsupportedMediaType: it does not say that it is JSON.
+    """
+    if not any_content_type and request.mimetype != "application/json":
+        raise UnsupportedMediaType
+    try:
+        document = strict_json.loads(request.get_data())
+    except ValueError as error:
+        raise BadRequest(f"body: {error}") from None
+    if not isinstance(document, dict):
+        raise BadRequest("body: must be a JSON object")
+    return _load(schema, document)
+
+
+def query_values(query: str, known: Container[str]) -> dict[str, str]:
+    """Name and decoded value of every known parameter that is not empty.
+
+    Unknown parameters are not even decoded. An empty value is as good as none.
+
+    :param query: as WSGI hands it over: percent-encoded, other bytes as Latin-1.
+    :raises BadRequest: a parameter comes twice, or is not UTF-8.
+    """
+    values: dict[str, str] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name not in known:
+            name = _decoded(name) or ""
+            if name not in known:
+                continue
+        if name in values:
+            raise BadRequest(f"{name}: is there more than once")
+        text = _decoded(value)
+        if text is None:
+            raise BadRequest(f"{name}: is not percent-encoded UTF-8")
+        values[name] = text
+    return {name: value for name, value in values.items() if value}
+
+
+def _decoded(text: str) -> str | None:
+    """The text behind percent-encoding, None where that is broken."""
+    if text.isascii() and "%" not in text:
+        return text.replace("+", " ")
+    if _BROKEN_ESCAPE.search(text):
+        return None
+    try:
+        return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
+    except UnicodeError:
+        return None
+
+
+def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
+    try:
+        loaded: dict[str, Any] = schema.load(values)
+    except ValidationError as error:
+        raise BadRequest(_sentence(error.messages_dict)) from None
+    return loaded
+
+
+def _sentence(messages: dict[str, list[str]]) -> str:
+    return "; ".join(f"{name}: {' '.join(texts)}" for name, texts in messages.items())

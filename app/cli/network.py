@@ -1,0 +1,41 @@
+"""``flask --app wsgi network …``: the network document, by hand."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import click
+from flask.cli import AppGroup
+
+from app.services.gateway import current_gateway
+from app.services.network_document import NetworkRefused, export_network, import_network
+
+network = AppGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
+
+
+@network.command("import")
+@click.argument("file", type=click.File("rb"))
+@click.option("--dry-run", is_flag=True, help="Tell what would change; change nothing.")
+@click.pass_context
+def import_(context: click.Context, file: BinaryIO, dry_run: bool) -> None:
+    """Make the network document in FILE (- for standard input) the whole configuration.
+
+    All or nothing: a refused document changes nothing, tells every error on standard error after
+    the JSON path it is about, and exits with 1.
+    """
+    try:
+        outcome = import_network(current_gateway(), file.read(), dry_run=dry_run)
+    except NetworkRefused as refused:
+        for error in refused.errors:
+            click.echo(error, err=True)
+        context.exit(1)
+    for change in outcome.changes:
+        click.echo(f"would {change}" if dry_run else change)
+    if not outcome.changes:
+        click.echo("nothing would change" if dry_run else "nothing changed")
+
+
+@network.command("export")
+def export() -> None:
+    """Write the whole configuration as a network document that imports without a change."""
+    click.echo(export_network(current_gateway()), nl=False)

@@ -1,0 +1,26 @@
+"""``flask --app wsgi sandbox …``: a network and transfers to try everything with."""
+
+from __future__ import annotations
+
+import click
+from flask.cli import AppGroup
+
+from app.services.gateway import current_gateway
+from app.services.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+
+sandbox = AppGroup("sandbox", help="A network and transfers to try everything with.")
+
+
+@sandbox.command("load")
+def load() -> None:
+    """Load the sandbox into an empty database. Refuses one that holds anything else."""
+    try:
+        click.echo(load_sandbox(current_gateway()))
+    except SandboxRefused as refused:
+        raise click.ClickException(str(refused)) from None
+
+
+@sandbox.command("ensure")
+def ensure() -> None:
+    """Load the sandbox into an empty database, freshen an aged one, leave any other alone."""
+    click.echo(ensure_sandbox(current_gateway()))

@@ -1,0 +1,39 @@
+"""What cannot be together, for the operators to see and acknowledge."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import JSON, BigInteger, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import BigId, Hash32, UtcTime
+
+
+class Anomaly(Base):
+    """One anomaly of one subject (``domain.anomalies.AnomalyKind``).
+
+    It is there while it holds; one that holds again, or by further events, is open again.
+    """
+
+    __tablename__ = "anomalies"
+    __table_args__ = (
+        UniqueConstraint("subject", "kind"),
+        Index("ix_anomalies_acknowledged_at_last_at", "acknowledged_at", "last_at"),
+        Index("ix_anomalies_transfer_id", "transfer_id"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    subject: Mapped[str] = mapped_column(
+        String(256), doc="transfer:0x…, rotation:1:ID, pool:1:USDT, event:ID"
+    )
+    transfer_id: Mapped[bytes | None] = mapped_column(Hash32)
+    chain_id: Mapped[int | None] = mapped_column(BigInteger)
+    detail: Mapped[str] = mapped_column(Text)
+    event_ids: Mapped[list[str]] = mapped_column(JSON)
+    first_at: Mapped[datetime] = mapped_column(UtcTime)
+    last_at: Mapped[datetime] = mapped_column(UtcTime)
+    acknowledged_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is open")
+    acknowledged_by: Mapped[str | None] = mapped_column(String(255))

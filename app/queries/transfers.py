@@ -1,0 +1,43 @@
+"""Where is a transfer, and what serves its refund?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select
+
+from app.models.events import ChainProgress
+from app.models.transfers import Refund, Transfer
+
+_STATUS = (
+    select(
+        Transfer.status,
+        Transfer.refund_reason,
+        Transfer.kind,
+        Transfer.src_chain_id,
+        Transfer.dst_chain_id,
+        Transfer.symbol,
+        Transfer.src_tx_hash,
+        Transfer.dst_tx_hash,
+        Refund.wd_onchain,
+        Refund.sorted_sigs,
+        Refund.signers,
+        Refund.powers,
+    )
+    .join_from(Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True)
+    .where(Transfer.transfer_id == bindparam("transfer_id"))
+)
+_FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
+    ChainProgress.newest_at.desc(), ChainProgress.chain_id
+)
+
+
+def transfer_row(connection: Connection, transfer_id: bytes) -> Row[*tuple[Any, ...]] | None:
+    """The transfer with its refund's evidence, None for an unknown id."""
+    return connection.execute(_STATUS, {"transfer_id": transfer_id}).one_or_none()
+
+
+def newest_events(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Each chain that has reported, with the time of its newest accepted event, the freshest first."""
+    return connection.execute(_FRESHNESS).all()

@@ -1,0 +1,146 @@
+"""Keeping the table of anomalies equal to what holds now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from app.domain.anomalies import Anomaly, AnomalyKind
+from app.domain.effects import PoolKey
+from app.models import anomalies as table
+from app.models.network import Pool
+from app.models.pools import PoolCounter
+
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an anomaly is about."""
+
+    name: str
+    transfer_id: bytes | None = None
+    chain_id: int | None = None
+
+    @classmethod
+    def transfer(cls, transfer_id: bytes) -> Subject:
+        """A transfer."""
+        return cls(f"transfer:0x{transfer_id.hex()}", transfer_id=transfer_id)
+
+    @classmethod
+    def pool(cls, chain_id: int, symbol: str) -> Subject:
+        """A token's pool on a chain."""
+        return cls(f"pool:{chain_id}:{symbol}", chain_id=chain_id)
+
+    @classmethod
+    def event(cls, event_id: str) -> Subject:
+        """An event id."""
+        return cls(f"event:{event_id}")
+
+
+def hold(connection: Connection, found: Mapping[Subject, Sequence[Anomaly]]) -> None:
+    """Make the table say of each subject what was found, and nothing else."""
+    subjects = list(found)
+    for start in range(0, len(subjects), CHUNK):
+        chunk = subjects[start : start + CHUNK]
+        names = [subject.name for subject in chunk]
+        rows = connection.execute(select(table.Anomaly.__table__).where(table.Anomaly.subject.in_(names)))
+        known = {(row.subject, row.kind): row for row in rows}
+        wanted = {(s.name, a.kind.value): (s, a) for s in chunk for a in found[s]}
+        gone = [row.id for key, row in known.items() if key not in wanted]
+        if gone:
+            connection.execute(delete(table.Anomaly).where(table.Anomaly.id.in_(gone)))
+        new = [_row(*pair) for key, pair in wanted.items() if key not in known]
+        if new:
+            connection.execute(insert(table.Anomaly), new)
+        for key, (subject, anomaly) in wanted.items():
+            if key in known:
+                _renew(connection, known[key], _row(subject, anomaly))
+
+
+def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
+    return {
+        "kind": anomaly.kind.value,
+        "subject": subject.name,
+        "transfer_id": subject.transfer_id,
+        "chain_id": subject.chain_id,
+        "detail": anomaly.detail,
+        "event_ids": list(anomaly.event_ids),
+        "first_at": anomaly.first_at,
+        "last_at": anomaly.last_at,
+    }
+
+
+def _renew(connection: Connection, known: Any, row: dict[str, Any]) -> None:
+    """One that rests on other events than before is open again."""
+    if not row["event_ids"]:
+        row = row | {"first_at": known.first_at}  # seen by the fold's clock, not told by events
+    if known.event_ids != row["event_ids"]:
+        row = row | {"acknowledged_at": None, "acknowledged_by": None}
+    connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
+
+
+def hold_rotations(connection: Connection, chain_id: int, found: Sequence[Anomaly]) -> None:
+    """Make the table say of a chain's rotations what was found; each has a subject of its own."""
+    prefix = f"rotation:{chain_id}:"
+    subjects = connection.scalars(
+        select(table.Anomaly.subject).where(
+            table.Anomaly.chain_id == chain_id,
+            table.Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value,
+        )
+    )
+    wanted: dict[Subject, list[Anomaly]] = {Subject(name, chain_id=chain_id): [] for name in subjects}
+    for anomaly in found:
+        wanted[Subject(prefix + anomaly.event_ids[0], chain_id=chain_id)] = [anomaly]
+    hold(connection, wanted)
+
+
+def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> None:
+    """Note that an id came with other content. The refused content itself is not kept."""
+    subject = Subject.event(event_id)
+    first = connection.scalar(select(table.Anomaly.first_at).where(table.Anomaly.subject == subject.name))
+    anomaly = Anomaly(
+        AnomalyKind.ID_WITH_TWO_CONTENTS,
+        "an id was reported again with other content, which was refused",
+        (event_id,),
+        first or now,
+        now,
+    )
+    hold(connection, {subject: [anomaly]})
+    reopened = {"last_at": now, "acknowledged_at": None, "acknowledged_by": None}
+    connection.execute(update(table.Anomaly).where(table.Anomaly.subject == subject.name).values(reopened))
+
+
+def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
+    """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
+    found: dict[Subject, list[Anomaly]] = {}
+    for chain_id, symbol in pools:
+        under = _under_zero(connection, chain_id, symbol)
+        found[Subject.pool(chain_id, symbol)] = (
+            [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
+        )
+    hold(connection, found)
+
+
+def _under_zero(connection: Connection, chain_id: int, symbol: str) -> str:
+    of_pool = (Pool.chain_id == chain_id, Pool.symbol == symbol)
+    opening = connection.execute(select(Pool.__table__).where(*of_pool)).first()
+    if opening is None:
+        return ""  # not configured: no estimate rests on it
+    of_counter = (PoolCounter.chain_id == chain_id, PoolCounter.symbol == symbol)
+    fed = connection.execute(select(PoolCounter.__table__).where(*of_counter)).first()
+    inbound = opening.liquidity_added - opening.liquidity_relayed - opening.liquidity_withdrawn
+    sent = opening.liquidity_sent
+    if fed is not None:
+        inbound += fed.added - fed.relayed - fed.withdrawn
+        sent += fed.sent
+    under = [
+        f"{name} is {value}"
+        for name, value in (("the balance", inbound + sent), ("the inbound limit", inbound))
+        if value < 0
+    ]
+    return f"{' and '.join(under)} (smallest units)" if under else ""

@@ -1,0 +1,110 @@
+"""Folding what the feed says about pools and fees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy import ColumnElement, Connection, delete, select
+
+from app.domain.effects import CounterChange, SharedChange
+from app.domain.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.domain.standing import Logged
+from app.models import events as log
+from app.models.pools import FedFee, PoolCounter
+from app.models.upsert import upsert
+from app.services.feed.codec import decode_event
+from app.services.feed.log import load_chain_events, retracted_ids
+from app.services.feed.projection import apply_shared
+
+LIQUIDITY = (EventType.LIQUIDITY_ADDED, EventType.LIQUIDITY_WITHDRAWN)
+Liquidity = LiquidityAdded | LiquidityWithdrawn
+
+FeeKey = tuple[str, int, int]
+"""Symbol, source and destination chain of a route."""
+
+
+def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
+    """Add newly standing deposits and withdrawals of liquidity providers to the pools."""
+    change = SharedChange()
+    for event in accepted:
+        _count(change.counters[event.chain_id, event.symbol], event)
+    apply_shared(connection, change, now)
+
+
+def recount_liquidity(connection: Connection, chain_id: int, now: datetime) -> None:
+    """Sum the chain's standing liquidity events anew."""
+    sums: dict[str, CounterChange] = {}
+    for event in cast("list[Liquidity]", load_chain_events(connection, chain_id, LIQUIDITY)):
+        _count(sums.setdefault(event.symbol, CounterChange()), event)
+    rows = connection.execute(select(PoolCounter.__table__).where(PoolCounter.chain_id == chain_id))
+    counted = {row.symbol: (row.added, row.withdrawn) for row in rows}
+    change = SharedChange()
+    for symbol in counted.keys() | sums.keys():
+        standing = sums.get(symbol, CounterChange())
+        added, withdrawn = counted.get(symbol, (0, 0))
+        moved = change.counters[chain_id, symbol]
+        moved.added, moved.withdrawn = standing.added - added, standing.withdrawn - withdrawn
+    apply_shared(connection, change, now)
+
+
+def _count(counter: CounterChange, event: Liquidity) -> None:
+    if isinstance(event, LiquidityAdded):
+        counter.added += event.amount
+    else:
+        counter.withdrawn += event.amount
+
+
+def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
+    """Let the latest fee of each route count."""
+    for event in accepted:
+        standing = connection.execute(
+            select(FedFee.at, FedFee.event_id).where(*_of_route(fee_key(event)))
+        ).first()
+        if standing is None or (standing.at, standing.event_id) < event.order:
+            _write_fee(connection, event)
+
+
+def fold_fees_again(connection: Connection, routes: set[FeeKey]) -> None:
+    """Find the latest standing fee of routes anew, after fees of theirs were taken back."""
+    rows = connection.execute(
+        select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.body)
+        .where(log.Event.chain_id.is_(None), log.Event.type == EventType.FEE_UPDATED.value)
+        .order_by(log.Event.seq)
+    )
+    latest: dict[str, Logged[FeeUpdated]] = {}
+    for row in rows:
+        event = cast("FeeUpdated", decode_event(row.event_id, row.type, row.body))
+        if fee_key(event) in routes:
+            latest[event.id] = Logged(row.seq, event)
+    retracted = retracted_ids(connection, latest)
+    for key in routes:
+        connection.execute(delete(FedFee).where(*_of_route(key)))
+    fold_fees(connection, (e.event for i, e in latest.items() if e.seq > retracted.get(i, 0)))
+
+
+def fee_key(event: FeeUpdated) -> FeeKey:
+    """The route that a fee is of."""
+    return event.symbol, event.src_chain_id, event.dst_chain_id
+
+
+def _of_route(key: FeeKey) -> tuple[ColumnElement[bool], ...]:
+    symbol, src_chain_id, dst_chain_id = key
+    return (
+        FedFee.symbol == symbol,
+        FedFee.src_chain_id == src_chain_id,
+        FedFee.dst_chain_id == dst_chain_id,
+    )
+
+
+def _write_fee(connection: Connection, event: FeeUpdated) -> None:
+    row = {
+        "symbol": event.symbol,
+        "src_chain_id": event.src_chain_id,
+        "dst_chain_id": event.dst_chain_id,
+        "base_fee": event.base_fee,
+        "at": event.at,
+        "event_id": event.id,
+    }
+    upsert(connection, FedFee, [row])

@@ -1,0 +1,44 @@
+"""How long do transfers between two chains take?"""
+
+from __future__ import annotations
+
+from app.domain.codes import Reason
+from app.domain.errors import GatewayError
+from app.domain.latency import median_seconds, window
+from app.models.engine import reading
+from app.queries.latency import middle_latencies
+from app.services.chain_view import ChainView, chain_view
+from app.services.gateway import Gateway
+
+
+def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> float:
+    """The exact median, in seconds, of the transfers released in the last 7 days.
+
+    Disabled chains are answered: their transfers took as long as they took.
+
+    :raises GatewayError: for equal or unknown chains, and when no transfer counts.
+    """
+    if src_chain_id == dst_chain_id:
+        raise GatewayError(
+            f"source and destination are the same chain ({src_chain_id}): choose two different chains",
+            reason=Reason.SAME_CHAIN,
+        )
+    src, dst = _known(gateway, src_chain_id), _known(gateway, dst_chain_id)
+    with reading(gateway.engine) as connection:
+        middle = middle_latencies(connection, src_chain_id, dst_chain_id, *window(gateway.clock()))
+    if not middle:
+        raise GatewayError(
+            f"no transfer from {src.name} to {dst.name} was released in the last 7 days",
+            reason=Reason.NO_LATENCY_DATA,
+        )
+    return median_seconds(middle)
+
+
+def _known(gateway: Gateway, chain_id: int) -> ChainView:
+    chain = chain_view(gateway, chain_id)
+    if chain is None:
+        raise GatewayError(
+            f"chain {chain_id} is unknown here: choose one of the chains in /v2/getTransferConfigs",
+            reason=Reason.CHAIN_UNKNOWN,
+        )
+    return chain

@@ -1,0 +1,1 @@
+"""The network document in its parts: fields, sections, rules, differences."""

@@ -1,0 +1,111 @@
+"""What a document would change in the tables, in words and as statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+import orjson
+from sqlalchemy import Connection, Table, bindparam, delete, insert, update
+
+from app.services.network.sections import SECTIONS, Row, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row that comes (no ``before``), goes (no ``after``) or changes.
+
+    ``index`` is the row's place in the document, None for one that goes.
+    """
+
+    section: Section
+    before: Row | None
+    after: Row | None
+    index: int | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that differ; of a row that comes or goes, all."""
+        names = tuple(self.after or self.before or ())
+        if self.before is None or self.after is None:
+            return names
+        before, after = self.before, self.after
+        return tuple(name for name in names if before[name] != after[name])
+
+    @property
+    def row(self) -> Row:
+        """The row that says what the change is about."""
+        return cast(Row, self.before or self.after)
+
+    def __str__(self) -> str:
+        name = self.section.describe(self.row)
+        if self.before is None:
+            return f"add {name}"
+        if self.after is None:
+            return f"remove {name}"
+        return f"change {name}: {', '.join(self._edits(self.before, self.after))}"
+
+    def _edits(self, before: Row, after: Row) -> Iterator[str]:
+        old, new = self.section.documented(before), self.section.documented(after)
+        for key, value in new.items():
+            if old[key] != value:
+                yield f"{key} from {_shown(old[key])} to {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def compare(section: Section, standing: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
+    """How the rows that stand differ from those of the document; rows that agree are left out."""
+    rest = {section.identity(row): row for row in standing}
+    found = []
+    for index, after in enumerate(wanted):
+        before = rest.pop(section.identity(after), None)
+        if before is None or any(before[name] != value for name, value in after.items()):
+            found.append(Change(section, before, after, index))
+    return [Change(section, row, None, None) for row in rest.values()] + found
+
+
+def apply(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
+    """Write the changes: rows go from the last section to the first, and come the other way."""
+    by_section: dict[str, list[Change]] = {}
+    for change in changes:
+        by_section.setdefault(change.section.name, []).append(change)
+    for section in reversed(SECTIONS):
+        _delete(connection, section, by_section.get(section.name, ()))
+    for section in SECTIONS:
+        _write(connection, section, by_section.get(section.name, ()), now)
+
+
+def _delete(connection: Connection, section: Section, changes: Iterable[Change]) -> None:
+    going = [{"row": change.before["id"]} for change in changes if change.before and not change.after]
+    if going:
+        table = _table(section)
+        connection.execute(delete(table).where(table.c.id == bindparam("row")), going)
+
+
+def _write(connection: Connection, section: Section, changes: Iterable[Change], now: datetime) -> None:
+    table, coming = _table(section), []
+    for change in changes:
+        if change.after is None:
+            continue
+        if change.before is None:
+            coming.append(change.after | _clock(table, change.after, now))
+            continue
+        edits = {name: change.after[name] for name in change.columns}
+        edits |= _clock(table, edits, now)
+        connection.execute(update(table).where(table.c.id == change.before["id"]).values(edits))
+    if coming:
+        connection.execute(insert(table), coming)
+
+
+def _clock(table: Table, written: Mapping[str, Any], now: datetime) -> dict[str, datetime]:
+    """The age of a configured base fee runs from its last change (formats, estimate check 8)."""
+    return {"base_fee_changed_at": now} if "base_fee_changed_at" in table.c and "base_fee" in written else {}
+
+
+def _table(section: Section) -> Table:
+    return cast(Table, section.model.__table__)

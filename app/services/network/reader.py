@@ -1,0 +1,69 @@
+"""From the bytes of a network document to rows, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from marshmallow import ValidationError
+
+from app.services.network.rules import faults
+from app.services.network.schema import NetworkDocumentSchema
+from app.services.network.sections import SECTIONS, Row
+from app.services.strict_json import UnreadableJson, loads
+
+Document = Mapping[str, list[Row]]
+"""The rows of each section, in the document's order."""
+
+_SCHEMA: Final = NetworkDocumentSchema()
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_LONGEST_KEY: Final = 80
+
+
+class NetworkRefused(ValueError):
+    """A document that was not taken. ``errors`` are sentences, each after the JSON path it is about."""
+
+    def __init__(self, errors: tuple[str, ...]) -> None:
+        super().__init__("\n".join(errors))
+        self.errors = errors
+
+
+def read_document(text: bytes) -> Document:
+    """Read a document and check everything that can be checked without the database.
+
+    :raises NetworkRefused: with every error of the first stage that has any: JSON, the shape of
+        the parts, the rules between them.
+    """
+    try:
+        data = loads(text)
+    except UnreadableJson as error:
+        raise NetworkRefused((f"the document {error}",)) from None
+    try:
+        read: dict[str, Any] = _SCHEMA.load(data)
+    except ValidationError as error:
+        raise NetworkRefused(tuple(_paths("", error.messages))) from None
+    document = {section.name: read[section.name] for section in SECTIONS}
+    if found := tuple(faults(document)):
+        raise NetworkRefused(found)
+    return document
+
+
+def _paths(path: str, messages: Any) -> Iterator[str]:
+    """Marshmallow's nested messages as lines ``routes[3].rate.value: …``."""
+    if isinstance(messages, dict):
+        for key, inner in messages.items():
+            yield from _paths(path if key == "_schema" else _join(path, key), inner)
+        return
+    for message in messages if isinstance(messages, list) else [messages]:
+        yield f"{path or 'the document'}: {message}"
+
+
+def _join(path: str, key: Any) -> str:
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    if not _PLAIN_KEY.fullmatch(str(key)):
+        shown = json.dumps(str(key)[:_LONGEST_KEY])
+        return f"{path}[{shown}]"
+    return f"{path}.{key}" if path else str(key)

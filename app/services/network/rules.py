@@ -1,0 +1,99 @@
+"""The rules between the rows of a network document: nothing twice, nothing that hangs in the air."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from app.domain.validators import MAX_TOTAL_POWER
+from app.services.network.sections import SECTIONS, Row
+
+_PAIRS_OF_CHAINS: Final = {
+    "routes": ("src_chain_id", "dst_chain_id"),
+    "route_blocks": ("src_chain_id", "dst_chain_id"),
+    "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
+}
+
+Rows = Mapping[str, list[Row]]
+
+
+def faults(document: Rows) -> Iterator[str]:
+    """Every rule that the rows break, each line after the JSON path it is about."""
+    yield from _repeated(document)
+    yield from _unknown_chains(document)
+    yield from _unknown_tokens(document)
+    yield from _unknown_pools(document)
+    yield from _circular(document)
+    yield from _pegged_both_ways(document["pegged_pairs"])
+    yield from _powers(document["validators"])
+
+
+def _repeated(document: Rows) -> Iterator[str]:
+    for section in SECTIONS:
+        first: dict[tuple[object, ...], int] = {}
+        for index, row in enumerate(document[section.name]):
+            earlier = first.setdefault(section.identity(row), index)
+            if earlier != index:
+                yield (
+                    f"{section.name}[{index}]: {section.describe(row)} "
+                    f"is given twice, first in {section.name}[{earlier}]"
+                )
+
+
+def _unknown_chains(document: Rows) -> Iterator[str]:
+    known = {row["chain_id"] for row in document["chains"]}
+    for name in ("tokens", "validators"):
+        for index, row in enumerate(document[name]):
+            if row["chain_id"] not in known:
+                yield f"{name}[{index}].chain_id: chain {row['chain_id']} is not among the chains"
+
+
+def _unknown_tokens(document: Rows) -> Iterator[str]:
+    known = {(row["chain_id"], row["symbol"]) for row in document["tokens"]}
+    for index, row in enumerate(document["pools"]):
+        if (row["chain_id"], row["symbol"]) not in known:
+            yield f"pools[{index}]: there is no token {row['symbol']} on chain {row['chain_id']}"
+    for name, columns in _PAIRS_OF_CHAINS.items():
+        for index, row in enumerate(document[name]):
+            for column in columns:
+                token = row[column], row["symbol"]
+                if token not in known:
+                    yield f"{name}[{index}].{column}: there is no token {token[1]} on chain {token[0]}"
+
+
+def _unknown_pools(document: Rows) -> Iterator[str]:
+    known = {(row["chain_id"], row["symbol"]) for row in document["pools"]}
+    for index, row in enumerate(document["routes"]):
+        for column in _PAIRS_OF_CHAINS["routes"]:
+            if (row[column], row["symbol"]) not in known:
+                yield f"routes[{index}].{column}: there is no pool of {row['symbol']} on chain {row[column]}"
+
+
+def _circular(document: Rows) -> Iterator[str]:
+    for name, (one, other) in _PAIRS_OF_CHAINS.items():
+        for index, row in enumerate(document[name]):
+            if row[one] == row[other]:
+                yield f"{name}[{index}].{other}: must be another chain than {one}"
+
+
+def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
+    """Of two chains only one can be the original of a token: else a transfer would be both kinds."""
+    first: dict[tuple[str, int, int], int] = {}
+    for index, row in enumerate(pairs):
+        org, pegged = row["org_chain_id"], row["pegged_chain_id"]
+        first.setdefault((row["symbol"], org, pegged), index)
+        earlier = first.get((row["symbol"], pegged, org), index)
+        if earlier != index:
+            yield (
+                f"pegged_pairs[{index}]: chains {org} and {pegged} are the original of {row['symbol']} "
+                f"for each other; see pegged_pairs[{earlier}]"
+            )
+
+
+def _powers(validators: Iterable[Row]) -> Iterator[str]:
+    totals: dict[int, int] = {}
+    for row in validators:
+        totals[row["chain_id"]] = totals.get(row["chain_id"], 0) + row["power"]
+    for chain_id, total in totals.items():
+        if not 0 < total <= MAX_TOTAL_POWER:
+            yield f"validators: the powers of chain {chain_id} must add up to more than 0 and less than 2^255"

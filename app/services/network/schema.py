@@ -1,0 +1,264 @@
+"""The shape of the network document: one marshmallow schema a section.
+
+Loading gives the columns of a row, dumping gives its document form back. ``attribute`` names the
+column where the document has another name for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import Schema, ValidationError, fields, post_load, pre_dump
+
+from app.models.network import NAME_LENGTH, SYMBOL_LENGTH
+from app.services.fields import Amount, Text, Time, WholeNumber
+from app.services.network.fields import (
+    Cidr,
+    ConfiguredAccount,
+    ConfiguredSigner,
+    Flag,
+    Label,
+    ListOf,
+    RateValue,
+    Url,
+)
+
+DOCUMENT_VERSION: Final = 1
+MAX_CHAIN_ID: Final = 2**32 - 1
+MAX_UINT32: Final = 2**32 - 1
+MAX_DECIMALS: Final = 36
+MAX_TEXT: Final = 1024
+MAX_SLIPPAGE_PPM: Final = 999_999
+
+MAX_PPM: Final = 20_000
+"""Protocol fees run from 0 to 2 % (wire, money)."""
+
+MAX_AMPLIFICATION: Final = 1_000_000
+"""Curve's own bound of A."""
+
+_WORDS: Final = {"required": "is missing", "null": "must not be null"}
+
+
+class Strict(Schema):
+    """An object of the document: unknown keys are refused."""
+
+    error_messages = {"unknown": "unknown key", "type": "must be an object"}
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        field_obj.error_messages.update(_WORDS)
+        if isinstance(field_obj, fields.List):
+            field_obj.inner.error_messages.update(_WORDS)
+
+
+class _Tier(Strict):
+    start = Amount(required=True, data_key="from")
+    ppm = WholeNumber(0, MAX_PPM, required=True)
+
+
+class Tiers(ListOf):
+    """Fee tiers as ``((from, ppm), …)``: at least one, the first from 0, ascending."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(fields.Nested(_Tier), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        tiers: Any = super()._deserialize(value, attr, data, **kwargs)
+        if not tiers:
+            raise ValidationError("must have at least one tier, from 0")
+        if tiers[0]["start"] != 0:
+            raise ValidationError({0: {"from": ["must be 0 in the first tier"]}})
+        for index in range(1, len(tiers)):
+            if tiers[index]["start"] <= tiers[index - 1]["start"]:
+                raise ValidationError({index: {"from": ["must be greater than in the tier before"]}})
+        return tuple((tier["start"], tier["ppm"]) for tier in tiers)
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return [{"from": str(start), "ppm": ppm} for start, ppm in value]
+
+
+class _FixedRate(Strict):
+    model = fields.Raw()
+    rate_value = RateValue(required=True, data_key="value")
+
+
+class _CurveRate(Strict):
+    model = fields.Raw()
+    amplification = WholeNumber(1, MAX_AMPLIFICATION, required=True)
+
+
+class Rate(fields.Field[dict[str, Any]]):
+    """A fixed rate or a StableSwap curve; the other model's keys are unknown to it."""
+
+    schemas: Final = {"fixed": _FixedRate(), "stableswap": _CurveRate()}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError("must be an object")
+        model = value.get("model")
+        if not isinstance(model, str) or model not in self.schemas:
+            raise ValidationError({"model": ['must be "fixed" or "stableswap"']})
+        read = self.schemas[model].load(value)
+        return {
+            "rate_model": model,
+            "rate_value": read.get("rate_value"),
+            "amplification": read.get("amplification"),
+        }
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        if value["rate_model"] == "fixed":
+            return {"model": "fixed", "value": value["rate_value"]}
+        return {"model": value["rate_model"], "amplification": value["amplification"]}
+
+
+def _chain_id(**kwargs: Any) -> WholeNumber:
+    return WholeNumber(1, MAX_CHAIN_ID, required=True, **kwargs)
+
+
+def _symbol() -> Label:
+    return Label(SYMBOL_LENGTH, required=True)
+
+
+def _note() -> Text:
+    return Text(MAX_TEXT, least=0, load_default="")
+
+
+def _amount(default: int | None = None) -> Amount:
+    """An amount that must be given, or that has a default."""
+    return Amount(required=True) if default is None else Amount(load_default=default)
+
+
+def _cap() -> Amount:
+    return Amount(allow_none=True, load_default=None)
+
+
+class ChainSchema(Strict):
+    """``chains``."""
+
+    chain_id = _chain_id(data_key="id")
+    name = Label(NAME_LENGTH, required=True)
+    icon = Url(least=0, load_default="")
+    block_delay = WholeNumber(0, MAX_UINT32, required=True)
+    gas_token_symbol = _symbol()
+    explore_url = Url(required=True)
+    contract_addr = ConfiguredAccount(least=0, required=True)
+    drop_gas_amt = _amount(0)
+    minimal_max_slippage = WholeNumber(0, MAX_SLIPPAGE_PPM, required=True)
+    disabled = Flag(load_default=False)
+    disabled_reason = _note()
+
+
+class TokenSchema(Strict):
+    """``tokens``."""
+
+    chain_id = _chain_id()
+    symbol = _symbol()
+    name = Label(NAME_LENGTH, required=True)
+    icon = Url(least=0, load_default="")
+    address = ConfiguredAccount(required=True)
+    decimal = WholeNumber(0, MAX_DECIMALS, required=True)
+    xfer_disabled = Flag(load_default=False)
+
+
+class PoolSchema(Strict):
+    """``pools``."""
+
+    chain_id = _chain_id()
+    symbol = _symbol()
+    liquidity_added = _amount()
+    liquidity_sent = _amount(0)
+    liquidity_relayed = _amount(0)
+    liquidity_withdrawn = _amount(0)
+    total_cap = _cap()
+    epoch_cap = _cap()
+    epoch_seconds = WholeNumber(1, MAX_UINT32, required=True)
+
+
+class RouteSchema(Strict):
+    """``routes``. The rate is three columns of the row."""
+
+    symbol = _symbol()
+    src_chain_id = _chain_id()
+    dst_chain_id = _chain_id()
+    rate = Rate(required=True)
+    base_fee = _amount()
+    base_fee_max_age_seconds = WholeNumber(1, MAX_UINT32, allow_none=True, load_default=None)
+    perc_fee_tiers = Tiers(required=True)
+
+    @post_load
+    def _lay_out_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        data.update(data.pop("rate"))
+        return data
+
+    @pre_dump
+    def _gather_rate(self, row: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        return row | {"rate": row}
+
+
+class RouteBlockSchema(Strict):
+    """``route_blocks``."""
+
+    symbol = _symbol()
+    src_chain_id = _chain_id()
+    dst_chain_id = _chain_id()
+    both_directions = Flag(required=True)
+    reason = _note()
+
+
+class PeggedPairSchema(Strict):
+    """``pegged_pairs``."""
+
+    symbol = _symbol()
+    org_chain_id = _chain_id()
+    pegged_chain_id = _chain_id()
+    pegged_deposit_contract_addr = ConfiguredAccount(required=True)
+    pegged_burn_contract_addr = ConfiguredAccount(required=True)
+    canonical_token_contract_addr = ConfiguredAccount(least=0, load_default="")
+    vault_version = WholeNumber(0, MAX_UINT32, required=True)
+    bridge_version = WholeNumber(0, MAX_UINT32, required=True)
+    deposit_base_fee = _amount(0)
+    burn_base_fee = _amount(0)
+    perc_fee_tiers = Tiers(required=True)
+
+
+class BlockedAddressSchema(Strict):
+    """``blocked_addresses``."""
+
+    address = ConfiguredAccount(required=True)
+    reason = _note()
+    source = _note()
+    expires_at = Time(allow_none=True, load_default=None)
+
+
+class BlockedNetworkSchema(Strict):
+    """``blocked_networks``."""
+
+    cidr = Cidr(required=True)
+    reason = _note()
+    expires_at = Time(allow_none=True, load_default=None)
+
+
+class ValidatorSchema(Strict):
+    """``validators``: opening values, as what the feed reports is kept apart."""
+
+    chain_id = _chain_id()
+    signer = ConfiguredSigner(required=True)
+    power = _amount()
+
+
+def _list_of(schema: type[Strict]) -> ListOf:
+    return ListOf(fields.Nested(schema), load_default=list)
+
+
+class NetworkDocumentSchema(Strict):
+    """The whole document. A list that is missing is empty."""
+
+    version = WholeNumber(DOCUMENT_VERSION, DOCUMENT_VERSION, required=True)
+    chains = _list_of(ChainSchema)
+    tokens = _list_of(TokenSchema)
+    pools = _list_of(PoolSchema)
+    routes = _list_of(RouteSchema)
+    route_blocks = _list_of(RouteBlockSchema)
+    pegged_pairs = _list_of(PeggedPairSchema)
+    blocked_addresses = _list_of(BlockedAddressSchema)
+    blocked_networks = _list_of(BlockedNetworkSchema)
+    validators = _list_of(ValidatorSchema)

@@ -1,0 +1,101 @@
+"""The nine lists of the network document: their tables, their keys and the parts they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from app.extensions import Base
+from app.models.blocked import BlockedAddress, BlockedNetwork
+from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Route, RouteBlock, Token
+from app.services.network import schema as shape
+
+Row = dict[str, Any]
+"""A row by column name, as the tables take and give it."""
+
+
+class Part(StrEnum):
+    """What is versioned apart, so that an edit here makes nobody read again what stands there."""
+
+    CORE = "core"
+    BLOCKED_ADDRESSES = "blocked_addresses"
+    BLOCKED_NETWORKS = "blocked_networks"
+    VALIDATORS = "validators"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One list of the document and its table.
+
+    ``key`` are the columns that say what a row is about; ``label`` says it to people. ``chains``
+    and ``facts`` are the columns that name a row's chains and those that kept events are judged
+    by, in the sections whose rows such judgement hangs on.
+    """
+
+    name: str
+    part: Part
+    model: type[Base]
+    schema: shape.Strict
+    key: tuple[str, ...]
+    label: str
+    chains: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+
+    def identity(self, row: Row) -> tuple[Any, ...]:
+        """What the row is about; texts of other chains' accounts are told apart without letter case."""
+        return tuple(row[column].casefold() if column == "address" else row[column] for column in self.key)
+
+    def describe(self, row: Row) -> str:
+        """The row's name for people, such as ``token USDT on chain 1``."""
+        return self.label.format_map(row)
+
+    def documented(self, row: Row) -> dict[str, Any]:
+        """The row as the document writes it."""
+        written: dict[str, Any] = self.schema.dump(row)
+        return written
+
+
+SECTIONS: Final = (
+    Section(
+        "chains", Part.CORE, Chain, shape.ChainSchema(), ("chain_id",), "chain {chain_id}",
+        chains=("chain_id",), facts=("contract_addr",),
+    ),
+    Section(
+        "tokens", Part.CORE, Token, shape.TokenSchema(), ("chain_id", "symbol"),
+        "token {symbol} on chain {chain_id}", chains=("chain_id",), facts=("address", "decimal"),
+    ),
+    Section(
+        "pools", Part.CORE, Pool, shape.PoolSchema(), ("chain_id", "symbol"),
+        "pool of {symbol} on chain {chain_id}",
+    ),
+    Section(
+        "routes", Part.CORE, Route, shape.RouteSchema(), ("symbol", "src_chain_id", "dst_chain_id"),
+        "route of {symbol} from {src_chain_id} to {dst_chain_id}",
+    ),
+    Section(
+        "route_blocks", Part.CORE, RouteBlock, shape.RouteBlockSchema(),
+        ("symbol", "src_chain_id", "dst_chain_id"),
+        "block of {symbol} from {src_chain_id} to {dst_chain_id}",
+    ),
+    Section(
+        "pegged_pairs", Part.CORE, PeggedPair, shape.PeggedPairSchema(),
+        ("symbol", "org_chain_id", "pegged_chain_id"),
+        "pegged pair of {symbol}, {org_chain_id} to {pegged_chain_id}",
+        chains=("org_chain_id", "pegged_chain_id"),
+        facts=("pegged_deposit_contract_addr", "pegged_burn_contract_addr"),
+    ),
+    Section(
+        "blocked_addresses", Part.BLOCKED_ADDRESSES, BlockedAddress, shape.BlockedAddressSchema(),
+        ("address",), "blocked address {address}",
+    ),
+    Section(
+        "blocked_networks", Part.BLOCKED_NETWORKS, BlockedNetwork, shape.BlockedNetworkSchema(),
+        ("cidr",), "blocked network {cidr}",
+    ),
+    Section(
+        "validators", Part.VALIDATORS, OpeningValidator, shape.ValidatorSchema(), ("chain_id", "signer"),
+        "validator {signer} of chain {chain_id}", chains=("chain_id",), facts=("power",),
+    ),
+)  # fmt: skip
+"""In the document's order, in which rows can be inserted: what is referred to comes first."""

@@ -1,0 +1,57 @@
+"""``network import`` and ``network export`` as an operator types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from tests.services.network_kit import changed, network, text
+
+
+def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:
+    return app.test_cli_runner().invoke(args=["network", *arguments], input=stdin)
+
+
+def test_a_file_is_imported_and_exported_as_it_was(app: Flask, tmp_path: Path) -> None:
+    path = tmp_path / "network.json"
+    path.write_bytes(text(network()))
+    imported = run(app, "import", str(path))
+    assert imported.exit_code == 0
+    assert "add chain 1\n" in imported.stdout
+    exported = run(app, "export")
+    assert exported.exit_code == 0
+    assert json.loads(exported.stdout) == network()
+    again = run(app, "import", "-", stdin=exported.stdout_bytes)
+    assert (again.exit_code, again.stdout) == (0, "nothing changed\n")
+
+
+def test_a_dry_run_tells_and_does_nothing(app: Flask) -> None:
+    run(app, "import", "-", stdin=text(network()))
+    before = run(app, "export").stdout
+    dry = run(app, "import", "--dry-run", "-", stdin=text(changed("chains.0.disabled", True)))
+    assert (dry.exit_code, dry.stdout) == (0, "would change chain 1: disabled from false to true\n")
+    assert run(app, "export").stdout == before
+    idle = run(app, "import", "-", "--dry-run", stdin=text(network()))
+    assert (idle.exit_code, idle.stdout) == (0, "nothing would change\n")
+
+
+@pytest.mark.parametrize("option", [(), ("--dry-run",)])
+def test_a_refused_document_exits_1_with_a_line_an_error(app: Flask, option: tuple[str, ...]) -> None:
+    document = changed("routes.0.rate.value", "1e3")
+    document["chains"][1]["fee"] = 1
+    refused = run(app, "import", "-", *option, stdin=text(document))
+    assert refused.exit_code == 1
+    assert refused.stdout == ""
+    lines = refused.stderr.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == ["chains[1].fee", "routes[0].rate.value"]
+    assert json.loads(run(app, "export").stdout)["chains"] == []
+
+
+def test_what_is_no_json_is_refused(app: Flask) -> None:
+    refused = run(app, "import", "-", stdin=b"chains: []")
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("the document is not JSON")
