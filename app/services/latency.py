@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.latency import median_seconds, window
 from app.models.engine import reading
 from app.queries.latency import middle_latencies
-from app.services.chain_view import ChainView, chain_view
 from app.services.gateway import Gateway
+from app.services.network.terms import ChainInfo
 
 
 def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> float:
@@ -17,13 +19,15 @@ def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> fl
     Disabled chains are answered: their transfers took as long as they took.
 
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
+    :raises Unavailable: the configuration cannot be read.
     """
     if src_chain_id == dst_chain_id:
         raise GatewayError(
             f"source and destination are the same chain ({src_chain_id}): choose two different chains",
             reason=Reason.SAME_CHAIN,
         )
-    src, dst = _known(gateway, src_chain_id), _known(gateway, dst_chain_id)
+    chains = gateway.snapshots.current().terms.chain_infos
+    src, dst = _known(chains, src_chain_id), _known(chains, dst_chain_id)
     with reading(gateway.engine) as connection:
         middle = middle_latencies(connection, src_chain_id, dst_chain_id, *window(gateway.clock()))
     if not middle:
@@ -34,8 +38,8 @@ def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> fl
     return median_seconds(middle)
 
 
-def _known(gateway: Gateway, chain_id: int) -> ChainView:
-    chain = chain_view(gateway, chain_id)
+def _known(chains: Mapping[int, ChainInfo], chain_id: int) -> ChainInfo:
+    chain = chains.get(chain_id)
     if chain is None:
         raise GatewayError(
             f"chain {chain_id} is unknown here: choose one of the chains in /v2/getTransferConfigs",

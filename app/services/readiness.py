@@ -10,6 +10,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.domain.errors import Unavailable
 from app.models.engine import reading
 from app.queries.readiness import applied_migrations
 from app.services.gateway import Gateway
@@ -17,6 +18,8 @@ from app.services.gateway import Gateway
 
 def what_is_wrong(gateway: Gateway, migrations: Set[str]) -> list[str]:
     """What keeps the gateway from serving, in words for its operator; nothing when it can.
+
+    The first thing that is wrong hides the others, which follow from it.
 
     :param migrations: the revisions that this code was written for.
     """
@@ -27,6 +30,10 @@ def what_is_wrong(gateway: Gateway, migrations: Set[str]) -> list[str]:
         return [f"the database cannot be reached ({type(error).__name__})"]
     if applied != migrations:
         return [f"migrations: the database is at {_named(applied)}, this version needs {_named(migrations)}"]
+    try:
+        gateway.snapshots.current()
+    except Unavailable as error:
+        return [error.msg]
     return []
 
 

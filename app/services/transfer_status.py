@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from sqlalchemy import Connection, Row
 
@@ -15,8 +14,8 @@ from app.domain.errors import GatewayError
 from app.domain.freshness import age_in_words
 from app.models.engine import reading
 from app.queries.transfers import newest_events, transfer_row
-from app.services.chain_view import ChainView, chain_view, is_original_chain
 from app.services.gateway import Gateway
+from app.services.network.terms import NetworkTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +39,18 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
     """
+    terms = gateway.snapshots.current().terms
     with reading(gateway.engine) as connection:
         row = transfer_row(connection, transfer_id)
         if row is None:
-            raise _not_found(gateway, connection)
-    return _status(gateway, row)
+            raise _not_found(gateway, terms, connection)
+    return _status(terms, row)
 
 
-def _status(gateway: Gateway, row: Row[*tuple[Any, ...]]) -> TransferStatus:
-    src = chain_view(gateway, row.src_chain_id)
-    dst = chain_view(gateway, row.dst_chain_id)
+def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
+    src, dst = terms.chain_infos.get(row.src_chain_id), terms.chain_infos.get(row.dst_chain_id)
     status = Status(row.status)
     to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED
     evidence: dict[str, Any] = {}
@@ -65,39 +65,29 @@ def _status(gateway: Gateway, row: Row[*tuple[Any, ...]]) -> TransferStatus:
         status=status,
         refund_reason=XferStatus(row.refund_reason) if to_be_refunded else XferStatus.UNKNOWN,
         block_delay=src.block_delay if src else 0,
-        src_block_tx_link=_link(src, row.src_tx_hash),
-        dst_block_tx_link=_link(dst, row.dst_tx_hash),
-        bridge_type=_bridge_type(gateway, row),
+        src_block_tx_link=src.tx_link(row.src_tx_hash) if src else "",
+        dst_block_tx_link=dst.tx_link(row.dst_tx_hash) if dst else "",
+        bridge_type=_bridge_type(terms, row),
         **evidence,
     )
 
 
-def _link(chain: ChainView | None, tx_hash: str | None) -> str:
-    """The transaction's page (wire facts, "JSON"); empty where the hash or the explorer is not known."""
-    if chain is None or not chain.explore_url or not tx_hash:
-        return ""
-    name = tx_hash if tx_hash.isalnum() else quote(tx_hash, safe="")  # not every chain's hash is hex
-    return f"{chain.explore_url.removesuffix('/')}/tx/{name}"
-
-
-def _bridge_type(gateway: Gateway, row: Row[*tuple[Any, ...]]) -> BridgeType:
-    """How the transfer crosses: a burn is paid out from the vault on the original chain, else minted."""
+def _bridge_type(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> BridgeType:
+    """How the transfer crosses. Of a burn only the pegged pairs know whether it is paid out or minted."""
     if row.kind == SendKind.POOL:
         return BridgeType.POOL
     if row.kind == SendKind.DEPOSIT:
         return BridgeType.DEPOSIT_MINT
-    if row.kind == SendKind.BURN:
-        withdrawn = is_original_chain(gateway, row.symbol, row.dst_chain_id, row.src_chain_id)
-        return BridgeType.BURN_WITHDRAW if withdrawn else BridgeType.BURN_MINT
-    return BridgeType.UNDEFINED
+    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id)) if row.kind else None
+    return pegged.bridge_type if pegged else BridgeType.UNDEFINED
 
 
-def _not_found(gateway: Gateway, connection: Connection) -> GatewayError:
+def _not_found(gateway: Gateway, terms: NetworkTerms, connection: Connection) -> GatewayError:
     """Users whose funds have left ask first: does the gateway see my chain at all?"""
     now = gateway.clock()
     ages = []
     for progress in newest_events(connection):
-        chain = chain_view(gateway, progress.chain_id)
+        chain = terms.chain_infos.get(progress.chain_id)
         name = chain.name if chain else f"chain {progress.chain_id}"
         ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
     seen = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"

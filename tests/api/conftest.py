@@ -1,0 +1,46 @@
+"""Applications with the small network, at a time that stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.extensions import db
+from tests.api.world import NOW, configure
+from tests.conftest import make_settings
+
+OpenApp = Callable[..., Flask]
+
+
+@pytest.fixture
+def open_app(database_url: str) -> Iterator[OpenApp]:
+    """Makes applications with these settings on the test's database, at NOW."""
+    opened: list[Flask] = []
+
+    def open_with(**changes: Any) -> Flask:
+        app = create_app(make_settings(database_url, **changes), clock=lambda: NOW)
+        opened.append(app)
+        return app
+
+    yield open_with
+    for app in opened:
+        with app.app_context():
+            db.engine.dispose()
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    """The usual application, its network configured."""
+    app = open_app()
+    configure(app)
+    return app
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()

@@ -1,0 +1,63 @@
+"""What every answer of a path must have, written down apart from the code that makes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from werkzeug.test import TestResponse
+
+ESTIMATE = "/v2/estimateAmt"
+STATUS = "/v2/getTransferStatus"
+LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
+CONFIGS = "/v2/getTransferConfigs"
+CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
+
+ZEROES: dict[str, dict[str, Any]] = {
+    ESTIMATE: {
+        "eq_value_token_amt": "",
+        "bridge_rate": 0,
+        "perc_fee": "",
+        "base_fee": "",
+        "slippage_tolerance": 0,
+        "max_slippage": 0,
+        "estimated_receive_amt": "",
+        "drop_gas_amt": "",
+    },
+    STATUS: {
+        "status": 0,
+        "wd_onchain": None,
+        "sorted_sigs": [],
+        "signers": [],
+        "powers": [],
+        "refund_reason": 0,
+        "block_delay": 0,
+        "src_block_tx_link": "",
+        "dst_block_tx_link": "",
+    },
+    LATENCY: {"median_transfer_latency_in_second": 0},
+    CONFIGS: {
+        "chains": [],
+        "chain_token": {},
+        "farming_reward_contract_addr": "",
+        "pegged_pair_configs": [],
+        "blocked_bridge_direct": [],
+    },
+}
+ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]
+
+
+def assert_refused(
+    response: TestResponse, status: int, reason: str, path: str | None, code: int = 500
+) -> str:
+    """The envelope of an error, whole: returns its message."""
+    assert response.status_code == status, response.get_data(as_text=True)
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["X-Gateway-Reason"] == reason
+    assert response.headers["Cache-Control"] == "no-store"
+    body = response.get_json()
+    err = body.pop("err")
+    assert err == {"code": code, "msg": err["msg"]}
+    assert isinstance(err["msg"], str)
+    assert err["msg"]
+    assert body == ZEROES.get(path or "", {})
+    return str(err["msg"])

@@ -1,0 +1,220 @@
+"""What cannot be read is a 4xx in the whole shape of its path: never a 500, never HTML, never a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS, assert_refused
+from tests.conftest import make_settings
+
+ID = "77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+GOOD = {
+    "src_chain_id": "1",
+    "dst_chain_id": "56",
+    "token_symbol": "USDT",
+    "amt": "1000000",
+    "slippage_tolerance": "3000",
+}
+PAIR = {"src_chain_id": "1", "dst_chain_id": "56"}
+
+NOT_UINTS = [
+    "-1", "+1", "%201", "1%20", "1+", "1.0", "1.5", "1e18", "1E3", "0x10", "1_000", "1,000", "one", "null",
+    "NaN", "Infinity", "true", "%D9%A3", "%C2%B2", "%EF%BC%91", "%E0%A5%A7", "1%00", "%00", "1%0A", "1%0D%0A",
+    "%FF", "%ED%A0%80", "%C0%B1", "%", "%4", "%zz", "1%", "[1]", "\"1\"", "9" * 5000, "\u0661",
+]  # fmt: skip
+
+
+def with_raw(good: dict[str, str], name: str, raw: str) -> str:
+    """The query string with one value as it stands, not encoded."""
+    return "&".join((urlencode({k: v for k, v in good.items() if k != name}), f"{name}={raw}"))
+
+
+def queries() -> Iterator[tuple[str, str, str]]:
+    """Path, query string and the name that the message must say."""
+    for name, good in GOOD.items():
+        without = {key: value for key, value in GOOD.items() if key != name}
+        yield ESTIMATE, urlencode(without), name
+        yield ESTIMATE, urlencode(without | {name: ""}), name
+        yield ESTIMATE, urlencode(GOOD) + f"&{name}={good}", name
+        yield ESTIMATE, urlencode(GOOD) + f"&{name}=", name
+    for name in ("src_chain_id", "dst_chain_id", "slippage_tolerance", "amt"):
+        for raw in NOT_UINTS:
+            yield ESTIMATE, with_raw(GOOD, name, raw), name
+    for name in ("src_chain_id", "dst_chain_id", "slippage_tolerance"):
+        for raw in (str(2**32), str(2**64), str(2**256), "9" * 78, "9" * 79):
+            yield ESTIMATE, with_raw(GOOD, name, raw), name
+    for raw in (str(2**256), "9" * 78, "0" * 79, "1" + "0" * 78):
+        yield ESTIMATE, with_raw(GOOD, "amt", raw), "amt"
+    for raw in ("yes", "no", "2", "-1", "01", "on", "null", "%00", "%FF", "tru", "true%20", "ｔ"):
+        yield ESTIMATE, with_raw(GOOD, "is_pegged", raw), "is_pegged"
+    yield ESTIMATE, urlencode(GOOD) + "&is_pegged=true&is_pegged=true", "is_pegged"
+    for raw in ("a" * 129, "%00", "a%00b", "%FF", "%ED%A0%80", "%E4%B8", "%u0041", "é" * 129):
+        yield ESTIMATE, with_raw(GOOD, "usr_addr", raw), "usr_addr"
+    yield ESTIMATE, urlencode(GOOD) + "&usr_addr=a&usr_addr=b", "usr_addr"
+    for raw in ("US%00DT", "%FF", "%ED%BF%BF", "T" * 129):
+        yield ESTIMATE, with_raw(GOOD, "token_symbol", raw), "token_symbol"
+    yield ESTIMATE, urlencode(GOOD) + "&%61mt=1000000", "amt"
+    yield ESTIMATE, "", "amt"
+    yield ESTIMATE, "&&&", "amt"
+    yield ESTIMATE, "=1&=2", "amt"
+    yield ESTIMATE, urlencode(GOOD).replace("&", ";"), "dst_chain_id"
+    yield ESTIMATE, urlencode(GOOD).replace("amt", "Amt"), "amt"
+    for name in PAIR:
+        without = {key: value for key, value in PAIR.items() if key != name}
+        yield LATENCY, urlencode(without), name
+        yield LATENCY, urlencode(without | {name: ""}), name
+        yield LATENCY, urlencode(PAIR) + f"&{name}=1", name
+        for raw in (*NOT_UINTS, str(2**64), str(2**256), "9" * 79):
+            yield LATENCY, with_raw(PAIR, name, raw), name
+
+
+BODIES: list[tuple[bytes, str]] = [
+    (b"", "body"),
+    (b" ", "body"),
+    (b"{", "body"),
+    (b"}", "body"),
+    (b"[]", "body"),
+    (b"null", "body"),
+    (b"1", "body"),
+    (b'"' + ID.encode() + b'"', "body"),
+    (b"NaN", "body"),
+    (b"{}", "transfer_id"),
+    (b'{"transfer_id": null}', "transfer_id"),
+    (b'{"transfer_id": ""}', "transfer_id"),
+    (b'{"transfer_id": 1}', "transfer_id"),
+    (b'{"transfer_id": 1e400}', "body"),
+    (b'{"transfer_id": NaN}', "body"),
+    (b'{"transfer_id": Infinity}', "body"),
+    (b'{"transfer_id": -Infinity}', "body"),
+    (b'{"transfer_id": true}', "transfer_id"),
+    (b'{"transfer_id": {}}', "transfer_id"),
+    (b'{"transfer_id": ["' + ID.encode() + b'"]}', "transfer_id"),
+    (b'{"transfer_id": ' + b"9" * 5000 + b"}", "body"),
+    (b'{"transfer_id": "0x"}', "transfer_id"),
+    (b'{"transfer_id": "' + ID.encode() + b' "}', "transfer_id"),
+    (b'{"transfer_id": " ' + ID.encode() + b'"}', "transfer_id"),
+    (b'{"transfer_id": "' + ID.encode() + b'\\n"}', "transfer_id"),
+    (b'{"transfer_id": "' + ID[:63].encode() + b'"}', "transfer_id"),
+    (b'{"transfer_id": "' + ID.encode() + b'0"}', "transfer_id"),
+    (b'{"transfer_id": "' + ID.encode() + b'00"}', "transfer_id"),
+    (b'{"transfer_id": "0x0x' + ID[:62].encode() + b'"}', "transfer_id"),
+    (b'{"transfer_id": "' + b"g" * 64 + b'"}', "transfer_id"),
+    (b'{"transfer_id": "' + b"_" * 64 + b'"}', "transfer_id"),
+    (('{"transfer_id": "' + "\u0661" * 64 + '"}').encode(), "transfer_id"),
+    (('{"transfer_id": "' + "\uff11" * 64 + '"}').encode(), "transfer_id"),
+    (b'{"transfer_id": "' + b"\\u0000" * 64 + b'"}', "body"),
+    (b'{"transfer_id": "' + b"\x00" * 64 + b'"}', "body"),
+    (b'{"transfer_id": "\\ud800"}', "body"),
+    (b'{"transfer_id": "\\udfff\\ud800"}', "body"),
+    (b'{"transfer_id": "\xff"}', "body"),
+    (b'{"transfer_id": "\xed\xa0\x80"}', "body"),
+    (b'\xef\xbb\xbf{"transfer_id": "' + ID.encode() + b'"}', "body"),
+    (('{"transfer_id": "' + ID + '"}').encode("utf-16"), "body"),
+    (b'{"transfer_id": "' + ID.encode() + b'", "transfer_id": "' + ID.encode() + b'"}', "body"),
+    (b'{"transfer_id": "' + ID.encode() + b'", "x": {"a": 1, "a": 2}}', "body"),
+    (b'{"transfer_id": "' + ID.encode() + b'"} {}', "body"),
+    (b'{"transfer_id": "' + ID.encode() + b'",}', "body"),
+    (b"{'transfer_id': '" + ID.encode() + b"'}", "body"),
+    (b'{transfer_id: "' + ID.encode() + b'"}', "body"),
+    (b'{"transfer_id": "' + ID.encode() + b'" /* */}', "body"),
+    (b'{"Transfer_Id": "' + ID.encode() + b'"}', "transfer_id"),
+    (b"[" * 30_000 + b"]" * 30_000, "body"),
+    (b"[" * 60_000, "body"),
+    (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "body"),
+    (b'{"transfer_id": "' + ID.encode() + b'", "x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", "body"),
+    (b"transfer_id=" + ID.encode(), "body"),
+]
+
+LARGE = b'{"transfer_id": "' + ID.encode() + b'", "x": "' + b"x" * 1_000_000 + b'"}'
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+JSON = "application/json"
+NOT_JSON = (
+    "text/plain", "text/json", "application/xml", "application/x-www-form-urlencoded", "application",
+    "multipart/form-data; boundary=x", "application/jsonp", "application/json5", "", None, "\u00e9",
+)  # fmt: skip
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW")
+
+OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
+    # path, request, status, reason, shape
+    (STATUS, {"method": "POST", "data": LARGE, "content_type": JSON}, 413, "body_too_large", STATUS),
+    (STATUS, {"method": "POST", "data": DEEP, "content_type": JSON}, 413, "body_too_large", STATUS),
+    (STATUS, {"method": "POST", "data": LARGE, "content_type": "text/plain"}, 413, "body_too_large", STATUS),
+    (ESTIMATE, {"data": LARGE, "query_string": GOOD}, 413, "body_too_large", ESTIMATE),
+    (LATENCY, {"data": LARGE, "query_string": PAIR}, 413, "body_too_large", LATENCY),
+    (CONFIGS, {"data": LARGE}, 413, "body_too_large", CONFIGS),
+    *(
+        (STATUS, {"method": "POST", "content_type": kind}, 415, "unsupported_media_type", STATUS)
+        for kind in NOT_JSON
+    ),
+    *((STATUS, {"method": m}, 405, "method_not_allowed", STATUS) for m in METHODS if m != "POST"),
+    *((ESTIMATE, {"method": m}, 405, "method_not_allowed", ESTIMATE) for m in METHODS if m != "GET"),
+    *((LATENCY, {"method": m}, 405, "method_not_allowed", LATENCY) for m in METHODS if m != "GET"),
+    *((CONFIGS, {"method": m}, 405, "method_not_allowed", CONFIGS) for m in METHODS if m != "GET"),
+    (CONFIGS_FOR_ALL, {"method": "PUT"}, 405, "method_not_allowed", CONFIGS_FOR_ALL),
+    ("/", {}, 404, "path_not_found", None),
+    ("/v2", {}, 404, "path_not_found", None),
+    ("/v2/", {}, 404, "path_not_found", None),
+    ("/v3/estimateAmt", {"query_string": GOOD}, 404, "path_not_found", None),
+    ("/v2/estimateAmt/", {"query_string": GOOD}, 404, "path_not_found", None),
+    ("/v2//estimateAmt", {"query_string": GOOD}, 404, "path_not_found", None),
+    ("//v2/estimateAmt", {"query_string": GOOD}, 404, "path_not_found", None),
+    ("/v2/estimateamt", {"query_string": GOOD}, 404, "path_not_found", None),
+    ("/v2/estimateAmt%00", {"query_string": GOOD}, 404, "path_not_found", None),
+    ("/v2/%FF", {}, 404, "path_not_found", None),
+    ("/v2/../v2/nothing", {}, 404, "path_not_found", None),
+    ("/static/app.py", {}, 404, "path_not_found", None),
+    ("/docs/assets/..%2Fdocs.py", {}, 404, "path_not_found", None),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def door(sqlite_template: Any) -> FlaskClient:
+    """One application for the whole table: nothing here comes as far as the database."""
+    app = create_app(make_settings(f"sqlite:///{sqlite_template}"))
+    return app.test_client()
+
+
+@pytest.mark.parametrize(("path", "query", "name"), list(queries()), ids=lambda value: str(value)[:60])
+def test_a_query_that_cannot_be_read(door: FlaskClient, path: str, query: str, name: str) -> None:
+    raw = query.encode().decode("latin-1")  # as a server hands it over
+    response = door.get(path, environ_overrides={"QUERY_STRING": raw})
+    message = assert_refused(response, 400, "bad_request", path)
+    assert name in message
+
+
+@pytest.mark.parametrize(("body", "name"), BODIES, ids=lambda value: str(value)[:60])
+def test_a_body_that_cannot_be_read(door: FlaskClient, body: bytes, name: str) -> None:
+    response = door.post(STATUS, data=body, content_type="application/json")
+    message = assert_refused(response, 400, "bad_request", STATUS)
+    assert message.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "status", "reason", "shape"), OTHERS, ids=lambda value: str(value)[:60]
+)
+def test_a_request_that_is_not_for_this_path(
+    door: FlaskClient, path: str, request_: dict[str, Any], status: int, reason: str, shape: str | None
+) -> None:
+    response = door.open(path, **request_)
+    assert_refused(response, status, reason, shape)
+
+
+@pytest.mark.parametrize("prefix", ["/v2", "/v1"])
+def test_the_twin_refuses_alike(door: FlaskClient, prefix: str) -> None:
+    for path in (ESTIMATE, LATENCY):
+        assert_refused(door.get(prefix + path[3:]), 400, "bad_request", path)
+    response = door.post(prefix + STATUS[3:], data=b"{", content_type="application/json")
+    assert_refused(response, 400, "bad_request", STATUS)
+
+
+def test_a_message_names_every_value_that_is_wrong(door: FlaskClient) -> None:
+    message = assert_refused(door.get(ESTIMATE, query_string={"amt": "-1"}), 400, "bad_request", ESTIMATE)
+    for name in GOOD:
+        assert name in message

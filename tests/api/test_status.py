@@ -1,0 +1,142 @@
+"""POST /v2/getTransferStatus."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.domain.codes import TransferHistoryStatus, XferStatus
+from tests.api.shapes import STATUS, ZEROES, assert_refused
+from tests.api.world import event, released, sent, tell, vector
+
+ID = "0x" + "5a" * 32
+LINK = "https://etherscan.io/tx/0x" + "ab" * 32
+PAYOUT = "https://bscscan.com/tx/0x" + "cd" * 32
+
+
+def ask(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
+    response = client.post(STATUS, json={"transfer_id": transfer_id})
+    assert response.status_code == 200
+    assert "X-Gateway-Reason" not in response.headers
+    body: dict[str, Any] = response.get_json()
+    assert list(body) == ["err", *ZEROES[STATUS]]
+    return body
+
+
+def test_the_recorded_transfer(app: Flask, client: FlaskClient) -> None:
+    recorded = vector("status_completed")
+    asked = recorded["request"]["transfer_id"]
+    source = recorded["response"]["src_block_tx_link"].rsplit("/", 1)[1]
+    payout = recorded["response"]["dst_block_tx_link"].rsplit("/", 1)[1]
+    tell(
+        app,
+        sent("0x" + asked.lower(), src_chain_id=250, dst_chain_id=42161, src_tx_hash=source),
+        released("0x" + asked.lower(), timedelta(seconds=1), dst_tx_hash=payout),
+    )
+    response = client.post(STATUS, json=recorded["request"])
+    assert response.get_json() == recorded["response"]
+
+
+def status_event(word: XferStatus) -> dict[str, Any]:
+    return event("network.status", timedelta(seconds=30), transfer_id=ID, xfer_status=word.value)
+
+
+SUBMITTED = event("transfer.submitted", timedelta(minutes=2), transfer_id=ID, src_chain_id=1)
+FAILED = event("transfer.failed", transfer_id=ID)
+CONFIRMED = event("transfer.confirmed", transfer_id=ID)
+DELAYED = event("transfer.delayed", transfer_id=ID)
+REQUESTED = event("refund.requested", transfer_id=ID)
+REFUNDING = event("refund.submitted", transfer_id=ID, tx_hash="0x" + "ef" * 32)
+REFUNDED = event("refund.completed", transfer_id=ID)
+
+STORIES = [
+    ([SUBMITTED], 1, {"block_delay": 12}),
+    ([sent(ID)], 1, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([SUBMITTED, FAILED], 2, {"block_delay": 12}),
+    ([sent(ID), CONFIRMED], 3, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID), status_event(XferStatus.OK_TO_RELAY)], 3, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID), status_event(XferStatus.SUCCESS)], 4, {"block_delay": 12, "src_block_tx_link": LINK}),
+    (
+        [sent(ID), released(ID, timedelta(seconds=1))],
+        5,
+        {"block_delay": 12, "src_block_tx_link": LINK, "dst_block_tx_link": PAYOUT},
+    ),
+    *(
+        (
+            [sent(ID), status_event(word)],
+            6,
+            {"block_delay": 12, "src_block_tx_link": LINK, "refund_reason": word.value},
+        )
+        for word in XferStatus
+        if word.is_bad
+    ),
+    (
+        [sent(ID), status_event(XferStatus.BAD_SLIPPAGE), REQUESTED],
+        7,
+        {"block_delay": 12, "src_block_tx_link": LINK},
+    ),
+    ([sent(ID), REFUNDING], 9, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID), REFUNDED], 10, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID), DELAYED], 11, {"block_delay": 12, "src_block_tx_link": LINK}),
+]
+
+
+@pytest.mark.parametrize(("story", "status", "fields"), STORIES)
+def test_a_status_and_its_fields(
+    app: Flask, client: FlaskClient, story: list[dict[str, Any]], status: int, fields: dict[str, Any]
+) -> None:
+    tell(app, *story)
+    assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": status} | fields
+
+
+def test_known_though_nothing_stands(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID, block=100), event("chain.reorged", timedelta(seconds=1), chain_id=1, from_block=90))
+    body = ask(client)
+    assert body["err"] is None
+    assert body["status"] == TransferHistoryStatus.TRANSFER_UNKNOWN
+
+
+@pytest.mark.parametrize("spelling", [ID, ID[2:], ID.upper(), ID[2:].upper(), "0x" + ID[2:].upper()])
+def test_every_spelling_of_the_id(app: Flask, client: FlaskClient, spelling: str) -> None:
+    tell(app, sent(ID))
+    assert ask(client, spelling)["status"] == 1
+
+
+def test_unknown_keys_and_a_charset_do_not_matter(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID))
+    response = client.post(
+        STATUS + "?transfer_id=zz",
+        data=f'{{"x": [1.5, null, 123456789012345678901234567890], "transfer_id": "{ID}"}}',
+        content_type="Application/JSON; charset=utf-8",
+    )
+    assert response.get_json()["status"] == 1
+
+
+def test_an_unknown_id_tells_how_fresh_the_view_is(app: Flask, client: FlaskClient) -> None:
+    tell(
+        app,
+        event("chain.head", timedelta(seconds=12), chain_id=1, block=5),
+        event("chain.head", timedelta(seconds=200), chain_id=56, block=5),
+        event("chain.head", timedelta(days=3), chain_id=999, block=5),
+    )
+    message = assert_refused(
+        client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS
+    )
+    seen = "Ethereum 12 s ago, BNB Chain 3 min ago, chain 999 3 d ago"
+    assert message == f"transfer not found; newest events: {seen}"
+
+
+def test_an_unknown_id_before_any_event(client: FlaskClient) -> None:
+    message = assert_refused(
+        client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS
+    )
+    assert message == "transfer not found; no chain has reported yet"
+
+
+def test_the_chain_is_not_configured(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
+    assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": 1}

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain import amounts
+
+UINT256 = 2**256 - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("0", 0), ("007", 7), ("1000000", 10**6), (str(UINT256), UINT256), ("0" * 77 + "1", 1)],
+)
+def test_amounts_that_are_read(text, amount):
+    assert amounts.parse_uint256(text) == amount
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " 1", "1 ", "+1", "-1", "1_000", "0x10", "1e18", "1.0", "٣", "²", "1\n", "\x00", "\ud800",
+        str(UINT256 + 1), "0" * 79, "9" * 5000,
+    ],
+)  # fmt: skip
+def test_amounts_that_are_refused(text):
+    with pytest.raises(ValueError, match="an amount"):
+        amounts.parse_uint256(text)
+
+
+@given(st.integers(0, UINT256))
+def test_an_amount_reads_back(amount):
+    assert amounts.parse_uint256(str(amount)) == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("1", Fraction(1)),
+        ("1.000001", Fraction(1000001, 10**6)),
+        ("0.5", Fraction(1, 2)),
+        ("01.50", Fraction(3, 2)),
+    ],
+)
+def test_rates_that_are_read(text, rate):
+    assert amounts.parse_decimal(text) == rate
+
+
+@pytest.mark.parametrize("text", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "٣.1", "1,5", "nan", "1" * 79])
+def test_rates_that_are_refused(text):
+    with pytest.raises(ValueError, match="a rate"):
+        amounts.parse_decimal(text)
+
+
+@given(st.integers(0, 2**300), st.integers(0, 2**300), st.integers(1, 2**300))
+def test_division_rounds_as_it_says(a, b, divisor):
+    exact = Fraction(a * b, divisor)
+    assert 0 <= exact - amounts.mul_div_down(a, b, divisor) < 1
+    assert 0 <= amounts.mul_div_up(a, b, divisor) - exact < 1
+
+
+@given(st.integers(0, 2**300), st.integers(0, 10**6))
+def test_ppm_rounds_up(amount, ppm):
+    assert 0 <= amounts.ppm_up(amount, ppm) - Fraction(amount * ppm, 10**6) < 1
+
+
+@given(st.integers(0, 2**256), st.integers(0, 36), st.integers(0, 36))
+def test_scaling(amount, src, dst):
+    exact = Fraction(amount) * Fraction(10) ** (dst - src)
+    assert amounts.scale(amount, src, dst) == exact
+    assert 0 <= exact - amounts.scale_down(amount, src, dst) < 1
+    assert 1 in amounts.scale_factors(src, dst)
+
+
+@pytest.mark.parametrize(
+    ("amount", "decimals", "text"),
+    [
+        (1234500000, 6, "1234.5"),
+        (1, 18, "0.000000000000000001"),
+        (10**18, 18, "1"),
+        (0, 6, "0"),
+        (120, 0, "120"),
+        (-1500000, 6, "-1.5"),
+        (UINT256, 0, str(UINT256)),
+    ],
+)
+def test_amounts_for_people(amount, decimals, text):
+    assert amounts.format_units(amount, decimals) == text
+
+
+@given(st.integers(-(2**256), 2**256), st.integers(0, 36))
+def test_amounts_for_people_are_exact(amount, decimals):
+    text = amounts.format_units(amount, decimals)
+    assert Fraction(text) == Fraction(amount, 10**decimals)
+    assert "." not in text or text[-1] not in "0."
+
+
+def test_a_rate_for_people():
+    assert amounts.rate_as_number(Fraction(1000001, 10**6)) == 1.000001
+    assert amounts.rate_as_number(Fraction(10**400)) == sys.float_info.max
