@@ -29,7 +29,7 @@ README = (ROOT / "README.md").read_text()
 SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
 BASE = "http://127.0.0.1:8000"
 EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
-EXAMPLES = [example for example in EXAMPLE.findall(README) if not example[1].startswith("TODO")]
+EXAMPLES = EXAMPLE.findall(README)
 DEFAULTS = {"DATABASE_URL": "instance/gateway.db", "DOORS": "api,grpcweb,ingest,admin"}
 
 
@@ -64,7 +64,7 @@ def ask(client: FlaskClient, command: str) -> str:
 
 
 def test_every_curl_of_the_readme_prints_what_the_readme_says(sandbox_client: FlaskClient) -> None:
-    assert EXAMPLES
+    assert len(EXAMPLES) >= 3
     for command, answer in EXAMPLES:
         assert ask(sandbox_client, command) == answer
 
