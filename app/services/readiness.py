@@ -24,6 +24,17 @@ def what_is_wrong(gateway: Gateway) -> str | None:
 
     The first thing that is wrong hides the others, which follow from it.
     """
+    if complaint := database_complaint(gateway):
+        return complaint
+    try:
+        gateway.snapshots.current()
+    except Unavailable as error:
+        return error.msg
+    return None
+
+
+def database_complaint(gateway: Gateway) -> str | None:
+    """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
         with reading(gateway.engine) as connection:
             applied = applied_migrations(connection)
@@ -32,10 +43,6 @@ def what_is_wrong(gateway: Gateway) -> str | None:
     needed = migration_heads()
     if applied != needed:
         return f"migrations: the database is at {_named(applied)}, this version needs {_named(needed)}"
-    try:
-        gateway.snapshots.current()
-    except Unavailable as error:
-        return error.msg
     return None
 
 
