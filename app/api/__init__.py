@@ -6,6 +6,7 @@ from flask import Flask
 
 from app.api import configs, docs, errors, health, limits, v2
 from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
+from app.api.sessions import SparingSessions
 
 __all__ = ["limits", "register_always", "register_api"]
 
@@ -13,6 +14,7 @@ __all__ = ["limits", "register_always", "register_api"]
 def register_always(app: Flask) -> None:
     """What every process serves, whatever its doors: health checks, and errors as JSON."""
     errors.register(app)
+    app.session_interface = SparingSessions()
     app.register_blueprint(health.health)
 
 
