@@ -12,7 +12,8 @@ from flask import Flask
 from app.services import network_document
 from app.services.gateway import Gateway, current_gateway
 from app.services.network.refold import FactsChanged
-from app.services.network_document import export_network, import_network
+from app.services.network_document import NetworkRefused, export_network, import_network
+from tests.services import network_kit as kit
 from tests.services.network_kit import VAULT, VILLAIN, changed, network, text
 
 
