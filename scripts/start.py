@@ -14,7 +14,6 @@ import socket
 import sys
 from pathlib import Path
 
-import click
 from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy.engine import make_url
@@ -22,6 +21,8 @@ from sqlalchemy.exc import DBAPIError
 
 from app import create_app
 from app.extensions import db
+from app.services.gateway import current_gateway
+from app.services.sandbox.loader import SandboxRefused, ensure_sandbox
 from config import INSTANCE, Settings, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,7 +73,9 @@ def check_address(settings: Settings) -> None:
 
 
 def prepare_database(app: Flask) -> None:
-    """Migrate, and keep the sandbox of an embedded database filled and fresh.
+    """Migrate; fill an empty embedded database with the sandbox, and keep that fresh.
+
+    Never on PostgreSQL: an empty database there is one that waits for its own network.
 
     :raises SystemExit: where the database cannot be used.
     """
@@ -81,21 +84,13 @@ def prepare_database(app: Flask) -> None:
         try:
             upgrade(directory=str(ROOT / "migrations"))
             if url.get_backend_name() == "sqlite":
-                fill_sandbox(app)
+                sys.stdout.write(ensure_sandbox(current_gateway()) + "\n")
         except DBAPIError as error:
             raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
-        except click.ClickException as error:
-            raise SystemExit(f"sandbox: {error.format_message()}") from None
+        except SandboxRefused as refused:  # another process was quicker, with something else
+            raise SystemExit(f"sandbox: {refused}") from None
         finally:
             db.engine.dispose()
-
-
-def fill_sandbox(app: Flask) -> None:
-    """``flask sandbox ensure``: never touches a database that holds anything else."""
-    sandbox = app.cli.commands.get("sandbox")
-    ensure = sandbox.commands.get("ensure") if isinstance(sandbox, click.Group) else None
-    if ensure:
-        ensure.main(args=[], standalone_mode=False)
 
 
 def main() -> None:

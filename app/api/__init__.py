@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.api import docs, errors, health, limits
+from app.api import docs, errors, health, limits, v2
 from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
-from app.api.v2 import v2
 
 __all__ = ["limits", "register_always", "register_api"]
 
@@ -21,5 +20,5 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> N
     """The public operations, their unannounced twins, and their documentation."""
     open_door(app, Door.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
     for prefix, name in ((PREFIX, "v2"), (TWIN_PREFIX, "v1")):
-        app.register_blueprint(v2, url_prefix=prefix, name=name)
+        app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
     app.register_blueprint(docs.docs)

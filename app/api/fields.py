@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
-from app.domain.amounts import is_ascii_digits, parse_uint256
+from app.domain.amounts import is_ascii_digits, parse_uint256, rate_as_number
 
 MAX_ADDRESS_CHARACTERS: Final = 128
 _MAX_DIGITS: Final = 78
@@ -97,6 +97,13 @@ class TransferId(fields.String):
         if match is None:
             raise ValidationError("must be a string of 32 bytes in hex (64 digits, with or without 0x)")
         return bytes.fromhex(match[1])
+
+
+class Rate(fields.Float):
+    """An exact rate, as a JSON number for people; 0 stays 0."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return rate_as_number(value) if value else 0
 
 
 class Number(fields.Float):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from flask import Blueprint, Response, current_app
 
 from app.api.answers import PRIVATE_HEADERS
 from app.domain.errors import Unavailable
 from app.services.gateway import current_gateway
-from app.services.readiness import what_is_wrong
+from app.services.readiness import migration_heads, what_is_wrong
 
 health = Blueprint("health", __name__)
 
@@ -32,14 +29,6 @@ def ready() -> Response:
     if wrong:
         raise Unavailable("; ".join(wrong))
     return _nothing_wrong()
-
-
-@cache
-def migration_heads(directory: Path) -> frozenset[str]:
-    """The revisions that a database must be at for this code."""
-    config = Config()
-    config.set_main_option("script_location", str(directory))
-    return frozenset(ScriptDirectory.from_config(config).get_heads())
 
 
 def _nothing_wrong() -> Response:

@@ -56,4 +56,4 @@ def _is_not_counted() -> bool:
 
 
 def _tell_when_to_come_back(limit: RequestLimit) -> None:
-    g.retry_after = max(1, ceil(limit.reset_at - time()))
+    g.retry_after = max(1, ceil(limit.window.reset_time - time()))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import EXCLUDE, Schema, fields
+from marshmallow import EXCLUDE, Schema, fields, post_load
 
-from app.api.fields import MAX_ADDRESS_CHARACTERS, Amount, Flag, Number, Text, TransferId, Uint
+from app.api.fields import MAX_ADDRESS_CHARACTERS, Amount, Flag, Number, Rate, Text, TransferId, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
 
 MAX_SYMBOL_CHARACTERS: Final = 128
@@ -75,7 +75,12 @@ class EstimateQuery(Question):
 class CompatEstimateQuery(EstimateQuery):
     """As above for clients that leave the tolerance out (``COMPAT_CLIENTS``)."""
 
-    slippage_tolerance = Uint(32, load_default=None)
+    slippage_tolerance = Uint(32)
+
+    @post_load
+    def _count_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        left_out = "slippage_tolerance" not in values
+        return {"slippage_tolerance": 0, "tolerance_left_out": left_out} | values
 
 
 class LatencyQuery(Question):
@@ -129,7 +134,7 @@ class EstimateAnswer(Answer):
         dump_default="",
         metadata=doc("The amount sent, as destination tokens, before fees.", "1000001000000000000"),
     )
-    bridge_rate = Number(
+    bridge_rate = Rate(
         dump_default=0,
         metadata=doc("Rate between the chains, for people; not an input to any sum.", 1.000001),
     )

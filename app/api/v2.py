@@ -5,18 +5,20 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from app.api.answers import answer
-from app.api.door import LATENCY_PATH, STATUS_PATH, current_door
-from app.api.manners import guard
+from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
+from app.api.manners import caller, guard
 from app.api.parsing import read_body, read_query
+from app.domain.estimate_inputs import EstimateRequest
+from app.services.estimate import estimate_transfer
 from app.services.gateway import current_gateway
 from app.services.latency import median_latency
 from app.services.transfer_status import transfer_status
 
-v2 = Blueprint("v2", __name__)
-v2.before_request(guard)
+operations = Blueprint("v2", __name__)
+operations.before_request(guard)
 
 
-@v2.post(STATUS_PATH)
+@operations.post(STATUS_PATH)
 def get_transfer_status() -> Response:
     """Where is this transfer?"""
     door = current_door()
@@ -25,7 +27,17 @@ def get_transfer_status() -> Response:
     return answer(door.status_answer, status)
 
 
-@v2.get(LATENCY_PATH)
+@operations.get(ESTIMATE_PATH)
+def estimate_amt() -> Response:
+    """What would this transfer bring?"""
+    door = current_door()
+    asked = read_query(door.estimate_query)
+    usr_addr = asked.pop("usr_addr", None)
+    estimate = estimate_transfer(current_gateway(), EstimateRequest(**asked), usr_addr, caller())
+    return answer(door.estimate_answer, estimate)
+
+
+@operations.get(LATENCY_PATH)
 def get_latest_7_day_transfer_latency() -> Response:
     """How long do transfers between these chains take?"""
     door = current_door()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from typing import Any, BinaryIO
 
 import click
@@ -12,6 +13,10 @@ from flask.cli import AppGroup
 
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
+from app.services.feed.replay import export_log, replay
+from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
+from app.services.feed.schema import OPERATOR_SCHEMAS
+from app.services.fields import read_time
 from app.services.gateway import current_gateway
 
 REPORTER = "cli"
@@ -40,6 +45,50 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
                 bar.update(position - taken)
                 taken = position
 
-        verdict = ingest_lines(current_gateway(), lines_of(file), REPORTER, advance)
+        verdict = ingest_lines(current_gateway(), lines_of(file), REPORTER, advance, OPERATOR_SCHEMAS)
     click.echo(orjson.dumps(verdict.as_json()))
     context.exit(2 if verdict.refused else 0)
+
+
+@events.command("export")
+def export() -> None:
+    """Write the whole log to standard output, one JSON object a line, in its order."""
+    for line in export_log(current_gateway()):
+        click.echo(line, nl=False)
+
+
+@events.command("replay")
+def replay_log() -> None:
+    """Rebuild everything that follows from the log, while ingest waits. Answers stay as they are."""
+    bar: Any
+    with click.progressbar(length=None, label="transfers", file=sys.stderr) as bar:
+        count = replay(current_gateway(), bar.update)
+    click.echo(f"replayed: {count} transfers")
+
+
+@events.command("retract")
+@click.option("--id", "event_ids", multiple=True, help="An event to take back; may be repeated.")
+@click.option("--token", help="Take back what this token reported, with --since.")
+@click.option("--since", help="Time of receipt, RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.")
+@click.option("--reason", required=True, help="Why; kept in the log.")
+def retract(event_ids: tuple[str, ...], token: str | None, since: str | None, reason: str) -> None:
+    """Take back events, as a reorg would. Prints the ids by which this can be taken back itself."""
+    if bool(event_ids) == bool(token) or bool(token) != bool(since):
+        raise click.UsageError("give either --id, or --token together with --since")
+    gateway = current_gateway()
+    try:
+        if token and since:
+            ids = retract_reporter(gateway, token, _time(since), reason, REPORTER)
+        else:
+            ids = retract_ids(gateway, event_ids, reason, REPORTER)
+    except NothingToRetract as nothing:
+        raise click.ClickException(str(nothing)) from None
+    for event_id in ids:
+        click.echo(event_id)
+
+
+def _time(text: str) -> datetime:
+    try:
+        return read_time(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--since") from None

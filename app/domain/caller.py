@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 
-IPAddress = IPv4Address | IPv6Address
+from app.domain.blocking import IPAddress
 
 
 def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies: int) -> IPAddress | None:

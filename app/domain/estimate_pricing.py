@@ -162,9 +162,14 @@ class CurvePrice:
         return Fraction(eq * down, amt * up)
 
     def least_amt(self, eq: int, low: int, high: int) -> int | None:
-        """As in the protocol, by bisection. Raises ``CurveUnsettled``."""
+        """As in the protocol, by doubling steps from ``low``, then bisection. Raises ``CurveUnsettled``."""
         if low > high or self.eq_down(high) < eq:
             return None
+        step = 1
+        while low + step < high and self.eq_down(low + step) < eq:
+            low += step
+            step *= 2
+        high = min(high, low + step)
         while low < high:
             middle = (low + high) // 2
             if self.eq_down(middle) >= eq:

@@ -16,9 +16,9 @@ from app.domain.amounts import MAX_UINT256, PPM, mul_div_down, ppm_up
 from app.domain.estimate_inputs import FixedRate
 from app.domain.estimate_pricing import Plan, Price, minimum_times_ppm, tier_at
 
-MAX_STEPS: Final = 64
-"""How many amounts a search tries in a tier. One or two do, but at tolerances within a hair of the
-fees' rest (``1e6 - ppm``) and rates that skip most values of ``eq``; there it gives up and names none."""
+MAX_STEPS: Final = 16
+"""How many amounts a search tries in a tier. One or two do; more only at tolerances within a hair of what
+the protocol fee leaves, with rates that skip most values of ``eq``. Past it, the tier names no amount."""
 
 
 @dataclass(frozen=True, slots=True)

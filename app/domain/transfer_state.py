@@ -181,7 +181,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         relayed_amount=_relayed_amount(send, release, facts),
         evidence=refund.evidence if refundable else None,
         anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts)),
-        blocks=_highest_blocks(history.log, origin),
+        blocks=_highest_blocks(history.kept(), origin),
         readings=_readings(standing, origin),
     )
 

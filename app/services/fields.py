@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from marshmallow import fields
+from marshmallow import ValidationError, fields
 
 from app.domain.crypto import checksum_address, parse_evm_address
 
@@ -14,6 +14,17 @@ MAX_ACCOUNT: Final = 128
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _AMOUNT: Final = re.compile(r"[0-9]{1,78}", re.ASCII)
+
+
+def read_time(text: str) -> datetime:
+    """An RFC 3339 time with an offset, in UTC; digits past the microsecond are cut.
+
+    :raises ValueError: with what it must be.
+    """
+    try:
+        return Time().deserialize(text)
+    except ValidationError as error:
+        raise ValueError(str(error.messages[0])) from None
 
 
 class Time(fields.Field[datetime]):

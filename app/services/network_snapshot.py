@@ -22,6 +22,7 @@ from app.queries.network import (
     load_rows,
     load_versions,
 )
+from app.services.network.configs import TransferConfigs, build_configs
 from app.services.network.sections import SECTIONS, Part
 from app.services.network.terms import NetworkTerms, build_terms
 
@@ -47,6 +48,7 @@ class NetworkSnapshot:
 
     versions: Versions
     terms: NetworkTerms
+    configs: TransferConfigs
     blocked_addresses: BlockedAddresses
     blocked_networks: BlockedNetworks
 
@@ -55,6 +57,7 @@ _NOTHING: Final = NetworkSnapshot(
     # No table has these versions, not even one that was never written.
     versions={part.value: PartVersion(-1, datetime.min.replace(tzinfo=UTC)) for part in Part},
     terms=build_terms({section.name: [] for section in _CORE}),
+    configs=build_configs({section.name: [] for section in _CORE}),
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
 )
@@ -135,9 +138,10 @@ def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> Network
         def same(part: Part) -> bool:
             return before.versions.get(part) == versions.get(part)
 
+        core = (before.terms, before.configs) if same(Part.CORE) else _load_core(connection)
         return NetworkSnapshot(
             versions,
-            before.terms if same(Part.CORE) else _load_terms(connection),
+            *core,
             before.blocked_addresses
             if same(Part.BLOCKED_ADDRESSES)
             else BlockedAddresses(load_blocked_addresses(connection)),
@@ -147,5 +151,6 @@ def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> Network
         )
 
 
-def _load_terms(connection: Connection) -> NetworkTerms:
-    return build_terms({section.name: load_rows(connection, section.model) for section in _CORE})
+def _load_core(connection: Connection) -> tuple[NetworkTerms, TransferConfigs]:
+    rows = {section.name: load_rows(connection, section.model) for section in _CORE}
+    return build_terms(rows), build_configs(rows)

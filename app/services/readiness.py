@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from functools import cache
+from pathlib import Path
 
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
@@ -31,6 +35,17 @@ def what_is_wrong(gateway: Gateway, migrations: Set[str]) -> list[str]:
     except Unavailable as error:
         return [error.msg]
     return []
+
+
+@cache
+def migration_heads(directory: Path) -> frozenset[str]:
+    """The revisions that a database must be at for this code.
+
+    :param directory: where the migrations stand.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(directory))
+    return frozenset(ScriptDirectory.from_config(config).get_heads())
 
 
 def _named(revisions: Set[str]) -> str:

@@ -23,7 +23,9 @@ def open_app(database_url: str) -> Iterator[OpenApp]:
     opened: list[Flask] = []
 
     def open_with(**changes: Any) -> Flask:
-        app = create_app(make_settings(database_url, **changes), clock=lambda: NOW)
+        app = create_app(
+            make_settings(changes.pop("database_url", database_url), **changes), clock=lambda: NOW
+        )
         opened.append(app)
         return app
 

@@ -75,7 +75,8 @@ def test_the_terms_follow_from_their_inputs():
         got["minimum_destination_amt"].value
         == Fraction(10**19 * 997_000, 10**6) - 605437528092011966 - 4 * 10**15
     )
-    assert got["max_slippage"].value == 63_943
+    assert got["max_slippage_rate"].value == 1 - got["minimum_destination_amt"].value / 10**19
+    assert got["max_slippage"].value == 63_943 == int(got["max_slippage_rate"].value * 10**6)
     assert got["minimum_receive_amt"].value == 10**19 * (10**6 - 63_943) // 10**6
     assert all(term.formula and term.unit for term in got.values())
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import socket
-import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from flask import Flask
+from sqlalchemy import func, select
 
 from app import create_app
-from scripts.start import check_address, fill_sandbox, prepare_database, secret_key
+from app.models.engine import reading
+from app.models.events import Event
+from app.services.gateway import current_gateway
+from scripts.start import check_address, prepare_database, secret_key
 from tests.conftest import make_settings
 
 LOOPBACK = "127.0.0.1"
@@ -63,46 +65,31 @@ def test_an_address_of_another_machine_is_refused(host: str) -> None:
         check_address(make_settings("sqlite://", host=host, port=0))
 
 
-def tables(file: Path) -> set[str]:
-    """The names of the tables in a SQLite file."""
-    with sqlite3.connect(file) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+def test_a_missing_database_is_made_migrated_and_filled_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = create_app(make_settings(f"sqlite:///{tmp_path / 'deep' / 'down' / 'gateway.db'}"))
+    prepare_database(app)
+    assert "sandbox loaded" in capsys.readouterr().out
+    events = everything(app)
+    assert events > 0
+    prepare_database(app)
+    assert "sandbox is fresh" in capsys.readouterr().out
+    assert everything(app) == events
 
 
-def with_sandbox(app: Flask, calls: list[str]) -> Flask:
-    """The application with a sandbox command that only notes that it was called."""
-    group = click.Group("sandbox")
-    group.command("ensure")(lambda: calls.append("ensure"))
-    app.cli.add_command(group)
-    return app
-
-
-def test_a_missing_database_is_made_migrated_and_filled(tmp_path: Path) -> None:
-    file = tmp_path / "deep" / "down" / "gateway.db"
-    calls: list[str] = []
-    app = with_sandbox(create_app(make_settings(f"sqlite:///{file}")), calls)
-    for start in (1, 2):
-        prepare_database(app)
-        assert {"alembic_version", "transfers"} <= tables(file)
-        assert calls == ["ensure"] * start
+def everything(app: Flask) -> int:
+    """How many events the application's database holds."""
+    with app.app_context(), reading(current_gateway().engine) as connection:
+        count = connection.scalar(select(func.count()).select_from(Event))
+    assert count is not None
+    return count
 
 
 def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
-    calls: list[str] = []
-    prepare_database(with_sandbox(create_app(make_settings(postgres_url)), calls))
-    assert calls == []
-
-
-def test_a_failing_sandbox_is_one_line(tmp_path: Path) -> None:
-    def fail() -> None:
-        raise click.ClickException("this database holds something else")
-
-    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
-    group = click.Group("sandbox")
-    group.command("ensure")(fail)
-    app.cli.add_command(group)
-    with pytest.raises(SystemExit, match="sandbox: this database holds something else"):
-        prepare_database(app)
+    app = create_app(make_settings(postgres_url))
+    prepare_database(app)
+    assert everything(app) == 0
 
 
 def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() -> None:
@@ -112,9 +99,3 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() ->
     assert str(ended.value).startswith("DATABASE_URL: ")
     assert "\n" not in str(ended.value)
     assert "hush" not in str(ended.value)
-
-
-def test_without_a_sandbox_command_nothing_is_filled(tmp_path: Path) -> None:
-    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
-    app.cli.commands.pop("sandbox", None)
-    fill_sandbox(app)

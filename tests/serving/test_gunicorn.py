@@ -112,7 +112,7 @@ def test_instances_side_by_side_have_control_sockets_of_their_own(
         assert all(wait_for(socket) for socket in sockets), (tmp_path / "one").read_text()
         assert two.stop() == 0
         assert [socket.exists() for socket in sockets] == [True, False]
-        assert one.ask("GET", "/").status < 500
+        assert one.ask("GET", "/healthz").status == 200
     assert not sockets[0].exists()
 
 

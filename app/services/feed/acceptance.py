@@ -14,6 +14,7 @@ from app.domain.events import (
     ChainEvent,
     ChainReorged,
     Event,
+    EventsRetracted,
     FeeUpdated,
     LiquidityAdded,
     LiquidityWithdrawn,
@@ -28,7 +29,7 @@ from app.domain.network_facts import NetworkFacts
 from app.domain.standing import Logged, origin_of
 from app.domain.transfer_state import TransferHistory, refund_context
 from app.models.events import ChainProgress
-from app.services.feed import chains, pools
+from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.codec import encode_event
 from app.services.feed.facts import load_network_facts
@@ -62,7 +63,7 @@ class Acceptance:
     @staticmethod
     def is_barrier(event: Event) -> bool:
         """Whether later events are judged differently after this one."""
-        return isinstance(event, ChainReorged | ValidatorsUpdated)
+        return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
 
     def take(self, lines: Sequence[Read]) -> None:
         """Judge one segment and write what follows from it."""
@@ -206,6 +207,8 @@ class _Segment:
                 chains.fold_validators(self.connection, event.chain_id, self.now)
             elif isinstance(event, ChainReorged):
                 chains.fold_reorg(self.connection, event, self.now)
+            elif isinstance(event, EventsRetracted):
+                retract.fold_retractions(self.connection, self.now)
 
     def _complete(self, touched: set[bytes]) -> list[TransferHistory]:
         """The touched histories; one that reorgs may reach is read again, for it may have just

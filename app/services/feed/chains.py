@@ -21,7 +21,7 @@ from app.models.upsert import upsert
 from app.models.validators import FedValidatorSet
 from app.services.feed.anomalies import hold_rotations
 from app.services.feed.facts import load_network_facts, load_opening_sets
-from app.services.feed.log import load_chain_events
+from app.services.feed.log import highest_standing_block, load_chain_events
 from app.services.feed.pools import LIQUIDITY, recount_liquidity
 from app.services.feed.projection import advance, refold
 
@@ -110,12 +110,11 @@ def fold_from_block(connection: Connection, chain_id: int, block: int, now: date
 
 def measure_again(connection: Connection, chain_id: int) -> None:
     """Find anew how far a chain was read, after events of it were taken back by an operator."""
-    types = [t for t in EventType if t is not EventType.CHAIN_REORGED]
-    blocks = [e.block for e in load_chain_events(connection, chain_id, types) if e.block is not None]
-    of_transfers = connection.scalar(
-        select(func.max(TransferBlock.highest)).where(TransferBlock.chain_id == chain_id)
-    )
-    highest = max([*blocks, *([of_transfers] if of_transfers is not None else [])], default=None)
+    types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
+    found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
+    of_transfers = select(func.max(TransferBlock.highest)).where(TransferBlock.chain_id == chain_id)
+    found.append(connection.scalar(of_transfers))
+    highest = max((block for block in found if block is not None), default=None)
     connection.execute(
         update(ChainProgress).where(ChainProgress.chain_id == chain_id).values(highest_block=highest)
     )

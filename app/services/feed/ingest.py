@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
+from marshmallow import Schema
 from sqlalchemy import Connection
 
+from app.domain.events import EventType
 from app.models.engine import writing
 from app.services.feed.acceptance import Acceptance
 from app.services.feed.lines import Read, Refused, read_line
+from app.services.feed.schema import SCHEMAS
 from app.services.gateway import Gateway
 
 BATCH = 500
@@ -43,6 +46,7 @@ def ingest_lines(
     lines: Iterable[bytes],
     reporter: str,
     progress: Callable[[int], None] = lambda _lines: None,
+    schemas: Mapping[EventType, Schema] = SCHEMAS,
 ) -> Verdict:
     """Take a feed of lines, each batch of them in a transaction of its own.
 
@@ -51,10 +55,11 @@ def ingest_lines(
 
     :param reporter: the name kept with every event: of the ingest token, or ``cli``.
     :param progress: told the number of lines after each batch.
+    :param schemas: the event types that the sender may report.
     """
     verdict = Verdict()
     for batch in _batches(lines):
-        readable = _read(batch, gateway.clock(), verdict)
+        readable = _read(batch, gateway.clock(), verdict, schemas)
         if readable:
             with writing(gateway.engine) as connection:
                 taken = _take(connection, readable, reporter, gateway)
@@ -67,7 +72,7 @@ def ingest_within(connection: Connection, gateway: Gateway, lines: Iterable[byte
     """As :func:`ingest_lines`, all within a transaction that the caller opened by ``writing``."""
     verdict = Verdict()
     for batch in _batches(lines):
-        if readable := _read(batch, gateway.clock(), verdict):
+        if readable := _read(batch, gateway.clock(), verdict, SCHEMAS):
             verdict.add(_take(connection, readable, reporter, gateway))
     return verdict
 
@@ -78,10 +83,12 @@ def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
         yield batch
 
 
-def _read(batch: list[tuple[int, bytes]], now: datetime, verdict: Verdict) -> list[Read]:
+def _read(
+    batch: list[tuple[int, bytes]], now: datetime, verdict: Verdict, schemas: Mapping[EventType, Schema]
+) -> list[Read]:
     readable: list[Read] = []
     for number, text in batch:
-        line = read_line(number, text, now)
+        line = read_line(number, text, now, schemas)
         if isinstance(line, Read):
             readable.append(line)
         elif line is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO
 
-from marshmallow import ValidationError
+from marshmallow import Schema, ValidationError
 
 from app.domain.events import EVENT_CLASSES, Event, EventType
 from app.services.feed.schema import SCHEMAS
@@ -50,8 +50,13 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
         yield line.rstrip(b"\r\n")
 
 
-def read_line(number: int, text: bytes, now: datetime) -> Read | Refused | None:
-    """Read one line; None for a blank one."""
+def read_line(
+    number: int, text: bytes, now: datetime, schemas: Mapping[EventType, Schema] = SCHEMAS
+) -> Read | Refused | None:
+    """Read one line; None for a blank one.
+
+    :param schemas: the event types that the sender may report.
+    """
     if not text.strip():
         return None
     if len(text) > MAX_LINE_BYTES:
@@ -65,7 +70,7 @@ def read_line(number: int, text: bytes, now: datetime) -> Read | Refused | None:
     event_id = data.get("id")
     shown_id = event_id if isinstance(event_id, str) and len(event_id) <= 128 else ""
     try:
-        event = _event(data)
+        event = _event(data, schemas)
     except ValidationError as error:
         return Refused(number, shown_id, _sentence(error))
     if event.at > now + MAX_AHEAD:
@@ -73,12 +78,12 @@ def read_line(number: int, text: bytes, now: datetime) -> Read | Refused | None:
     return Read(number, event)
 
 
-def _event(data: dict[str, Any]) -> Event:
+def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:
     name = data.get("type")
-    if not isinstance(name, str) or name not in SCHEMAS:
-        raise ValidationError({"type": [f"must be one of {', '.join(SCHEMAS)}"]})
+    if not isinstance(name, str) or name not in schemas:
+        raise ValidationError({"type": [f"must be one of {', '.join(schemas)}"]})
     event_type = EventType(name)
-    loaded = SCHEMAS[event_type].load(data)
+    loaded = schemas[event_type].load(data)
     return EVENT_CLASSES[event_type](**{key: _frozen(value) for key, value in loaded.items()})
 
 

@@ -16,6 +16,8 @@ from app.domain.transfer_state import TransferHistory
 from app.models import events as log
 from app.services.feed.codec import decode_event
 
+PAGE = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -203,3 +205,29 @@ def standing_of_chain(
         if logged.seq > retracted.get(logged.event.id, 0)
         and not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
     ]
+
+
+def highest_standing_block(connection: Connection, chain_id: int, event_type: EventType) -> int | None:
+    """The highest block that a standing event of this type has on the chain.
+
+    Looked for from the top, a page at a time: events that were taken back are the exception.
+    """
+    offset = 0
+    while True:
+        rows = connection.execute(
+            select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.block, log.Event.body)
+            .where(log.Event.chain_id == chain_id, log.Event.type == event_type.value)
+            .where(log.Event.block.is_not(None))
+            .order_by(log.Event.block.desc(), log.Event.seq.desc())
+            .limit(PAGE)
+            .offset(offset)
+        ).all()
+        accepted = [
+            Logged(row.seq, cast("ChainEvent", decode_event(row.event_id, row.type, row.body)))
+            for row in rows
+        ]
+        standing = standing_of_chain(connection, chain_id, accepted)
+        blocks = [logged.event.block for logged in standing if logged.event.block is not None]
+        if blocks or len(rows) < PAGE:
+            return max(blocks, default=None)
+        offset += PAGE

@@ -66,8 +66,8 @@ def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
             _write_fee(connection, event)
 
 
-def fold_fees_again(connection: Connection, routes: set[FeeKey]) -> None:
-    """Find the latest standing fee of routes anew, after fees of theirs were taken back."""
+def fold_fees_again(connection: Connection, routes: set[FeeKey] | None = None) -> None:
+    """Find the latest standing fee of some routes (or all) anew, after fees were taken back."""
     rows = connection.execute(
         select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.body)
         .where(log.Event.chain_id.is_(None), log.Event.type == EventType.FEE_UPDATED.value)
@@ -76,10 +76,10 @@ def fold_fees_again(connection: Connection, routes: set[FeeKey]) -> None:
     latest: dict[str, Logged[FeeUpdated]] = {}
     for row in rows:
         event = cast("FeeUpdated", decode_event(row.event_id, row.type, row.body))
-        if fee_key(event) in routes:
+        if routes is None or fee_key(event) in routes:
             latest[event.id] = Logged(row.seq, event)
     retracted = retracted_ids(connection, latest)
-    for key in routes:
+    for key in routes or ():
         connection.execute(delete(FedFee).where(*_of_route(key)))
     fold_fees(connection, (e.event for i, e in latest.items() if e.seq > retracted.get(i, 0)))
 

@@ -229,6 +229,11 @@ class _Reorged(EventSchema):
     from_block = WholeNumber(0, MAX_BLOCK, required=True)
 
 
+class _Retracted(EventSchema):
+    targets = fields.List(Text(128), required=True, validate=validate.Length(1, 10_000))
+    reason = Text(1024, required=True)
+
+
 _T = EventType
 SCHEMAS: dict[EventType, Schema] = {
     _T.TRANSFER_SUBMITTED: _Submitted(),
@@ -250,4 +255,7 @@ SCHEMAS: dict[EventType, Schema] = {
     _T.CHAIN_HEAD: _Head(),
     _T.CHAIN_REORGED: _Reorged(),
 }
-"""Every event type has a schema; a test holds that against :class:`EventType`."""
+"""What reporters may send: every event type but the operators' own."""
+
+OPERATOR_SCHEMAS = SCHEMAS | {_T.EVENTS_RETRACTED: _Retracted()}
+"""What an operator may take from an exported log."""

@@ -37,17 +37,13 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class ChainInfo:
-    """What status answers say of a chain."""
+    """What other answers say of a chain. ``explore_url`` has no ``/`` at its end."""
 
     id: int
     name: str
     explore_url: str
     block_delay: int
     drop_gas_amt: int
-
-    def tx_link(self, tx_hash: str | None) -> str:
-        """The explorer's page of a transaction, empty where there is no hash yet (wire, JSON)."""
-        return f"{self.explore_url}/tx/{tx_hash}" if tx_hash else ""
 
 
 @dataclass(frozen=True, slots=True)

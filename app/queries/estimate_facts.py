@@ -1,0 +1,133 @@
+"""What an estimate needs that changes with every transfer, in one statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, literal, select
+from sqlalchemy.orm import aliased
+
+from app.domain.codes import SendKind
+from app.models.pools import FedFee, PoolCounter, PoolVolume
+from app.models.transfers import Transfer
+from app.models.types import exact_sum
+
+_MINUTE: Final = 60
+_UNIX_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The span of time in which a pool's volume counts, in Unix seconds: ``start`` <= time < ``end``."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def at(cls, now: datetime, seconds: int) -> Epoch:
+        """The epoch of this length that ``now`` is in (formats, "Pools")."""
+        start = (now - _UNIX_START) // timedelta(seconds=seconds) * seconds
+        return cls(start, start + seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What standing events moved through a pool, in the units of its token. May be under zero."""
+
+    added: int = 0
+    sent: int = 0
+    relayed: int = 0
+    withdrawn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateFacts:
+    """The fresh facts of one route. ``fed_fee`` is the latest standing ``fee.updated`` with its time."""
+
+    src: Moved
+    dst: Moved
+    epoch_volume: int
+    fed_fee: tuple[int, datetime] | None
+
+
+_SYMBOL: BindParameter[str] = bindparam("symbol")
+_SRC: BindParameter[int] = bindparam("src_chain_id")
+_DST: BindParameter[int] = bindparam("dst_chain_id")
+
+_SUM_OF_MINUTES = (
+    select(exact_sum(PoolVolume.amount))
+    .where(
+        PoolVolume.chain_id == _SRC,
+        PoolVolume.symbol == _SYMBOL,
+        PoolVolume.minute >= bindparam("first_minute"),
+        PoolVolume.minute < bindparam("end_minute"),
+    )
+    .scalar_subquery()
+)
+_SUM_OF_SENDS = (
+    select(exact_sum(Transfer.amount))
+    .where(
+        Transfer.src_chain_id == _SRC,
+        Transfer.symbol == _SYMBOL,
+        Transfer.kind == SendKind.POOL.value,
+        Transfer.sent_at >= bindparam("start"),
+        Transfer.sent_at < bindparam("end"),
+    )
+    .scalar_subquery()
+)
+
+
+def _statement(volume: ColumnElement[Any]) -> Select[*tuple[Any, ...]]:
+    """One row whatever is known: counters of the source, of the destination, volume, fee and its time."""
+    src, dst = aliased(PoolCounter), aliased(PoolCounter)
+    one = select(literal(1).label("one")).subquery()
+    return select(
+        src.added, src.sent, src.relayed, src.withdrawn,
+        dst.added, dst.sent, dst.relayed, dst.withdrawn,
+        volume, FedFee.base_fee, FedFee.at,
+    ).select_from(
+        one.outerjoin(src, (src.chain_id == _SRC) & (src.symbol == _SYMBOL))
+        .outerjoin(dst, (dst.chain_id == _DST) & (dst.symbol == _SYMBOL))
+        .outerjoin(
+            FedFee,
+            (FedFee.symbol == _SYMBOL) & (FedFee.src_chain_id == _SRC) & (FedFee.dst_chain_id == _DST),
+        )
+    )  # fmt: skip
+
+
+# Built once: building a statement costs more than running it.
+_WITHOUT_VOLUME = _statement(literal(0))
+_BY_MINUTES = _statement(_SUM_OF_MINUTES)
+_BY_SENDS = _statement(_SUM_OF_SENDS)
+
+
+def estimate_facts(
+    connection: Connection, symbol: str, src_chain_id: int, dst_chain_id: int, epoch: Epoch | None
+) -> EstimateFacts:
+    """Read the counters of both pools, the source pool's volume in the epoch, and the fed fee.
+
+    :param epoch: None where no epoch cap asks for the volume, which is then 0.
+    """
+    statement, values = _with_epoch(epoch)
+    values |= {"symbol": symbol, "src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
+    row = connection.execute(statement, values).one()
+    counters = [value or 0 for value in row[:8]]
+    volume, fee, since = row[8:]
+    return EstimateFacts(
+        src=Moved(*counters[:4]),
+        dst=Moved(*counters[4:]),
+        epoch_volume=volume or 0,
+        fed_fee=None if fee is None else (fee, since),
+    )
+
+
+def _with_epoch(epoch: Epoch | None) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
+    """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
+    if epoch is None:
+        return _WITHOUT_VOLUME, {}
+    if epoch.start % _MINUTE == 0 == epoch.end % _MINUTE:
+        return _BY_MINUTES, {"first_minute": epoch.start // _MINUTE, "end_minute": epoch.end // _MINUTE}
+    span = (_UNIX_START + timedelta(seconds=moment) for moment in (epoch.start, epoch.end))
+    return _BY_SENDS, dict(zip(("start", "end"), span, strict=True))

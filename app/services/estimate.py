@@ -1,0 +1,106 @@
+"""What would a transfer cost and bring?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from app.domain.blocking import IPAddress
+from app.domain.estimate import Estimate, Explanation, estimate, explain
+from app.domain.estimate_inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
+from app.domain.estimate_pricing import wants_pegged
+from app.models.engine import reading
+from app.queries.estimate_facts import Epoch, EstimateFacts, Moved, estimate_facts
+from app.services.gateway import Gateway
+from app.services.network_snapshot import NetworkSnapshot
+
+
+def estimate_transfer(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> Estimate:
+    """The estimate as things stand now.
+
+    :param usr_addr: the user's account on any chain, None where it was left out.
+    :param caller: where the request comes from (wire, JSON), None where that is no IP address.
+    :raises EstimateRefused: with the code of the first check that fails.
+    :raises Unavailable: when the configuration is too old to be trusted.
+    """
+    return estimate(estimate_inputs(gateway, request, usr_addr, caller))
+
+
+def explain_estimate(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> Explanation:
+    """How the estimate, or its refusal, comes about. Raises only ``Unavailable``."""
+    return explain(estimate_inputs(gateway, request, usr_addr, caller))
+
+
+def estimate_inputs(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> EstimateInputs:
+    """Everything the estimate depends on: the configuration, and the pools and fees read afresh."""
+    now = gateway.clock()
+    inputs = _configured(gateway.snapshots.current(), request, now, usr_addr, caller)
+    if inputs.route is None or inputs.src_pool is None or wants_pegged(inputs):
+        return inputs
+    pool = inputs.src_pool
+    epoch = Epoch.at(now, pool.epoch_seconds) if pool.epoch_cap is not None and pool.epoch_seconds else None
+    with reading(gateway.engine) as connection:
+        facts = estimate_facts(
+            connection, request.token_symbol, request.src_chain_id, request.dst_chain_id, epoch
+        )
+    return _with_facts(inputs, facts)
+
+
+def _configured(
+    snapshot: NetworkSnapshot,
+    request: EstimateRequest,
+    now: datetime,
+    usr_addr: str | None,
+    caller: IPAddress | None,
+) -> EstimateInputs:
+    """The inputs as the configuration alone has them; pools at their opening values."""
+    terms, symbol = snapshot.terms, request.token_symbol
+    way = symbol, request.src_chain_id, request.dst_chain_id
+    src, dst = (request.src_chain_id, symbol), (request.dst_chain_id, symbol)
+    return EstimateInputs(
+        request=request,
+        now=now,
+        caller_blocked=caller is not None and snapshot.blocked_networks.blocks(caller, now),
+        address_blocked=bool(usr_addr) and snapshot.blocked_addresses.blocks(usr_addr or "", now),
+        src_chain=terms.chains.get(request.src_chain_id),
+        dst_chain=terms.chains.get(request.dst_chain_id),
+        src_token=terms.tokens.get(src),
+        dst_token=terms.tokens.get(dst),
+        route=terms.routes.get(way),
+        pegged=terms.pegged.get(way),
+        block=terms.blocks.get(way, RouteBlock.NONE),
+        src_pool=terms.pools.get(src),
+        dst_pool=terms.pools.get(dst),
+        symbol_chains=terms.symbol_chains.get(symbol, ()),
+        open_destinations=terms.destinations.get(src, ()),
+    )
+
+
+def _with_facts(inputs: EstimateInputs, facts: EstimateFacts) -> EstimateInputs:
+    route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool
+    if route is not None and facts.fed_fee is not None:
+        fee, since = facts.fed_fee
+        route = replace(route, base_fee=BaseFee(fee, since=since, fed=True))
+    return replace(
+        inputs,
+        route=route,
+        src_pool=src and replace(_moved(src, facts.src), epoch_volume=facts.epoch_volume),
+        dst_pool=dst and _moved(dst, facts.dst),
+    )
+
+
+def _moved(pool: PoolState, by: Moved) -> PoolState:
+    """A pool's opening values and what events added to them."""
+    return replace(
+        pool,
+        added=pool.added + by.added,
+        sent=pool.sent + by.sent,
+        relayed=pool.relayed + by.relayed,
+        withdrawn=pool.withdrawn + by.withdrawn,
+    )

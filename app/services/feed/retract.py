@@ -1,0 +1,191 @@
+"""Undoing a wrong feed: a retraction is appended, folds like a reorg, and can be retracted itself."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy import Connection, delete, insert, select
+
+from app.domain.events import (
+    ChainEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    EventType,
+    FeeUpdated,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    TransferEvent,
+    ValidatorsUpdated,
+)
+from app.domain.standing import Logged, retracted_by
+from app.models import events as log
+from app.models.engine import writing
+from app.services.feed import chains, pools
+from app.services.feed.codec import decode_event, encode_event
+from app.services.feed.facts import load_network_facts
+from app.services.feed.log import Entry, append, last_seq
+from app.services.feed.projection import refold
+from app.services.gateway import Gateway
+
+CHUNK = 500
+"""Events named by one retraction, so that an entry of the log stays readable."""
+
+
+class NothingToRetract(ValueError):
+    """No event answers the description; the message says which."""
+
+
+def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, operator: str) -> list[str]:
+    """Take back events by their ids.
+
+    :param operator: kept as the retraction's reporter.
+    :returns: the ids of the retractions appended, by which they can be taken back.
+    :raises NothingToRetract: when an id is not in the log; then nothing is taken back.
+    """
+    with writing(gateway.engine) as connection:
+        wanted = list(dict.fromkeys(event_ids))
+        known = set(connection.scalars(select(log.Event.event_id).where(log.Event.event_id.in_(wanted))))
+        if missing := [event_id for event_id in wanted if event_id not in known]:
+            raise NothingToRetract(f"no event has the id {missing[0]!r}")
+        return _retract(connection, wanted, reason, operator, gateway.clock())
+
+
+def retract_reporter(
+    gateway: Gateway, reporter: str, since: datetime, reason: str, operator: str
+) -> list[str]:
+    """Take back all that a token reported since a time (of receipt).
+
+    :raises NothingToRetract: when it reported nothing since then.
+    """
+    with writing(gateway.engine) as connection:
+        wanted = connection.scalars(
+            select(log.Event.event_id)
+            .where(log.Event.reporter == reporter, log.Event.received_at >= since)
+            .where(log.Event.type != EventType.EVENTS_RETRACTED.value)
+            .order_by(log.Event.seq)
+        ).all()
+        if not wanted:
+            raise NothingToRetract(f"{reporter!r} has reported nothing since {since.isoformat()}")
+        return _retract(connection, list(dict.fromkeys(wanted)), reason, operator, gateway.clock())
+
+
+def _retract(
+    connection: Connection, event_ids: list[str], reason: str, operator: str, now: datetime
+) -> list[str]:
+    seq = last_seq(connection)
+    entries = []
+    for start in range(0, len(event_ids), CHUNK):
+        seq += 1
+        targets = tuple(event_ids[start : start + CHUNK])
+        event = EventsRetracted(id=f"retract-{uuid.uuid4()}", at=now, targets=targets, reason=reason)
+        entries.append(Entry(seq, 0, event, encode_event(event)))
+    append(connection, entries, operator, now)
+    fold_retractions(connection, now)
+    return [entry.event.id for entry in entries]
+
+
+def fold_retractions(connection: Connection, now: datetime) -> None:
+    """Let the retractions that are in the log take back what they name, and give back what not."""
+    changed = rebuild_retracted(connection)
+    _fold_again(connection, _events(connection, changed), now)
+
+
+def rebuild_retracted(connection: Connection) -> set[str]:
+    """Write anew which events the standing retractions name; returns the ids that differ."""
+    rows = connection.execute(
+        select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.body).where(
+            log.Event.chain_id.is_(None), log.Event.type == EventType.EVENTS_RETRACTED.value
+        )
+    )
+    retractions = [
+        Logged(row.seq, cast("EventsRetracted", decode_event(row.event_id, row.type, row.body)))
+        for row in rows
+    ]
+    wanted = dict(retracted_by(retractions))
+    table = log.RetractedEvent
+    known = {row.event_id: row.seq for row in connection.execute(select(table.event_id, table.seq))}
+    changed = {i for i in known.keys() | wanted.keys() if known.get(i) != wanted.get(i)}
+    for chunk in _chunks(changed):
+        connection.execute(delete(table).where(table.event_id.in_(chunk)))
+        transfers = connection.execute(
+            select(log.Event.event_id, log.Event.transfer_id).where(log.Event.event_id.in_(chunk)).distinct()
+        )
+        new = [
+            {"event_id": row.event_id, "transfer_id": row.transfer_id, "seq": wanted[row.event_id]}
+            for row in transfers
+            if row.event_id in wanted
+        ]
+        if new:
+            connection.execute(insert(table), new)
+    return changed
+
+
+def _events(connection: Connection, event_ids: Iterable[str]) -> Iterable[Event]:
+    for chunk in _chunks(event_ids):
+        rows = connection.execute(
+            select(log.Event.event_id, log.Event.type, log.Event.body)
+            .where(log.Event.event_id.in_(chunk), log.Event.occurrence == 0)
+            .order_by(log.Event.seq)
+        )
+        for row in rows:
+            yield decode_event(row.event_id, row.type, row.body)
+
+
+def _chunks(event_ids: Iterable[str]) -> Iterable[list[str]]:
+    ordered = sorted(event_ids)
+    return (ordered[start : start + CHUNK] for start in range(0, len(ordered), CHUNK))
+
+
+@dataclass(slots=True)
+class _Affected:
+    """What has to be folded again because some events stand now, or no longer do."""
+
+    transfers: set[bytes] = field(default_factory=set)
+    liquidity: set[int] = field(default_factory=set)
+    validators: set[int] = field(default_factory=set)
+    chains: set[int] = field(default_factory=set)
+    routes: set[pools.FeeKey] = field(default_factory=set)
+    orphaned: dict[int, int] = field(default_factory=dict)
+    """Chains to the lowest block that a reorg among the events reaches."""
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, TransferEvent):
+            self.transfers.add(event.transfer_id)
+        elif isinstance(event, FeeUpdated):
+            self.routes.add(pools.fee_key(event))
+        elif isinstance(event, ChainReorged):
+            self.chains.add(event.chain_id)
+            lowest = self.orphaned.get(event.chain_id, event.from_block)
+            self.orphaned[event.chain_id] = min(lowest, event.from_block)
+        elif isinstance(event, ChainEvent):
+            self.chains.add(event.chain_id)
+            if isinstance(event, LiquidityAdded | LiquidityWithdrawn):
+                self.liquidity.add(event.chain_id)
+            elif isinstance(event, ValidatorsUpdated):
+                self.validators.add(event.chain_id)
+
+
+def _fold_again(connection: Connection, events: Iterable[Event], now: datetime) -> None:
+    affected = _Affected()
+    for event in events:
+        affected.note(event)
+    for chain_id in sorted(affected.liquidity):
+        pools.recount_liquidity(connection, chain_id, now)
+    for chain_id in sorted(affected.validators):
+        chains.fold_validators(connection, chain_id, now)
+    pools.fold_fees_again(connection, affected.routes)
+    for chain_id, from_block in sorted(affected.orphaned.items()):
+        chains.fold_from_block(connection, chain_id, from_block, now)
+    transfers = sorted(affected.transfers)
+    for start in range(0, len(transfers), CHUNK):
+        # A retracted event may have been all that put a transfer on a chain.
+        of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
+        connection.execute(delete(log.TransferBlock).where(of_chunk))
+    refold(connection, transfers, load_network_facts(connection), now)
+    for chain_id in sorted(affected.chains):
+        chains.measure_again(connection, chain_id)

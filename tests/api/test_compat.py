@@ -1,0 +1,103 @@
+"""``COMPAT_CLIENTS``: three habits of some clients, off by default (wire facts, "JSON")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.domain.codes import BridgeType
+from tests.api.shapes import ESTIMATE, STATUS, ZEROES, assert_refused
+from tests.api.world import ADDRESS, configure, network, sent, tell, vector
+
+ID = "0x" + "5a" * 32
+ASKED = {k: v for k, v in vector("estimate_usdt_1_to_56")["request"].items() if k != "slippage_tolerance"}
+
+
+@pytest.fixture
+def lenient(open_app: Callable[..., Flask]) -> Flask:
+    app = open_app(compat_clients=True)
+    configure(app)
+    return app
+
+
+def test_a_tolerance_left_out_is_zero_and_passes(lenient: Flask) -> None:
+    for query in (ASKED, ASKED | {"slippage_tolerance": ""}):
+        body = lenient.test_client().get(ESTIMATE, query_string=query).get_json()
+        assert body["err"] is None
+        assert body["slippage_tolerance"] == 0
+        # 1 - (1000001 - 605437.528…) / 1000000, cut
+        assert body["max_slippage"] == 605436
+
+
+def test_a_tolerance_that_is_there_is_checked_as_ever(lenient: Flask) -> None:
+    client = lenient.test_client()
+    for value in (0, 1_000_000):
+        response = client.get(ESTIMATE, query_string=ASKED | {"slippage_tolerance": value})
+        assert_refused(response, 200, "bad_slippage_tolerance", ESTIMATE, 1012)
+    response = client.get(ESTIMATE, query_string=ASKED | {"slippage_tolerance": "1e3"})
+    assert_refused(response, 400, "bad_request", ESTIMATE)
+
+
+def test_by_default_the_tolerance_is_required(client: FlaskClient) -> None:
+    message = assert_refused(client.get(ESTIMATE, query_string=ASKED), 400, "bad_request", ESTIMATE)
+    assert message == "slippage_tolerance: is missing"
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_any_content_type(lenient: Flask, content_type: str | None) -> None:
+    tell(lenient, sent(ID))
+    response = lenient.test_client().post(
+        STATUS, data=f'{{"transfer_id": "{ID}"}}', content_type=content_type
+    )
+    assert response.get_json()["status"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("pool", BridgeType.POOL), ("deposit", BridgeType.DEPOSIT_MINT), ("burn", BridgeType.UNDEFINED)],
+)
+def test_bridge_type(lenient: Flask, kind: str, expected: BridgeType) -> None:
+    tell(lenient, sent(ID, kind=kind))
+    body = lenient.test_client().post(STATUS, json={"transfer_id": ID}).get_json()
+    assert list(body) == ["err", *ZEROES[STATUS], "bridge_type"]
+    assert body["bridge_type"] == expected
+
+
+def test_bridge_type_of_burns(lenient: Flask) -> None:
+    document: dict[str, Any] = network()
+    document["pegged_pairs"] = [
+        {
+            "symbol": "USDT",
+            "org_chain_id": 1,
+            "pegged_chain_id": pegged,
+            "pegged_deposit_contract_addr": ADDRESS,
+            "pegged_burn_contract_addr": ADDRESS,
+            "vault_version": 2,
+            "bridge_version": 2,
+            "perc_fee_tiers": [{"from": "0", "ppm": 0}],
+        }
+        for pegged in (250, 42161)
+    ]
+    configure(lenient, document)
+    for destination, expected in ((1, BridgeType.BURN_WITHDRAW), (42161, BridgeType.BURN_MINT)):
+        transfer_id = f"0x{destination:064x}"
+        tell(lenient, sent(transfer_id, kind="burn", src_chain_id=250, dst_chain_id=destination))
+        body = lenient.test_client().post(STATUS, json={"transfer_id": transfer_id}).get_json()
+        assert body["bridge_type"] == expected
+
+
+def test_errors_have_the_type_too(lenient: Flask) -> None:
+    response = lenient.test_client().post(STATUS, data=b"{")
+    assert response.status_code == 400
+    body = response.get_json()
+    assert body.pop("err")["code"] == 500
+    assert body == ZEROES[STATUS] | {"bridge_type": 0}
+
+
+def test_by_default_there_is_no_bridge_type(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID))
+    assert "bridge_type" not in client.post(STATUS, json={"transfer_id": ID}).get_json()

@@ -1,0 +1,173 @@
+"""GET /v2/estimateAmt: reading, the recorded vectors, every code. The arithmetic is tested apart."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.api.shapes import ESTIMATE, ZEROES, assert_refused
+from tests.api.world import ADDRESS, BLOCKED, configure, event, network, tell, vector
+
+ASKED = vector("estimate_usdt_1_to_56")["request"]
+EXACT = vector("estimate_usdt_1_to_56")["exact"]
+RECORDED = vector("estimate_usdt_1_to_56")["recorded"]
+
+
+def test_the_recorded_estimate(client: FlaskClient) -> None:
+    response = client.get(ESTIMATE, query_string=ASKED)
+    assert response.status_code == 200
+    assert "X-Gateway-Reason" not in response.headers
+    body = response.get_json()
+    assert body == RECORDED | EXACT
+    assert list(body) == ["err", *ZEROES[ESTIMATE]]
+    assert isinstance(body["bridge_rate"], float)
+
+
+def test_the_recorded_error(client: FlaskClient) -> None:
+    response = client.get(ESTIMATE, query_string=ASKED | {"amt": "0"})
+    assert response.get_json() == vector("error_estimate")
+    assert json.loads(response.get_data())["bridge_rate"] == 0
+    assert b'"bridge_rate":0,' in response.get_data()
+    assert_refused(response, 200, "amount_zero", ESTIMATE)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "usr_addr=",
+        "usr_addr=" + "a" * 128,
+        "usr_addr=" + "%C3%A9" * 128,
+        "usr_addr=cosmos1%20x",
+        "is_pegged=",
+        *(f"is_pegged={flag}" for flag in ("false", "False", "FALSE", "0", "f", "F")),
+        "unknown=1&unknown=2&%00=%00",
+        "&&",
+    ],
+)
+def test_what_does_not_change_the_answer(client: FlaskClient, query: str) -> None:
+    good = "&".join(f"{name}={value}" for name, value in ASKED.items())
+    response = client.get(f"{ESTIMATE}?{query}&{good}")
+    assert response.get_json() == RECORDED | EXACT
+
+
+@pytest.mark.parametrize("flag", ["true", "TRUE", "1", "t", "T"])
+def test_pegged_without_a_pair(client: FlaskClient, flag: str) -> None:
+    response = client.get(ESTIMATE, query_string=ASKED | {"is_pegged": flag})
+    assert_refused(response, 200, "no_pegged_pair", ESTIMATE, 1001)
+
+
+def test_leading_zeros_are_digits_too(client: FlaskClient) -> None:
+    query = ASKED | {"amt": "0" * 71 + "1000000", "src_chain_id": "00001"}
+    assert client.get(ESTIMATE, query_string=query).get_json() == RECORDED | EXACT
+
+
+def test_the_largest_amount_is_read(client: FlaskClient) -> None:
+    response = client.get(ESTIMATE, query_string=ASKED | {"amt": str(2**256 - 1)})
+    assert_refused(response, 200, "inbound_limit", ESTIMATE, 1005)
+
+
+REFUSED: list[tuple[dict[str, Any], int, str]] = [
+    ({"src_chain_id": 56}, 500, "same_chain"),
+    ({"src_chain_id": 0}, 500, "chain_unknown"),
+    ({"dst_chain_id": 2**32 - 1}, 500, "chain_unknown"),
+    ({"dst_chain_id": 137}, 500, "chain_disabled"),
+    ({"token_symbol": "GOLD"}, 1002, "token_not_on_src"),
+    ({"token_symbol": "usdt"}, 1002, "token_not_on_src"),
+    ({"dst_chain_id": 250}, 1001, "no_route"),
+    ({"slippage_tolerance": 0}, 1012, "bad_slippage_tolerance"),
+    ({"slippage_tolerance": 1_000_000}, 1012, "bad_slippage_tolerance"),
+    ({"slippage_tolerance": 2**32 - 1}, 1012, "bad_slippage_tolerance"),
+    ({"slippage_tolerance": 999_999}, 1012, "slippage_too_high"),
+    ({"amt": 1}, 500, "amount_too_small"),
+    ({"amt": 5_000_000_000_001}, 1005, "inbound_limit"),
+    ({"usr_addr": BLOCKED}, 1015, "address_blocked"),
+    ({"usr_addr": BLOCKED.upper()}, 1015, "address_blocked"),
+    ({"usr_addr": BLOCKED.lower(), "src_chain_id": 56}, 1015, "address_blocked"),
+]
+
+
+@pytest.mark.parametrize(("change", "code", "reason"), REFUSED)
+def test_refused(client: FlaskClient, change: dict[str, Any], code: int, reason: str) -> None:
+    message = assert_refused(client.get(ESTIMATE, query_string=ASKED | change), 200, reason, ESTIMATE, code)
+    assert "secret" not in message
+
+
+def test_codes_that_depend_on_the_network(app: Flask, client: FlaskClient) -> None:
+    document = network()
+    pools = {pool["chain_id"]: pool for pool in document["pools"]}
+
+    def refused(code: int, reason: str) -> None:
+        configure(app, document)
+        assert_refused(client.get(ESTIMATE, query_string=ASKED), 200, reason, ESTIMATE, code)
+
+    pools[56]["liquidity_added"] = "1"
+    refused(1004, "not_enough_liquidity")
+    pools[1]["total_cap"] = "1"
+    refused(1017, "total_cap")
+    pools[1]["epoch_cap"] = "1"
+    refused(1005, "epoch_cap")
+    document["routes"][0]["base_fee_max_age_seconds"] = 60
+    tell(
+        app,
+        event(
+            "fee.updated",
+            symbol="USDT",
+            src_chain_id=1,
+            dst_chain_id=56,
+            base_fee="7",
+            at="2026-03-08T11:58:59Z",
+        ),
+    )
+    refused(500, "fee_stale")
+    document["route_blocks"] = [
+        {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56, "both_directions": False, "reason": "x"}
+    ]
+    refused(1016, "direction_blocked")
+    document["route_blocks"][0]["both_directions"] = True
+    refused(1009, "transfer_disabled")
+    document["tokens"] = [token for token in document["tokens"] if token["chain_id"] != 250]
+    configure(app, document)
+    response = client.get(ESTIMATE, query_string=ASKED | {"dst_chain_id": 250})
+    assert_refused(response, 200, "token_not_on_dst", ESTIMATE, 1001)
+
+
+@pytest.mark.parametrize("address", [ADDRESS, ADDRESS.lower(), "", "cosmos1"])
+def test_other_addresses_pass(client: FlaskClient, address: str) -> None:
+    assert client.get(ESTIMATE, query_string=ASKED | {"usr_addr": address}).get_json()["err"] is None
+
+
+@pytest.mark.parametrize(
+    ("proxies", "peer", "forwarded", "blocked"),
+    [
+        (0, "203.0.113.9", None, True),
+        (0, "::ffff:203.0.113.9", None, True),
+        (0, "203.0.112.9", None, False),
+        (0, "127.0.0.1", "203.0.113.9", False),
+        (1, "127.0.0.1", "203.0.113.9", True),
+        (1, "127.0.0.1", "203.0.113.9, 198.51.100.1", False),
+        (2, "127.0.0.1", "203.0.113.9, 198.51.100.1", True),
+        (1, "203.0.113.9", "198.51.100.1", False),
+        (1, "203.0.113.9", None, True),
+    ],
+)
+def test_the_callers_network(
+    open_app: Any, proxies: int, peer: str, forwarded: str | None, blocked: bool
+) -> None:
+    app: Flask = open_app(trusted_proxies=proxies)
+    configure(app)
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    response = app.test_client().get(
+        ESTIMATE, query_string=ASKED, headers=headers, environ_overrides={"REMOTE_ADDR": peer}
+    )
+    if blocked:
+        assert_refused(response, 200, "network_blocked", ESTIMATE, 1018)
+    else:
+        assert response.get_json()["err"] is None
+
+
+def test_the_twin_answers_alike(client: FlaskClient) -> None:
+    assert client.get("/v1" + ESTIMATE[3:], query_string=ASKED).get_json() == RECORDED | EXACT

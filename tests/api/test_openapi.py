@@ -1,0 +1,161 @@
+"""The document is valid, whole, offline, and says what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from openapi_spec_validator import validate
+
+from app.api.catalogue import CATALOGUE, CODE_CAUSES, codes_table, reasons_table
+from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
+from tests.api.shapes import ZEROES
+
+ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+ASSETS = Path(__file__).parents[2] / "app" / "api" / "static" / "docs"
+
+
+@pytest.fixture
+def document(client: FlaskClient) -> dict[str, Any]:
+    response = client.get("/openapi.json")
+    assert response.status_code == 200
+    assert response.content_type == "application/json"
+    body: dict[str, Any] = response.get_json()
+    return body
+
+
+def operation(document: dict[str, Any], path: str) -> dict[str, Any]:
+    (found,) = document["paths"][path].values()
+    assert isinstance(found, dict)
+    return found
+
+
+def component(document: dict[str, Any], operation: dict[str, Any], status: str = "200") -> dict[str, Any]:
+    reference = operation["responses"][status]["content"]["application/json"]["schema"]["$ref"]
+    found = document["components"]["schemas"][reference.rsplit("/", 1)[1]]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_it_is_valid(document: dict[str, Any]) -> None:
+    validate(document)
+    assert document["openapi"].startswith("3.")
+
+
+@pytest.mark.parametrize(
+    "word", [*Reason, *(code.name for code in ErrCode), *(str(int(code)) for code in ErrCode)]
+)
+def test_every_reason_and_code_is_described(document: dict[str, Any], word: str) -> None:
+    quoted = re.compile(rf"(\| |`){re.escape(word)}(`| )")
+    assert quoted.search(document["info"]["description"])
+    assert quoted.search(ERRORS_PAGE.read_text())
+
+
+def test_the_error_page_is_the_catalogue() -> None:
+    page = ERRORS_PAGE.read_text()
+    assert codes_table() in page
+    assert reasons_table() in page
+
+
+def test_the_catalogue_is_whole() -> None:
+    assert [entry.reason for entry in CATALOGUE] == list(dict.fromkeys(entry.reason for entry in CATALOGUE))
+    assert {entry.reason for entry in CATALOGUE} == set(Reason)
+    assert set(CODE_CAUSES) == set(ErrCode)
+    assert {entry.code for entry in CATALOGUE} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
+
+
+@pytest.mark.parametrize("values", [TransferHistoryStatus, XferStatus])
+def test_both_enums_with_their_names(document: dict[str, Any], values: type[TransferHistoryStatus]) -> None:
+    properties = component(document, operation(document, "/v2/getTransferStatus"))["properties"]
+    field = properties["status" if values is TransferHistoryStatus else "refund_reason"]
+    assert field["enum"] == [value.value for value in values]
+    assert field["x-enum-varnames"] == [value.name for value in values]
+    for value in values:
+        assert f"| {value.value} | `{value.name}` |" in document["info"]["description"]
+
+
+def test_the_rules_for_clients(document: dict[str, Any]) -> None:
+    description = document["info"]["description"]
+    rules = description[description.index("## Rules") : description.index("## Status of")]
+    assert re.findall(r"^(\d)\. \*\*", rules, re.MULTILINE) == list("123456789")
+    for fact in ("1000000", "501.23 becomes 501", "minimalMaxSlippage", "just before the final submit"):
+        assert fact in rules
+
+
+def test_every_answer_has_every_field(document: dict[str, Any]) -> None:
+    for path, zeroes in ZEROES.items():
+        for status in operation(document, path)["responses"]:
+            if status == "304":
+                continue
+            shape = component(document, operation(document, path), status)
+            assert set(shape["properties"]) == {"err", *zeroes}
+            assert set(shape["required"]) == {"err", *zeroes}
+
+
+def test_examples_have_the_shape_of_their_answers(document: dict[str, Any]) -> None:
+    shown = 0
+    for path in ZEROES:
+        content = operation(document, path)["responses"]["200"]["content"]["application/json"]
+        for example in content.get("examples", {}).values():
+            shown += 1
+            assert list(example["value"]) == ["err", *ZEROES[path]]
+            if example["value"]["err"]:
+                assert {k: v for k, v in example["value"].items() if k != "err"} == ZEROES[path]
+    assert shown >= 7
+
+
+def test_parameters_are_those_of_the_interface(document: dict[str, Any]) -> None:
+    def parameters(path: str) -> dict[str, bool]:
+        return {p["name"]: p.get("required", False) for p in operation(document, path)["parameters"]}
+
+    pair = {"src_chain_id": True, "dst_chain_id": True}
+    assert parameters("/v2/getLatest7DayTransferLatencyForQuery") == pair
+    assert parameters("/v2/estimateAmt") == pair | {
+        "token_symbol": True,
+        "usr_addr": False,
+        "amt": True,
+        "slippage_tolerance": True,
+        "is_pegged": False,
+    }
+
+
+def test_twins_and_compatibility_are_not_announced(open_app: Any) -> None:
+    text = open_app(compat_clients=True).test_client().get("/openapi.json").get_data(as_text=True)
+    assert "/v1/" not in text
+    assert "bridge_type" not in text
+
+
+def test_every_announced_path_exists(app: Flask, document: dict[str, Any]) -> None:
+    served = {str(rule) for rule in app.url_map.iter_rules()}
+    assert set(document["paths"]) <= served
+
+
+def test_it_is_not_sent_again_when_nothing_changed(client: FlaskClient) -> None:
+    tag = client.get("/openapi.json").headers["ETag"]
+    response = client.get("/openapi.json", headers={"If-None-Match": tag})
+    assert (response.status_code, response.get_data()) == (304, b"")
+
+
+def test_the_page_is_served_whole_from_here(client: FlaskClient) -> None:
+    page = client.get("/docs")
+    assert page.content_type.startswith("text/html")
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "http" not in policy
+    html = page.get_data(as_text=True)
+    links = re.findall(r'(?:src|href|spec-url)="([^"]+)"', html)
+    assert len(links) >= 5
+    for link in links:
+        assert link.startswith("/")
+        assert client.get(link).status_code == 200, link
+    for script in ("docs.js", "rapidoc-min.js"):
+        assert client.get(f"/docs/assets/{script}").content_type.startswith("text/javascript")
+
+
+def test_the_renderers_licence_is_there() -> None:
+    assert (ASSETS / "rapidoc-LICENSE.txt").read_text().startswith("MIT License")
+    assert (ASSETS / "rapidoc-min.js.LICENSE.txt").stat().st_size > 0
