@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 
 from marshmallow import Schema
 from sqlalchemy import Connection
@@ -20,6 +19,9 @@ from app.services.gateway import Gateway
 
 BATCH = 500
 """Lines in one transaction: large enough to share its cost, small enough not to hold up others."""
+
+BATCH_BYTES = 1 << 20
+"""What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
 
 
 @dataclass(slots=True)
@@ -86,8 +88,15 @@ def ingest_within(connection: Connection, gateway: Gateway, lines: Iterable[byte
 
 
 def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
-    numbered = enumerate(lines, start=1)
-    while batch := list(islice(numbered, BATCH)):
+    batch: list[tuple[int, bytes]] = []
+    size = 0
+    for number, line in enumerate(lines, start=1):
+        batch.append((number, line))
+        size += len(line)
+        if len(batch) >= BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 
