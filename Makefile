@@ -1,7 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check lint format-check format types proto clean
+.PHONY: help run test check bench lint format-check format types proto clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -18,6 +18,10 @@ test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 check: lint format-check types test ## lint, format check, types, tests: what CI runs
+
+bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m bench.feed
 
 lint: ## find mistakes and bad habits
 	$(VENV) requirements-dev.txt

@@ -73,6 +73,7 @@ class Settings(BaseSettings):
     @field_validator("rate_limit_storage_url")
     @classmethod
     def _limit_storage(cls, value: str) -> str:
+        value = value or "memory://"
         try:
             storage_from_string(value)
         except (ConfigurationError, ValueError) as error:

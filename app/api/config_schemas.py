@@ -39,7 +39,7 @@ class TokenInfo(Schema):
     icon = fields.String(metadata=doc("URL of an icon, or empty."))
     inbound_lmt = fields.String(metadata=doc("The pool's total cap, smallest units; empty if none."))
     inbound_epoch_cap = fields.String(metadata=doc("The pool's epoch volume cap; empty if none."))
-    transfer_disabled = fields.Boolean(metadata=doc("Whether its transfers are stopped.", False))
+    transfer_disabled = fields.Boolean(metadata=doc("Whether its chain is disabled.", False))
 
 
 class ChainTokens(Schema):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response
 
 from app.api.answers import PRIVATE_HEADERS
 from app.domain.errors import Unavailable
 from app.services.gateway import current_gateway
-from app.services.readiness import migration_heads, what_is_wrong
+from app.services.readiness import what_is_wrong
 
 health = Blueprint("health", __name__)
 
@@ -23,11 +21,9 @@ def up() -> Response:
 @health.get("/readyz")
 def ready() -> Response:
     """The database is reachable and migrated, and the configuration is fresh."""
-    wrong = what_is_wrong(
-        current_gateway(), migration_heads(Path(current_app.root_path).parent / "migrations")
-    )
+    wrong = what_is_wrong(current_gateway())
     if wrong:
-        raise Unavailable("; ".join(wrong))
+        raise Unavailable(wrong)
     return _nothing_wrong()
 
 

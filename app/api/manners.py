@@ -35,17 +35,25 @@ def is_public(path: str) -> bool:
 def guard() -> Response | None:
     """Before every public operation: answer a preflight, refuse a body that is too large.
 
-    A body of undeclared length (chunked) is read here, up to the limit, whatever the method.
+    Looks at the bare environment first: most requests have no body.
     """
-    if request.method == "OPTIONS":
+    environ = request.environ
+    if environ["REQUEST_METHOD"] == "OPTIONS":
         return _preflight()
+    if environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ:
+        _bound_body()
+    return None
+
+
+def _bound_body() -> None:
+    """Refuse a body over the limit; one of undeclared length (chunked) is read here to find out."""
     # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
     request.max_content_length = MAX_BODY_BYTES + 1
-    if (request.content_length or 0) > MAX_BODY_BYTES:
+    length = request.content_length
+    if length is None:
+        length = len(request.get_data())
+    if length > MAX_BODY_BYTES:
         raise RequestEntityTooLarge
-    if "HTTP_TRANSFER_ENCODING" in request.environ and len(request.get_data()) > MAX_BODY_BYTES:
-        raise RequestEntityTooLarge
-    return None
 
 
 def _preflight() -> Response:

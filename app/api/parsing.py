@@ -14,6 +14,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 from app.domain.errors import BadRequest
 from app.services import strict_json
 
+_JSON: Final = "application/json"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -32,7 +33,8 @@ def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, An
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
     :raises UnsupportedMediaType: it does not say that it is JSON.
     """
-    if not any_content_type and request.mimetype != "application/json":
+    declared = request.environ.get("CONTENT_TYPE")
+    if declared != _JSON and not any_content_type and request.mimetype != _JSON:
         raise UnsupportedMediaType
     try:
         document = strict_json.loads(request.get_data())

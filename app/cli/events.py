@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, BinaryIO
 
 import click
 import orjson
-from flask.cli import AppGroup
 
+from app.cli.group import DataGroup
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
-from app.services.feed.replay import export_log, replay
+from app.services.feed.replay import count_transfers, export_log, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.fields import read_time
@@ -21,7 +23,18 @@ from app.services.gateway import current_gateway
 
 REPORTER = "cli"
 
-events = AppGroup("events", help="The event feed and its log.")
+events = DataGroup("events", help="The event feed and its log.")
+
+
+@contextmanager
+def _progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal that is told how far the work is; nothing where the length is not known."""
+    if not length:
+        yield lambda _position: None
+        return
+    bar: Any
+    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+        yield lambda position: bar.update(position - bar.pos)
 
 
 @events.command("ingest")
@@ -33,19 +46,14 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
     Prints the verdict as JSON. Exits with 0 if nothing was refused, else with 2. Repeating a
     file is harmless.
     """
-    size = os.fstat(file.fileno()).st_size if file is not sys.stdin.buffer else 0
-    bar: Any
-    with click.progressbar(length=size or None, label="events", file=sys.stderr) as bar:
-        taken = 0
+    size = 0 if file is sys.stdin.buffer else os.fstat(file.fileno()).st_size
+    with _progress(size, "events") as advance_to:
 
         def advance(_lines: int) -> None:
-            nonlocal taken
-            if size:
-                position = file.tell()
-                bar.update(position - taken)
-                taken = position
+            advance_to(file.tell() if size else 0)
 
-        verdict = ingest_lines(current_gateway(), lines_of(file), REPORTER, advance, OPERATOR_SCHEMAS)
+        lines = lines_of(file)
+        verdict = ingest_lines(current_gateway(), lines, REPORTER, advance, OPERATOR_SCHEMAS)
     click.echo(orjson.dumps(verdict.as_json()))
     context.exit(2 if verdict.refused else 0)
 
@@ -60,9 +68,16 @@ def export() -> None:
 @events.command("replay")
 def replay_log() -> None:
     """Rebuild everything that follows from the log, while ingest waits. Answers stay as they are."""
-    bar: Any
-    with click.progressbar(length=None, label="transfers", file=sys.stderr) as bar:
-        count = replay(current_gateway(), bar.update)
+    gateway = current_gateway()
+    done = 0
+    with _progress(count_transfers(gateway), "transfers") as advance_to:
+
+        def advance(transfers: int) -> None:
+            nonlocal done
+            done += transfers
+            advance_to(done)
+
+        count = replay(gateway, advance)
     click.echo(f"replayed: {count} transfers")
 
 

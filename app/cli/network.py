@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import BinaryIO
 
 import click
-from flask.cli import AppGroup
 
+from app.cli.group import DataGroup
 from app.services.gateway import current_gateway
 from app.services.network_document import NetworkRefused, export_network, import_network
 
-network = AppGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
+network = DataGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
 
 
 @network.command("import")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import click
-from flask.cli import AppGroup
 
+from app.cli.group import DataGroup
 from app.services.gateway import current_gateway
 from app.services.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 
-sandbox = AppGroup("sandbox", help="A network and transfers to try everything with.")
+sandbox = DataGroup("sandbox", help="A network and transfers to try everything with.")
 
 
 @sandbox.command("load")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
@@ -15,36 +16,41 @@ from app.models.engine import reading
 from app.queries.readiness import applied_migrations
 from app.services.gateway import Gateway
 
+_MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
 
-def what_is_wrong(gateway: Gateway, migrations: Set[str]) -> list[str]:
-    """What keeps the gateway from serving, in words for its operator; nothing when it can.
+
+def what_is_wrong(gateway: Gateway) -> str | None:
+    """What keeps the gateway from serving, in words for its operator; None when it can.
 
     The first thing that is wrong hides the others, which follow from it.
-
-    :param migrations: the revisions that this code was written for.
     """
+    if complaint := database_complaint(gateway):
+        return complaint
+    try:
+        gateway.snapshots.current()
+    except Unavailable as error:
+        return error.msg
+    return None
+
+
+def database_complaint(gateway: Gateway) -> str | None:
+    """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
         with reading(gateway.engine) as connection:
             applied = applied_migrations(connection)
     except SQLAlchemyError as error:
-        return [f"the database cannot be reached ({type(error).__name__})"]
-    if applied != migrations:
-        return [f"migrations: the database is at {_named(applied)}, this version needs {_named(migrations)}"]
-    try:
-        gateway.snapshots.current()
-    except Unavailable as error:
-        return [error.msg]
-    return []
+        return f"the database cannot be reached ({type(error).__name__})"
+    needed = migration_heads()
+    if applied != needed:
+        return f"migrations: the database is at {_named(applied)}, this version needs {_named(needed)}"
+    return None
 
 
 @cache
-def migration_heads(directory: Path) -> frozenset[str]:
-    """The revisions that a database must be at for this code.
-
-    :param directory: where the migrations stand.
-    """
+def migration_heads() -> frozenset[str]:
+    """The revisions that a database must be at for this code."""
     config = Config()
-    config.set_main_option("script_location", str(directory))
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     return frozenset(ScriptDirectory.from_config(config).get_heads())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -23,50 +22,38 @@ def loads(text: bytes) -> Any:
     that come out as one, NUL in a string (PostgreSQL cannot keep it), nesting over ``MAX_DEPTH``
     levels, integers over 4,300 digits. Integers come out exact, of any size.
 
+    Read twice: orjson is strict about encoding, surrogates and infinities, and its depth is bounded;
+    the standard library shows every key and keeps integers over 64 bits. The second reading costs a
+    few microseconds for a request or a line of the feed.
+
     :raises UnreadableJson: for all of these.
     """
     try:
-        value = orjson.loads(text)  # strict about encoding, surrogates, infinities, and its depth is bounded
+        surveyed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise UnreadableJson(f"is not JSON: {error}") from None
-    strings, exact = _survey(value, MAX_DEPTH)
-    if not exact or 2 * strings != text.count(b'"'):
-        value = _loads_exactly(text)
+    _bound_depth(surveyed, MAX_DEPTH)
+    try:
+        value = _DECODER.decode(text.decode())
+    except UnreadableJson:
+        raise
+    except RecursionError:  # only below a key that is repeated: the rest has been surveyed
+        raise UnreadableJson("is nested too deeply") from None
+    except ValueError:  # the interpreter's bound on the digits of an integer
+        raise UnreadableJson("has an integer of too many digits") from None
     if b"\\u0000" in text and _holds_nul(value):
         raise UnreadableJson("has a NUL character in a string")
     return value
 
 
-def _survey(value: Any, levels: int) -> tuple[int, bool]:
-    """How many strings a parsed document holds, keys included, and whether it holds no float.
-
-    orjson keeps the last of repeated keys and turns integers over 64 bits into floats. In a text
-    without an escaped quote every string has two quotes: if those of the strings read account for
-    all there are, no key was dropped. This costs a third of a second, careful parse.
-
-    :raises UnreadableJson: for nesting over ``levels``.
-    """
-    if not levels and isinstance(value, dict | list):
+def _bound_depth(value: Any, levels: int) -> None:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if items is None:
+        return
+    if not levels:
         raise UnreadableJson(f"is nested more than {MAX_DEPTH} levels deep")
-    items: Iterable[Any]
-    if isinstance(value, dict):
-        strings, items = len(value), value.values()
-    elif isinstance(value, list):
-        strings, items = 0, value
-    else:
-        return int(isinstance(value, str)), not isinstance(value, float)
-    exact = True
     for item in items:
-        kind = type(item)
-        if kind is str:
-            strings += 1
-        elif kind is dict or kind is list:
-            inner, inner_exact = _survey(item, levels - 1)
-            strings += inner
-            exact &= inner_exact
-        elif kind is float:
-            exact = False
-    return strings, exact
+        _bound_depth(item, levels - 1)
 
 
 def _holds_nul(value: Any) -> bool:
@@ -75,18 +62,6 @@ def _holds_nul(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_holds_nul, value))
     return isinstance(value, str) and "\0" in value
-
-
-def _loads_exactly(text: bytes) -> Any:
-    """Read again, slowly, what orjson has found to be JSON."""
-    try:
-        return json.loads(text, object_pairs_hook=_no_repeated_key)
-    except UnreadableJson:
-        raise
-    except RecursionError:  # only below a key that is repeated: the rest has been surveyed
-        raise UnreadableJson("is nested too deeply") from None
-    except ValueError:  # the interpreter's bound on the digits of an integer
-        raise UnreadableJson("has an integer of too many digits") from None
 
 
 def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -98,3 +73,7 @@ def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise UnreadableJson(f"repeats the key {key!r}")
             seen.add(key)
     return read
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_repeated_key)
+"""Made once: making one costs more than reading a line with it."""

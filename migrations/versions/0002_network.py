@@ -142,16 +142,6 @@ def upgrade() -> None:
         sa.Column("both_directions", sa.Boolean(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.CheckConstraint("src_chain_id <> dst_chain_id", name=op.f("ck_route_blocks_two_chains")),
-        sa.ForeignKeyConstraint(
-            ["dst_chain_id", "symbol"],
-            ["tokens.chain_id", "tokens.symbol"],
-            name=op.f("fk_route_blocks_dst_chain_id_symbol"),
-        ),
-        sa.ForeignKeyConstraint(
-            ["src_chain_id", "symbol"],
-            ["tokens.chain_id", "tokens.symbol"],
-            name=op.f("fk_route_blocks_src_chain_id_symbol"),
-        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_route_blocks")),
         sa.UniqueConstraint(
             "symbol",

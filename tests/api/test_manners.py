@@ -151,7 +151,6 @@ def test_the_limit_is_the_callers(open_app: Any) -> None:
         ("RATE_LIMIT", "-1/second"),
         ("RATE_LIMIT", "5/fortnight"),
         ("RATE_LIMIT_STORAGE_URL", "nowhere://"),
-        ("RATE_LIMIT_STORAGE_URL", ""),
         ("TRUSTED_PROXIES", "-1"),
         ("DOORS", "api,window"),
     ],

@@ -389,3 +389,15 @@ def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
     assert exported(gateway) == document
     document["tokens"].append(kit.token(1, "USDC"))
     assert import_network(gateway, text(document)).changes == ("add token USDC on chain 1",)
+
+
+def test_addresses_come_in_any_letter_case_and_go_out_with_their_checksum(gateway: Gateway) -> None:
+    odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
+    import_network(gateway, text(changed("tokens.0.address", odd)))
+    assert exported(gateway)["tokens"][0]["address"] == VAULT
+
+
+def test_a_block_may_come_before_the_token_it_blocks(gateway: Gateway) -> None:
+    document = changed("route_blocks.0.dst_chain_id", 137)
+    import_network(gateway, text(document))
+    assert exported(gateway)["route_blocks"] == document["route_blocks"]

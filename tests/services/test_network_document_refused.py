@@ -8,7 +8,7 @@ import pytest
 
 from app.services.network.reader import NetworkRefused, read_document
 from tests.services import network_kit as kit
-from tests.services.network_kit import CONTRACT, SIGNERS, USDT, VILLAIN, changed, network, text
+from tests.services.network_kit import CONTRACT, SIGNERS, USDT, changed, network, text
 
 TOO_MUCH = str(2**256)
 MISSING: Any = ...
@@ -72,7 +72,6 @@ BY_PATH = [
     ("tokens.0.symbol", " USDT", ": must be one line"),
     ("tokens.0.symbol", "U" * 65, ": must be"),
     ("tokens.0.address", "", ": must be"),
-    ("tokens.0.address", VILLAIN.replace("D", "d"), ": has a wrong checksum"),
     ("tokens.0.decimal", 37, ": must be an integer from 0 to 36"),
     ("tokens.0.decimal", -1, ": must be"),
     ("tokens.0.decimal", None, ": must not be null"),
@@ -132,7 +131,6 @@ BY_PATH = [
     ("routes.0.perc_fee_tiers.1.from", "0", ": must be greater"),
     ("routes.0.perc_fee_tiers.1.from", TOO_MUCH, ": must be"),
     # blocks and pairs
-    ("route_blocks.0.dst_chain_id", 137, ": there is no token USDT on chain 137"),
     ("route_blocks.0.both_directions", MISSING, ": is missing"),
     ("route_blocks.0.reason", "x" * 1025, ": must be"),
     ("pegged_pairs.0.symbol", "DAI", "pegged_pairs[0].org_chain_id: there is no token DAI on chain 1"),

@@ -268,6 +268,8 @@ def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
     assert terms.routes["USDT", 1, 10].rate == StableSwapRate(200)
     info = terms.chain_infos[10]
     assert (info.block_delay, info.explore_url) == (12, "https://explorer-10.example")
+    assert info.tx_link("0xab") == "https://explorer-10.example/tx/0xab"
+    assert info.tx_link(None) == ""
 
 
 def test_pegged_transfers_go_every_way(snapshots: NetworkSnapshots) -> None:

@@ -14,7 +14,7 @@ from app.domain.transfer_state import ChainReading
 from app.extensions import Base
 from app.models import events as log
 from app.models.anomalies import Anomaly
-from app.models.engine import reading_consistently, writing
+from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import FedFee, PoolCounter, PoolVolume
 from app.models.transfers import LatencyRecord, Refund, Transfer
@@ -58,6 +58,12 @@ def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers
             chains.measure_again(connection, chain_id)
         _keep_acknowledged(connection, pool_anomalies)
     return count
+
+
+def count_transfers(gateway: Gateway) -> int:
+    """How many transfers a replay will fold, about."""
+    with reading(gateway.engine) as connection:
+        return connection.scalar(select(func.count()).select_from(Transfer)) or 0
 
 
 def _replay_chains(connection: Connection, now: datetime) -> Sequence[int]:

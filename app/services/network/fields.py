@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from marshmallow import fields
 
-from app.domain.crypto import checksum_address, parse_evm_address
+from app.domain.crypto import parse_evm_address
 from app.services.fields import Account, Text
 
 URL_LENGTH: Final = 2048
@@ -52,26 +52,25 @@ class Label(Text):
 
 
 class ConfiguredAccount(Account):
-    """An account or contract on any chain; an EVM address is kept with its checksum.
+    """An account or contract on any chain; an EVM address comes in any letter case and is kept
+    with its checksum.
 
-    Typing errors are refused where they show: a checksum that is wrong, and what begins with
-    0x without being an EVM address or 32 bytes (the long form of other chains).
+    A typing error is refused where it shows: what begins with 0x is an EVM address or 32 bytes
+    (the long form of other chains).
     """
 
     default_error_messages = {
         "space": "must not contain spaces or control characters",
         "length": "begins with 0x but has neither 40 nor 64 hex digits",
-        "checksum": "has a wrong checksum, so a digit may be wrong; if none is, it is written {address}",
     }
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         account = super()._deserialize(value, attr, data, **kwargs)
         if parse_evm_address(account) is not None:
-            if is_misspelled(value):
-                raise self.make_error("checksum", address=account)
-        elif not account.isprintable() or any(map(str.isspace, account)):
+            return account
+        if not account.isprintable() or any(map(str.isspace, account)):
             raise self.make_error("space")
-        elif _HEX_WORD.fullmatch(account) and not _LONG_HEX.fullmatch(account):
+        if _HEX_WORD.fullmatch(account) and not _LONG_HEX.fullmatch(account):
             raise self.make_error("length")
         return account
 
@@ -86,13 +85,6 @@ class ConfiguredSigner(ConfiguredAccount):
         if not any(parse_evm_address(signer) or b""):
             raise self.make_error("signer")
         return signer
-
-
-def is_misspelled(address: str) -> bool:
-    """Whether an EVM address in mixed letter case is not what its checksum asks for."""
-    digits = address[2:]
-    one_case = digits in (digits.lower(), digits.upper())
-    return not one_case and digits != checksum_address(address)[2:]
 
 
 class Url(Text):

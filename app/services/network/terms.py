@@ -45,6 +45,10 @@ class ChainInfo:
     block_delay: int
     drop_gas_amt: int
 
+    def tx_link(self, tx_hash: str | None) -> str:
+        """The explorer's page of a transaction; empty while there is no hash (wire, JSON)."""
+        return f"{self.explore_url}/tx/{tx_hash}" if tx_hash else ""
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkTerms:

@@ -1,0 +1,34 @@
+"""The transfer configs: made when the network changes, sent as they are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, Response, request
+
+from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
+from app.api.door import CONFIGS_PATHS
+from app.api.manners import guard
+from app.services.gateway import current_gateway
+from app.services.transfer_configs import transfer_configs
+
+_REVALIDATED: Final = ("Cache-Control", "no-cache")
+"""Caches may keep it, but ask each time whether it still holds: a disabled token must show at once."""
+
+configs = Blueprint("configs", __name__)
+configs.before_request(guard)
+
+
+def get_transfer_configs() -> Response:
+    """What can be transferred where?"""
+    current = transfer_configs(current_gateway())
+    headers = (_REVALIDATED, NO_SNIFF, ANY_ORIGIN, EXPOSED, ("ETag", f'"{current.etag}"'))
+    if request.if_none_match.contains_weak(current.etag):
+        unchanged = Response(status=304, headers=headers)
+        del unchanged.headers["Content-Type"]
+        return unchanged
+    return Response(current.body, headers=(JSON, *headers))
+
+
+for path in CONFIGS_PATHS:
+    configs.add_url_rule(path, path[1:], get_transfer_configs)

@@ -1,0 +1,25 @@
+"""What the command groups share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from flask.cli import AppGroup, with_appcontext
+
+from app.services.gateway import current_gateway
+from app.services.readiness import database_complaint
+
+
+class DataGroup(AppGroup):
+    """Commands that need a migrated database: without one they end with a line, not a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        _check_database()
+        return super().invoke(ctx)
+
+
+@with_appcontext
+def _check_database() -> None:
+    if complaint := database_complaint(current_gateway()):
+        raise click.ClickException(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")

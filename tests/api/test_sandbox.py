@@ -1,0 +1,150 @@
+"""The sandbox through HTTP: every status, refund reason and error code, and evidence that verifies."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from app.domain.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
+from app.models.engine import reading
+from app.models.transfers import Transfer
+from app.services.gateway import current_gateway
+from app.services.sandbox.catalogue import (
+    SANDBOX_ERRORS,
+    SANDBOX_ESTIMATES,
+    SANDBOX_LATENCIES,
+    SANDBOX_TRANSFERS,
+    sandbox_id,
+)
+from app.services.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.services.sandbox.network import network_document, paying_contract
+from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
+from tests.domain import contract_mirror
+
+VECTORS = Path(__file__).parent.parent / "contract" / "vectors"
+
+
+@pytest.fixture
+def client(open_app: Any) -> FlaskClient:
+    app: Flask = open_app()
+    with app.app_context():
+        load_sandbox(current_gateway())
+    return app.test_client()
+
+
+def status_of(client: FlaskClient, transfer_id: str) -> dict[str, Any]:
+    response = client.post(STATUS, json={"transfer_id": transfer_id})
+    assert response.status_code == 200
+    body: dict[str, Any] = json.loads(response.data)
+    assert body.keys() == {"err", *ZEROES[STATUS]}
+    return body
+
+
+def test_every_status_and_refund_reason(client: FlaskClient) -> None:
+    for transfer in SANDBOX_TRANSFERS:
+        answer = status_of(client, transfer.transfer_id)
+        assert answer["err"] is None, transfer
+        assert (answer["status"], answer["refund_reason"]) == (transfer.status, transfer.refund_reason), (
+            transfer
+        )
+        filled = transfer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+        evidence = (answer["wd_onchain"], answer["sorted_sigs"], answer["signers"], answer["powers"])
+        assert all(evidence) if filled else evidence == (None, [], [], []), transfer
+    assert {transfer.status for transfer in SANDBOX_TRANSFERS} == set(TransferHistoryStatus)
+    reasons = {transfer.refund_reason for transfer in SANDBOX_TRANSFERS}
+    assert reasons == {XferStatus.UNKNOWN, *(reason for reason in XferStatus if reason.is_bad)}
+
+
+def test_the_recorded_transfer_answers_as_recorded(client: FlaskClient) -> None:
+    recorded = json.loads((VECTORS / "status_completed.json").read_text())
+    response = client.post(STATUS, json=recorded["request"])
+    assert json.loads(response.data) == recorded["response"]
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind", "symbol"),
+    [(0, SendKind.POOL, None), (2, SendKind.DEPOSIT, "AI"), (3, SendKind.BURN, "AI")],
+)
+def test_served_evidence_is_what_the_contract_takes(
+    client: FlaskClient, variant: int, kind: SendKind, symbol: str | None
+) -> None:
+    transfer_id = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED, variant)
+    answer = status_of(client, transfer_id)
+    wd = base64.b64decode(answer["wd_onchain"])
+    sigs, signers, powers = (
+        [base64.b64decode(value) for value in answer[name]] for name in ("sorted_sigs", "signers", "powers")
+    )
+    fields = contract_mirror.decode(kind.value, wd)
+    assert fields[6] == bytes.fromhex(transfer_id[2:])
+    chain_id = fields[1] if kind is SendKind.POOL else fields[5]
+    assert isinstance(chain_id, int)
+    with client.application.app_context():
+        row = _transfer(transfer_id)
+    contract = paying_contract(kind, symbol or row.symbol, chain_id, row.dst_chain_id)
+    contract_mirror.execute(kind.value, chain_id, contract, kept_hash(chain_id), wd, sigs, signers, powers)
+
+
+def kept_hash(chain_id: int) -> bytes:
+    """What the chain's contract keeps: of the configured set, not of the answer."""
+    configured = sorted(
+        (bytes.fromhex(v["signer"][2:]), int(v["power"]))
+        for v in network_document()["validators"]
+        if v["chain_id"] == chain_id
+    )
+    return contract_mirror.set_hash([s for s, _ in configured], [p for _, p in configured])
+
+
+def _transfer(transfer_id: str) -> Any:
+    with reading(current_gateway().engine) as connection:
+        key = bytes.fromhex(transfer_id[2:])
+        return connection.execute(select(Transfer.__table__).where(Transfer.transfer_id == key)).one()
+
+
+def test_every_error_code(client: FlaskClient) -> None:
+    for error in SANDBOX_ERRORS:
+        response = client.get(f"{ESTIMATE}?{error.query}", environ_overrides={"REMOTE_ADDR": error.caller})
+        body = json.loads(response.data)
+        assert response.status_code == 200, error
+        assert (body["err"]["code"], response.headers["X-Gateway-Reason"]) == (error.code, error.reason), (
+            error
+        )
+        assert len(body["err"]["msg"]) > 10, error
+        assert {**body, "err": None} == {"err": None, **ZEROES[ESTIMATE]}, error
+    assert {error.code for error in SANDBOX_ERRORS} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
+
+
+def test_estimates_succeed(client: FlaskClient) -> None:
+    for estimate in SANDBOX_ESTIMATES:
+        body = json.loads(client.get(f"{ESTIMATE}?{estimate.query}").data)
+        assert body["err"] is None, (estimate, body)
+        receive, fees = int(body["estimated_receive_amt"]), int(body["perc_fee"]) + int(body["base_fee"])
+        assert receive == int(body["eq_value_token_amt"]) - fees > 0
+
+
+def test_the_recorded_estimate_is_answered_exactly(client: FlaskClient) -> None:
+    vector = json.loads((VECTORS / "estimate_usdt_1_to_56.json").read_text())
+    body = json.loads(client.get(ESTIMATE, query_string=vector["request"]).data)
+    exact = {key: body[key] for key in vector["exact"]}
+    assert exact == vector["exact"]
+    assert body == {**vector["recorded"], **vector["exact"]}
+
+
+def test_latencies(client: FlaskClient) -> None:
+    for latency in SANDBOX_LATENCIES:
+        query = {"src_chain_id": latency.src_chain_id, "dst_chain_id": latency.dst_chain_id}
+        body = json.loads(client.get(LATENCY, query_string=query).data)
+        assert body == {"err": None, "median_transfer_latency_in_second": latency.median.total_seconds()}
+
+
+def test_it_loads_into_an_empty_database_only(client: FlaskClient) -> None:
+    with client.application.app_context():
+        with pytest.raises(SandboxRefused, match="not empty"):
+            load_sandbox(current_gateway())
+        assert ensure_sandbox(current_gateway()) == "sandbox is fresh"

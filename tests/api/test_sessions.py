@@ -1,0 +1,47 @@
+"""Sessions work as Flask's do; they only cost less where there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask, session
+
+from tests.api.shapes import LATENCY
+
+
+def test_sessions_are_kept_changed_and_ended(open_app: Any) -> None:
+    app: Flask = open_app()
+
+    @app.get("/count")
+    def count() -> str:
+        session["seen"] = session.get("seen", 0) + 1
+        return str(session["seen"])
+
+    @app.get("/end")
+    def end() -> str:
+        session.clear()
+        return "ended"
+
+    @app.get("/look")
+    def look() -> str:
+        return str(session.get("seen"))
+
+    client = app.test_client()
+    looked = client.get("/look")
+    assert (looked.text, looked.headers["Vary"]) == ("None", "Cookie")
+    assert "Set-Cookie" not in looked.headers
+    assert [client.get("/count").text for _ in range(3)] == ["1", "2", "3"]
+    assert client.get("/look").text == "3"
+    assert "session=;" in client.get("/end").headers["Set-Cookie"]
+    assert client.get("/look").text == "None"
+    client.set_cookie("session", "forged")
+    assert client.get("/look").text == "None"
+
+
+def test_public_answers_set_no_cookie(open_app: Any) -> None:
+    client = open_app().test_client()
+    client.set_cookie("session", "forged")
+    for _ in range(2):
+        response = client.get(LATENCY)
+        assert "Set-Cookie" not in response.headers
+        assert "Vary" not in response.headers

@@ -1,0 +1,97 @@
+"""``flask events``: the feed, its log and its undoing, from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from flask import Flask
+from flask.testing import FlaskCliRunner
+
+from app.models.engine import writing
+from app.services.gateway import current_gateway
+from tests.services.feed.world import about, build_network, released, sent
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(app: Flask) -> Iterator[Run]:
+    with writing(current_gateway().engine) as connection:
+        build_network(connection)
+    runner: FlaskCliRunner = app.test_cli_runner()
+    yield lambda *args, **kwargs: runner.invoke(args=["events", *args], **kwargs)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "feed.ndjson"
+    path.write_text("\n".join(json.dumps(e) for e in (sent(1), released(1), sent(2))) + "\n")
+    return path
+
+
+def test_ingest_prints_the_verdict(run: Run, file: Path) -> None:
+    first = run("ingest", str(file))
+    assert (first.exit_code, json.loads(first.stdout)) == (0, {"accepted": 3, "repeated": 0, "refused": []})
+    again = run("ingest", str(file))
+    assert json.loads(again.stdout) == {"accepted": 0, "repeated": 3, "refused": []}
+
+
+def test_ingest_reads_standard_input_and_tells_what_it_refused(run: Run) -> None:
+    lines = ["", json.dumps(sent(1)), "nonsense", json.dumps(about(1, "transfer.confirmed", event_id="x"))]
+    result = run("ingest", "-", input="\n".join(lines))
+    verdict = json.loads(result.stdout)
+    assert (result.exit_code, verdict["accepted"]) == (2, 2)
+    assert [(r["line"], r["id"]) for r in verdict["refused"]] == [(3, "")]
+
+
+def test_a_file_that_is_not_there_is_said_plainly(run: Run) -> None:
+    result = run("ingest", "nowhere.ndjson")
+    assert result.exit_code == 2
+    assert "No such file" in result.stderr
+
+
+def test_the_export_can_be_ingested_again(run: Run, file: Path, tmp_path: Path) -> None:
+    run("ingest", str(file))
+    exported = run("export").stdout
+    assert [json.loads(line)["seq"] for line in exported.splitlines()] == [1, 2, 3]
+    copy = tmp_path / "copy.ndjson"
+    copy.write_text(exported)
+    assert json.loads(run("ingest", str(copy)).stdout)["repeated"] == 3
+
+
+def test_replay_says_how_much_it_did(run: Run, file: Path) -> None:
+    assert run("replay").stdout == "replayed: 0 transfers\n"
+    run("ingest", str(file))
+    assert run("replay").stdout == "replayed: 2 transfers\n"
+
+
+def test_retract_prints_the_id_by_which_it_can_be_undone(run: Run, file: Path) -> None:
+    run("ingest", str(file))
+    retracted = run("retract", "--id", released(1)["id"], "--reason", "wrong")
+    assert retracted.exit_code == 0
+    again = run("retract", "--id", retracted.stdout.strip(), "--reason", "it was right")
+    assert again.stdout.startswith("retract-")
+    by_token = run("retract", "--token", "cli", "--since", "2026-01-01T00:00:00Z", "--reason", "all of it")
+    assert by_token.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--reason", "x"), "give either --id, or --token together with --since"),
+        (("--token", "cli", "--reason", "x"), "give either --id, or --token together with --since"),
+        (("--id", "a", "--token", "t", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "give either"),
+        (("--token", "cli", "--since", "yesterday", "--reason", "x"), "must be a time with an offset"),
+        (("--id", "nope", "--reason", "x"), "no event has the id 'nope'"),
+        (("--token", "nobody", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "has reported nothing"),
+        (("--id", "a"), "--reason"),
+    ],
+)
+def test_retract_says_what_it_needs(run: Run, args: tuple[str, ...], said: str) -> None:
+    result = run("retract", *args)
+    assert result.exit_code != 0
+    assert said in result.stderr

@@ -1,0 +1,139 @@
+"""What the README and docs/sandbox.md say is what the sandbox answers."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.services.gateway import current_gateway
+from app.services.sandbox.catalogue import (
+    ORDINARY_CALLER,
+    RECORDED_TRANSFER,
+    SANDBOX_ERRORS,
+    SANDBOX_ESTIMATES,
+    SANDBOX_LATENCIES,
+    SANDBOX_TRANSFERS,
+)
+from app.services.sandbox.loader import load_sandbox
+from config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
+BASE = "http://127.0.0.1:8000"
+EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
+EXAMPLES = EXAMPLE.findall(README)
+DEFAULTS = {"DATABASE_URL": "instance/gateway.db", "DOORS": "api,grpcweb,ingest,admin"}
+
+
+@pytest.fixture
+def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
+    """A client of a gateway that holds the sandbox, as after the first `make run`."""
+    load_sandbox(current_gateway())
+    return client
+
+
+def ask(client: FlaskClient, command: str) -> str:
+    """What the README's curl prints, asked without a server."""
+    words = iter(shlex.split(command)[1:])
+    method, headers, body, url, caller = "GET", {}, None, "", ORDINARY_CALLER
+    for word in words:
+        match word:
+            case "-X":
+                method = next(words)
+            case "-H":
+                name, _, value = next(words).partition(": ")
+                headers[name] = value
+            case "-d":
+                body = next(words)
+            case "--interface":
+                caller = next(words)
+            case _:
+                url = word
+    assert url.startswith(BASE)
+    path = url.removeprefix(BASE)
+    environ = {"REMOTE_ADDR": caller}
+    return client.open(path, method=method, headers=headers, data=body, environ_overrides=environ).text
+
+
+def test_every_curl_of_the_readme_prints_what_the_readme_says(sandbox_client: FlaskClient) -> None:
+    assert len(EXAMPLES) >= 3
+    for command, answer in EXAMPLES:
+        assert ask(sandbox_client, command) == answer
+
+
+def test_the_readme_lists_every_sandbox_transfer() -> None:
+    listed = {(f"{int(digits):04d}", int(status)) for digits, status in table_of_ids(README)}
+    told = {
+        (transfer.transfer_id[-4:], int(transfer.status))
+        for transfer in SANDBOX_TRANSFERS
+        if transfer.transfer_id != RECORDED_TRANSFER
+    }
+    assert listed == told
+
+
+def table_of_ids(text: str) -> Iterator[tuple[str, str]]:
+    """Every code of four digits in the README's table of ids with its row's status."""
+    for row in re.findall(r"^\| (?:`\d{4}`.*)", text, re.MULTILINE):
+        _, codes, status, what, _ = row.split("|")
+        yield from ((code, status.split()[0]) for code in re.findall(r"`(\d{4})`", codes + what))
+
+
+def test_the_example_id_is_at_the_status_it_says() -> None:
+    found = re.search(r"`printf '0x%064d' (\d+)` is at status (\d+), refund reason (\d+)", README)
+    assert found
+    transfer_id = f"0x{int(found[1]):064d}"
+    (transfer,) = [transfer for transfer in SANDBOX_TRANSFERS if transfer.transfer_id == transfer_id]
+    assert (transfer.status, transfer.refund_reason) == (int(found[2]), int(found[3]))
+
+
+def sandbox_rows() -> Iterator[str]:
+    """The rows of the tables in docs/sandbox.md."""
+    for transfer in SANDBOX_TRANSFERS:
+        reason = transfer.refund_reason.value
+        yield f"| `{transfer.transfer_id}` | {transfer.status.value} | {reason} | {transfer.what} |"
+    for estimate in SANDBOX_ESTIMATES:
+        yield f"| `{estimate.query}` | {estimate.what} |"
+    for error in SANDBOX_ERRORS:
+        yield f"| {error.code.value} | `{error.reason.value}` | `{error.query}` | {error.why} |"
+    for latency in SANDBOX_LATENCIES:
+        yield f"| {latency.src_chain_id} | {latency.dst_chain_id} | {latency.median.total_seconds()} |"
+
+
+def test_the_sandbox_page_lists_the_whole_catalogue() -> None:
+    rows = [line for line in SANDBOX.splitlines() if re.match(r"\| (?:`|\d)", line)]
+    assert rows == list(sandbox_rows())
+
+
+def test_the_documented_settings_are_the_settings() -> None:
+    documented = dict(settings_table(README))
+    assert set(documented) == {name.upper() for name in Settings.model_fields} - {"DATABASE_REPLICA_URL"}
+    for name, shown in documented.items():
+        default = Settings.model_fields[name.lower()].default
+        if isinstance(default, bool):
+            assert shown == str(int(default)), name
+        elif name in DEFAULTS or default in (None, "", ()):
+            assert shown.startswith(DEFAULTS.get(name, ("none", "off", "one for each"))), name
+        else:
+            assert shown == str(default).removesuffix(".0"), name
+
+
+def settings_table(text: str) -> Iterator[tuple[str, str]]:
+    """Each variable of the README's table with the default it shows."""
+    for name, default in re.findall(r"^\| `([A-Z_]+)` \| ([^|]*) \|", text, re.MULTILINE):
+        yield name, default.strip("`")
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *map(str, (ROOT / "docs").rglob("*.md"))])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    file = ROOT / page
+    for target in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
+        if not urlsplit(target).scheme:
+            assert (file.parent / target).exists(), target
