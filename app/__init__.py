@@ -8,9 +8,11 @@ from flask import Flask
 
 from app import (
     api,
+    ingest,
     models,  # noqa: F401  tables register themselves
 )
 from app.cli import register as register_commands
+from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import prepare
 from app.services.gateway import Clock, Gateway, system_clock
@@ -40,6 +42,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+            environment_tokens=tuple(map(environment_token, settings.ingest_tokens)),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
@@ -62,5 +65,9 @@ def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
 
 
-DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api}
+def _open_ingest(app: Flask, _settings: Settings) -> None:
+    ingest.register_ingest(app)
+
+
+DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api, "ingest": _open_ingest}
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""

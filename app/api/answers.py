@@ -1,4 +1,4 @@
-"""Turning what a service returns into an HTTP answer."""
+"""Turning what a service returns into an answer of the public door."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import orjson
 from flask import Response
 from marshmallow import Schema
 
-JSON: Final = ("Content-Type", "application/json")
-NO_STORE: Final = ("Cache-Control", "no-store")
-NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
+from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
+
+__all__ = [
+    "ANY_ORIGIN",
+    "EXPOSED",
+    "JSON",
+    "NO_SNIFF",
+    "NO_STORE",
+    "PRIVATE_HEADERS",
+    "PUBLIC_HEADERS",
+    "answer",
+]
+
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 EXPOSED: Final = ("Access-Control-Expose-Headers", "X-Gateway-Reason, Retry-After")
 
-PRIVATE_HEADERS: Final = (JSON, NO_STORE, NO_SNIFF)
 PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.domain.ingest_token import IngestToken
 from app.services.network_snapshot import NetworkSnapshots
 
 Clock = Callable[[], datetime]
@@ -27,6 +28,8 @@ class Gateway:
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
+    environment_tokens: tuple[IngestToken, ...] = ()
+    """Reporters' tokens that stand in the settings; the others are in the database."""
 
 
 def current_gateway() -> Gateway:
