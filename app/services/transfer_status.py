@@ -42,7 +42,7 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         row = transfer_row(connection, transfer_id)
         if row is None:
             raise _not_found(gateway, terms, connection)
