@@ -238,7 +238,7 @@ def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, g
     token = create_token(gateway, "relayer-1")
     statements: list[str] = []
 
-    @sqlalchemy_event.listens_for(gateway.engine, "before_cursor_execute")
+    @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")
     def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         statements.append(statement)
 
