@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,13 @@ def prepare(engine: Engine) -> None:
     """Attach the connection behaviour this application relies on. Call once per engine."""
     if engine.dialect.name != "sqlite":
         return
-    file = engine.url.database
-    if file and not file.startswith((":", "file:")):
-        Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/ yet
+
+    @event.listens_for(engine, "do_connect")
+    def _make_folder(*_: Any) -> None:
+        file = engine.url.database
+        if file and not file.startswith((":", "file:")):
+            with suppress(OSError):  # the driver says it better: it cannot open the file
+                Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
 
     @event.listens_for(engine, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:

@@ -58,7 +58,7 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         newest = newest_events(connection)
     now = gateway.clock()
     ages = []
