@@ -160,6 +160,24 @@ def test_one_by_one_and_through_a_rotation(ask: Asker, story: Story) -> None:
     assert paid == [False, False, False, False, True, True, True, False, False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("powers", "enough"), [((3, 3, 3), 3), ((3, 4, 3), 2), ((1, 1, 1), 3), ((1, 0, 0), 1)]
+)
+def test_two_thirds_are_not_enough(ask: Asker, powers: tuple[int, ...], enough: int) -> None:
+    story, members = Story(SendKind.POOL), dict(zip(PEOPLE, powers, strict=False))
+    contract = contract_of(story, members)
+    ask.take(rotation(story.chain, members), story.sent(), story.prepared())
+    for number, key in enumerate(members, start=1):
+        ask.take(story.signed(key))
+        served = ask.status(story)["status"] == 8
+        sigs = [
+            bytes.fromhex(row["signature"][2:]) for row in ask.evidence(story)["signers"] if row["signed"]
+        ]
+        ordered = sorted(by_address(members).items())
+        known = Served(story.request(), sigs, [who for who, _ in ordered], [power for _, power in ordered])
+        assert served is (number >= enough) is known.sent_to(contract).startswith("0x")
+
+
 def test_the_recorded_evidence_pays() -> None:
     recorded = vector("withdraw_evidence_chain97.json")
     served = Served.of(recorded)
