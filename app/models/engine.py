@@ -64,7 +64,12 @@ def writing(engine: Engine) -> Iterator[Connection]:
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
     """
-    with engine.connect().execution_options(**{WRITER: True}) as connection, connection.begin():
+    options: dict[str, Any] = {WRITER: True}
+    if engine.dialect.name == "postgresql":
+        # Stricter levels, which a server may have as its default, would keep the view of the database
+        # from before the wait for the lock.
+        options["isolation_level"] = "READ COMMITTED"
+    with engine.connect().execution_options(**options) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         yield connection

@@ -227,6 +227,11 @@ def test_a_name_of_the_environment_does_not_depend_on_the_order(database_url: st
     assert names("a", "b") == names("b", "a")
 
 
+def test_a_token_twice_in_the_environment_is_one(database_url: str) -> None:
+    app = create_app(make_settings(database_url, ingest_tokens=("a", "b", "a")))
+    assert len(app.extensions["gateway"].environment_tokens) == 2
+
+
 def test_no_token_no_feed(database_url: str) -> None:
     app = create_app(make_settings(database_url, ingest_tokens=()))
     with app.app_context():
@@ -238,7 +243,7 @@ def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, g
     token = create_token(gateway, "relayer-1")
     statements: list[str] = []
 
-    @sqlalchemy_event.listens_for(gateway.engine, "before_cursor_execute")
+    @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")
     def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         statements.append(statement)
 
