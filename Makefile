@@ -1,7 +1,11 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
+<<<<<<< HEAD
+.PHONY: help run test check bench lint format-check format types proto contracts clean
+=======
 .PHONY: help run test check bench soak lint format-check format types proto clean
+>>>>>>> main
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -47,6 +51,9 @@ types: ## check the types
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=app/domain --pyi_out=app/domain proto/refund.proto
+
+contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
+	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json
 
 clean: ## remove .venv and caches (instance/, with the database and the key, stays)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp
