@@ -32,6 +32,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
+        # A connection for each thread: with fewer, a busy worker would open and close them all the time.
+        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": settings.web_threads},
     )
     db.init_app(app)
     migrate.init_app(app, db)

@@ -28,9 +28,18 @@ def test_a_token_is_its_parts() -> None:
 
 @pytest.mark.parametrize(
     "presented",
-    [b"", b"test-token", TOKEN.encode()[:-1], TOKEN.encode() + b"A", TOKEN.encode() + b"\n", b" " + TOKEN.encode(),
-     TOKEN.replace("a", "A").encode(), TOKEN.replace("gwi", "gwj").encode(), TOKEN.replace("-", "+").encode()],
-)  # fmt: skip
+    [
+        b"",
+        b"test-token",
+        TOKEN.encode()[:-1],
+        TOKEN.encode() + b"A",
+        TOKEN.encode() + b"\n",
+        b" " + TOKEN.encode(),
+        TOKEN.replace("a", "A").encode(),
+        TOKEN.replace("gwi", "gwj").encode(),
+        TOKEN.replace("-", "+").encode(),
+    ],
+)
 def test_other_texts_have_no_public_id(presented: bytes) -> None:
     assert key_id_of(presented) is None
 
