@@ -14,10 +14,14 @@ from app import (
 from app.cli import register as register_commands
 from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
-from app.models.engine import prepare
+from app.models.engine import READER_OPTIONS, prepare
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
+
+WRITER_CONNECTIONS = 2
+"""Kept open in each process beside one for each thread's reads. Writers take turns, so more would mostly
+idle, and a server of 100 connections must do for eight processes; what a burst needs is opened for it."""
 
 
 def create_app(settings: Settings | None = None, clock: Clock = system_clock) -> Flask:
@@ -32,15 +36,20 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
-        # A connection for each thread: with fewer, a busy worker would open and close them all the time.
-        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": settings.web_threads},
+        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": WRITER_CONNECTIONS},
+        SQLALCHEMY_BINDS={
+            "reads": {"url": settings.database_url, "pool_size": settings.web_threads, **READER_OPTIONS}
+        },
     )
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
+        reads = db.engines["reads"]
         prepare(db.engine)
+        prepare(reads)
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
+            reads=reads,
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),

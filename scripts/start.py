@@ -90,7 +90,8 @@ def prepare_database(app: Flask) -> None:
         except SandboxRefused as refused:  # another process was quicker, with something else
             raise SystemExit(f"sandbox: {refused}") from None
         finally:
-            db.engine.dispose()
+            for engine in db.engines.values():
+                engine.dispose()
 
 
 def main() -> None:

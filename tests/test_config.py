@@ -74,9 +74,9 @@ def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, 
     assert "\n" not in str(ended.value)
 
 
-def test_every_thread_has_a_connection(tmp_path: Path) -> None:
+def test_every_thread_has_a_connection_to_read_by(tmp_path: Path) -> None:
     app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}", web_threads=11))
     with app.app_context():
-        pool = current_gateway().engine.pool
+        pool = current_gateway().reads.pool
     assert isinstance(pool, QueuePool)
     assert pool.size() == 11

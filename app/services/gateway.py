@@ -25,6 +25,8 @@ class Gateway:
     """The dependencies of the use cases; one per application."""
 
     engine: Engine
+    reads: Engine
+    """For single-statement reads; see ``app.models.engine.reading``."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots

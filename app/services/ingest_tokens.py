@@ -117,7 +117,7 @@ def _named(connection: Connection, name: str) -> Any:
 
 def list_tokens(gateway: Gateway) -> list[TokenRecord]:
     """Every token there is and was: the environment's first, then the others by name."""
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         records = [TokenRecord(token.name, token.scope) for token in gateway.environment_tokens]
         for row in every_token(connection):
             scope = _scope(row.types, row.chains)
@@ -149,7 +149,7 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
     found = [token for token in gateway.environment_tokens if token.is_(presented)]
     key_id = key_id_of(presented)
     if key_id is not None and not found:
-        with reading(gateway.engine) as connection:
+        with reading(gateway.reads) as connection:
             row = valid_token(connection, key_id)
         if row is not None:
             token = IngestToken(row.name, row.digest, _scope(row.types, row.chains), key_id)

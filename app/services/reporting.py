@@ -53,6 +53,6 @@ def cursor(gateway: Gateway, token: IngestToken) -> Cursor | None:
 
     After a restore the bearer sends again what it reported after that event.
     """
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         row = last_accepted(connection, token.name)
     return None if row is None else Cursor(row.event_id, row.type, row.at, row.received_at, row.seq)

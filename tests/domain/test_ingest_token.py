@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 
-import pytest
-
 from app.domain.ingest_scope import EVERYTHING
 from app.domain.ingest_token import (
     IngestToken,
@@ -26,22 +24,11 @@ def test_a_token_is_its_parts() -> None:
     assert key_id_of(TOKEN.encode()) == "0123456789abcdef"
 
 
-@pytest.mark.parametrize(
-    "presented",
-    [
-        b"",
-        b"test-token",
-        TOKEN.encode()[:-1],
-        TOKEN.encode() + b"A",
-        TOKEN.encode() + b"\n",
-        b" " + TOKEN.encode(),
-        TOKEN.replace("a", "A").encode(),
-        TOKEN.replace("gwi", "gwj").encode(),
-        TOKEN.replace("-", "+").encode(),
-    ],
-)
-def test_other_texts_have_no_public_id(presented: bytes) -> None:
-    assert key_id_of(presented) is None
+def test_other_texts_have_no_public_id() -> None:
+    spoiled = (TOKEN[:-1], TOKEN + "A", TOKEN + "\n", " " + TOKEN, TOKEN.replace("-", "+"))
+    other_parts = (TOKEN.replace("a", "A"), TOKEN.replace("gwi", "gwj"), "test-token", "")
+    for text in spoiled + other_parts:
+        assert key_id_of(text.encode()) is None, text
 
 
 def test_the_digest_is_a_sha256_and_only_the_token_has_it() -> None:

@@ -10,10 +10,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from app.extensions import db
 from app.models.engine import writing
 from app.services.gateway import Gateway, current_gateway
-from tests.conftest import make_settings
+from tests.conftest import close_connections, make_settings
 from tests.services.feed.world import NOW, build_network
 
 
@@ -24,7 +23,7 @@ def app(database_url: str) -> Iterator[Flask]:
         with writing(current_gateway().engine) as connection:
             build_network(connection)
         yield application
-        db.engine.dispose()
+        close_connections()
 
 
 @pytest.fixture
@@ -45,4 +44,4 @@ def open_door(database_url: str) -> Iterator[Callable[..., FlaskClient]]:
     yield open_with
     for application in opened:
         with application.app_context():
-            db.engine.dispose()
+            close_connections()

@@ -16,13 +16,12 @@ from sqlalchemy import select
 
 from app import create_app
 from app.domain.ingest_token import digest_of, environment_token
-from app.extensions import db
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.services.feed import ingest
 from app.services.gateway import Gateway, current_gateway
 from app.services.ingest_tokens import create_token, revoke_token
-from tests.conftest import make_settings
+from tests.conftest import close_connections, make_settings
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
 from tests.services.feed.world import NOW, sent
 
@@ -41,7 +40,7 @@ def elsewhere(database_url: str) -> Iterator[Flask]:
     application = create_app(make_settings(database_url), clock=lambda: NOW)
     yield application
     with application.app_context():
-        db.engine.dispose()
+        close_connections()
 
 
 def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
@@ -216,7 +215,7 @@ def test_tokens_of_the_environment(database_url: str) -> None:
         assert names == [environment_token(token).name for token in tokens]
         assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
         assert len(set(names)) == 3
-        db.engine.dispose()
+        close_connections()
 
 
 def test_a_name_of_the_environment_does_not_depend_on_the_order(database_url: str) -> None:
@@ -232,14 +231,14 @@ def test_no_token_no_feed(database_url: str) -> None:
     app = create_app(make_settings(database_url, ingest_tokens=()))
     with app.app_context():
         refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
-        db.engine.dispose()
+        close_connections()
 
 
 def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
     token = create_token(gateway, "relayer-1")
     statements: list[str] = []
 
-    @sqlalchemy_event.listens_for(gateway.engine, "before_cursor_execute")
+    @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")
     def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         statements.append(statement)
 
