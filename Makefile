@@ -1,7 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lint format-check format types proto clean
+.PHONY: help run test check bench soak lint format-check format types proto clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -22,6 +22,10 @@ check: lint format-check types test ## lint, format check, types, tests: what CI
 bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m bench.feed
+
+soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 tells another story)
+	$(VENV) requirements-dev.txt
+	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
 
 lint: ## find mistakes and bad habits
 	$(VENV) requirements-dev.txt

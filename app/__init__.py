@@ -53,7 +53,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
-            environment_tokens=tuple(map(environment_token, settings.ingest_tokens)),
+            environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False

@@ -6,7 +6,7 @@ addresses checksummed, integers that may pass 2^53 decimal strings.
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from app.domain.codes import SendKind, TransferHistoryStatus
@@ -150,6 +150,16 @@ def explain_refund(
             others=tuple(each for each in verdict.requests if each is not shown),
         )
     )
+
+
+def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplanation:
+    """Judge again, knowing what the contract keeps of its validator set (``ssHash()``, 32 bytes)."""
+    kept = f"0x{set_hash.hex()}"
+    if shown.validator_set_hash in (None, kept):
+        return shown
+    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract keeps {kept}"
+    call = replace(shown.call, arguments=(), data=None) if shown.call else None
+    return replace(shown, valid=False, proven=False, call=call, missing=(*shown.missing, words))
 
 
 def lay_open(findings: Findings) -> RefundExplanation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,13 @@ def prepare(engine: Engine) -> None:
     """Attach the connection behaviour this application relies on. Call once per engine."""
     if engine.dialect.name != "sqlite":
         return
-    file = engine.url.database
-    if file and not file.startswith((":", "file:")):
-        Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/ yet
+
+    @event.listens_for(engine, "do_connect")
+    def _make_folder(*_: Any) -> None:
+        file = engine.url.database
+        if file and not file.startswith((":", "file:")):
+            with suppress(OSError):  # the driver says it better: it cannot open the file
+                Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
 
     @event.listens_for(engine, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
@@ -60,7 +64,12 @@ def writing(engine: Engine) -> Iterator[Connection]:
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
     """
-    with engine.connect().execution_options(**{WRITER: True}) as connection, connection.begin():
+    options: dict[str, Any] = {WRITER: True}
+    if engine.dialect.name == "postgresql":
+        # Stricter levels, which a server may have as its default, would keep the view of the database
+        # from before the wait for the lock.
+        options["isolation_level"] = "READ COMMITTED"
+    with engine.connect().execution_options(**options) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         yield connection

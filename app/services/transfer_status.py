@@ -15,7 +15,7 @@ from app.domain.freshness import age_in_words
 from app.models.engine import reading
 from app.queries.transfers import newest_events, transfer_row
 from app.services.gateway import Gateway
-from app.services.network.terms import ChainInfo, NetworkTerms
+from app.services.network.terms import NetworkTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         newest = newest_events(connection)
     now = gateway.clock()
     ages = []
@@ -86,16 +86,11 @@ def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
         status=status,
         refund_reason=XferStatus(row.refund_reason) if to_be_refunded else XferStatus.UNKNOWN,
         block_delay=src.block_delay if src else 0,
-        src_block_tx_link=_link(src, row.src_tx_hash),
-        dst_block_tx_link=_link(dst, row.dst_tx_hash),
+        src_block_tx_link=src.tx_link(row.src_tx_hash) if src else "",
+        dst_block_tx_link=dst.tx_link(row.dst_tx_hash) if dst else "",
         bridge_type=_bridge_type(terms, row),
         **evidence,
     )
-
-
-def _link(chain: ChainInfo | None, tx_hash: str | None) -> str:
-    """The transaction's page (wire facts, "JSON"); empty where the chain or the hash is not known."""
-    return f"{chain.explore_url}/tx/{tx_hash}" if chain and tx_hash else ""
 
 
 def _bridge_type(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> BridgeType:

@@ -227,6 +227,11 @@ def test_a_name_of_the_environment_does_not_depend_on_the_order(database_url: st
     assert names("a", "b") == names("b", "a")
 
 
+def test_a_token_twice_in_the_environment_is_one(database_url: str) -> None:
+    app = create_app(make_settings(database_url, ingest_tokens=("a", "b", "a")))
+    assert len(app.extensions["gateway"].environment_tokens) == 2
+
+
 def test_no_token_no_feed(database_url: str) -> None:
     app = create_app(make_settings(database_url, ingest_tokens=()))
     with app.app_context():
