@@ -100,9 +100,8 @@ def test_killed_at_any_moment(
             seconds = report_while_killing(reporters, killer)
         failures = sum((reporter.failures for reporter in reporters), Counter())
         with capsys.disabled():
-            print(
-                f"\n{url[:10]}: {len(told)} events, {seconds:.0f} s, {len(killer.killed)} kills, {failures}"
-            )
+            lost = f"{len(killer.killed)} kills, {sum(failures.values())} answers lost"
+            print(f"\n{url.split(':')[0]}, {workers} workers: {len(told)} events in {seconds:.0f} s, {lost}")
         assert len(killer.killed) >= 5
         assert sum(failures.values()) > 0, "nobody was disturbed"
         assert "HTTPException" not in failures, "a 5xx"
