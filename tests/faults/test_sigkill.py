@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, make_url, select
 
 from app import create_app
 from app.extensions import db
@@ -101,7 +101,7 @@ def test_killed_at_any_moment(
         failures = sum((reporter.failures for reporter in reporters), Counter())
         with capsys.disabled():
             lost = f"{len(killer.killed)} kills, {sum(failures.values())} answers lost"
-            print(f"\n{url.split(':')[0]}, {workers} workers: {len(told)} events in {seconds:.0f} s, {lost}")
+            print(f"\n{backend}, {workers} workers: {len(told)} events in {seconds:.0f} s, {lost}")
         assert len(killer.killed) >= 5
         assert sum(failures.values()) > 0, "nobody was disturbed"
         assert "HTTPException" not in failures, "a 5xx"
