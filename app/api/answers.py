@@ -8,11 +8,10 @@ import orjson
 from flask import Response
 from marshmallow import Schema
 
+from app.services.public_door import ANY_ORIGIN, EXPOSED_HEADERS, NO_SNIFF, NO_STORE
+
 JSON: Final = ("Content-Type", "application/json")
-NO_STORE: Final = ("Cache-Control", "no-store")
-NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
-ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
-EXPOSED: Final = ("Access-Control-Expose-Headers", "X-Gateway-Reason, Retry-After")
+EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
 
 PRIVATE_HEADERS: Final = (JSON, NO_STORE, NO_SNIFF)
 PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)

@@ -7,24 +7,12 @@ from typing import Final
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from app.api.answers import ANY_ORIGIN, NO_STORE
 from app.api.door import PREFIX, TWIN_PREFIX, current_door
 from app.domain.blocking import IPAddress
 from app.domain.caller import caller_address
-
-MAX_BODY_BYTES: Final = 64 * 1024
+from app.services.public_door import MAX_QUESTION_BYTES, PREFLIGHT
 
 _PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{TWIN_PREFIX}/", "/openapi.json")
-_PREFLIGHT: Final = (
-    ANY_ORIGIN,
-    NO_STORE,
-    ("Access-Control-Allow-Methods", "GET, POST, OPTIONS"),
-    (
-        "Access-Control-Allow-Headers",
-        "content-type, cache-control, x-grpc-web, x-user-agent, grpc-timeout",
-    ),
-    ("Access-Control-Max-Age", "86400"),
-)
 
 
 def is_public(path: str) -> bool:
@@ -48,16 +36,16 @@ def guard() -> Response | None:
 def _bound_body() -> None:
     """Refuse a body over the limit; one of undeclared length (chunked) is read here to find out."""
     # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
-    request.max_content_length = MAX_BODY_BYTES + 1
+    request.max_content_length = MAX_QUESTION_BYTES + 1
     length = request.content_length
     if length is None:
         length = len(request.get_data())
-    if length > MAX_BODY_BYTES:
+    if length > MAX_QUESTION_BYTES:
         raise RequestEntityTooLarge
 
 
 def _preflight() -> Response:
-    response = Response(status=204, headers=_PREFLIGHT)
+    response = Response(status=204, headers=PREFLIGHT)
     del response.headers["Content-Type"]  # nothing has no type
     return response
 
