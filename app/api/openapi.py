@@ -83,8 +83,8 @@ def _estimate() -> dict[str, Any]:
         "summary": "What would a transfer bring?",
         "description": (
             "The amount to expect, the fees, the rate, and the slippage value for the on-chain send. "
-            "Mind the rules for clients in the overview: compare `max_slippage` with the contract's minimum, and "
-            "ask again just before the final submit."
+            "Mind the rules for clients in the overview: compare `max_slippage` with the contract's minimum, "
+            "and ask again just before the final submit."
         ),
         "parameters": [{"in": "query", "schema": EstimateQuery}],
         "responses": _responses(EstimateAnswer, ESTIMATE_EXAMPLES, 400, 405, 413, 429, 500, 503),

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import insert
 
 from app.domain.codes import TransferHistoryStatus, XferStatus
+from app.models.engine import writing
+from app.models.transfers import Refund, Transfer
 from tests.api.shapes import STATUS, ZEROES, assert_refused
-from tests.api.world import event, released, sent, tell, vector
+from tests.api.world import NOW, event, gateway_of, released, sent, tell, vector
 
 ID = "0x" + "5a" * 32
 LINK = "https://etherscan.io/tx/0x" + "ab" * 32
@@ -140,3 +143,43 @@ def test_an_unknown_id_before_any_event(client: FlaskClient) -> None:
 def test_the_chain_is_not_configured(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
     assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": 1}
+
+
+@pytest.mark.parametrize("status", TransferHistoryStatus)
+def test_reason_and_evidence_only_where_they_belong(
+    app: Flask, client: FlaskClient, status: TransferHistoryStatus
+) -> None:
+    """Whatever else a row may hold: the reason at 6 alone, the evidence at 8 alone."""
+    key = bytes.fromhex(ID[2:])
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(
+            insert(Transfer).values(
+                transfer_id=key,
+                status=status,
+                refund_reason=XferStatus.BAD_TOKEN,
+                src_chain_id=1,
+                updated_at=NOW,
+            )
+        )
+        connection.execute(
+            insert(Refund).values(
+                transfer_id=key,
+                wd_onchain=b"\x08\xff\xfe",
+                sorted_sigs=["c2ln"],
+                signers=["cw=="],
+                powers=["AQ=="],
+            )
+        )
+    body = ask(client)
+    assert body["status"] == status
+    assert body["refund_reason"] == (5 if status == 6 else 0)
+    evidence = {name: body[name] for name in ("wd_onchain", "sorted_sigs", "signers", "powers")}
+    if status == 8:
+        assert evidence == {
+            "wd_onchain": "CP/+",
+            "sorted_sigs": ["c2ln"],
+            "signers": ["cw=="],
+            "powers": ["AQ=="],
+        }
+    else:
+        assert evidence == {"wd_onchain": None, "sorted_sigs": [], "signers": [], "powers": []}

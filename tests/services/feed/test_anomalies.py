@@ -1,0 +1,151 @@
+"""What cannot be together is raised while it holds, with its events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from app.domain.crypto import address_of, checksum_address
+from app.models.anomalies import Anomaly
+from app.models.engine import reading, writing
+from app.models.network import Pool
+from app.services.gateway import Gateway
+from tests.services.feed.world import (
+    KEYS,
+    NOW,
+    about,
+    event,
+    feed,
+    prepared,
+    released,
+    request,
+    sent,
+    signed,
+    transfer_id,
+)
+
+TX = "0x" + "dd" * 32
+WD = request(1)
+
+
+def open_anomalies(gateway: Gateway) -> list[Any]:
+    with reading(gateway.engine) as connection:
+        return list(connection.execute(select(Anomaly.__table__).order_by(Anomaly.kind, Anomaly.subject)))
+
+
+SEND, RELEASE = sent(1), released(1, amount="1000000000000000000000")
+REQUEST, OTHER = prepared(1, WD), prepared(1, request(1, amount=5), at=-39)
+BAD = about(1, "network.status", xfer_status=3)
+SUCCESS = about(1, "network.status", at=-49, xfer_status=2)
+CASES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
+    ("refund_and_release", [SEND, RELEASE, c := about(1, "refund.completed")], [c, RELEASE]),
+    ("refund_and_release", [SEND, RELEASE, s := about(1, "refund.submitted", tx_hash=TX)], [s, RELEASE]),
+    ("refund_and_release", [SEND, RELEASE, w := about(1, "network.status", xfer_status=7)], [w, RELEASE]),
+    (
+        "released_twice",
+        [SEND, RELEASE, r := about(1, "transfer.released", at=-5, dst_tx_hash=TX)],
+        [RELEASE, r],
+    ),
+    ("different_sends", [SEND, s2 := sent(1, at=-99, amount="7")], [SEND, s2]),
+    ("payout_too_large", [SEND, p := released(1, amount="1050000000000000000001")], [SEND, p]),
+    ("failed_and_sent", [SEND, f := about(1, "transfer.failed")], [SEND, f]),
+    ("bad_and_success", [SEND, BAD, SUCCESS], [BAD, SUCCESS]),
+    ("different_requests", [SEND, REQUEST, OTHER], [REQUEST, OTHER]),
+    ("release_before_send", [SEND, e := released(1, at=-101)], [e, SEND]),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "involved"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)]
+)
+def test_raised_with_its_events(
+    gateway: Gateway, kind: str, events: list[dict[str, Any]], involved: list[dict[str, Any]]
+) -> None:
+    feed(gateway, *events)
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.subject) == (kind, f"transfer:{transfer_id(1)}")
+    assert row.event_ids == [e["id"] for e in involved]
+    assert (row.first_at.isoformat(), row.last_at.isoformat()) == (involved[0]["at"], involved[-1]["at"])
+    assert row.acknowledged_at is None
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [SEND, RELEASE],
+        [SEND, released(1, amount="1050000000000000000000")],
+        [SEND, RELEASE, released(1, at=-9, amount="1000000000000000000000")],
+        [SEND, sent(1, at=-99, block=101)],
+        [SEND, REQUEST, prepared(1, request(1, amount=1_000_000_001))],
+        [SEND, about(1, "network.status", xfer_status=1), SUCCESS],
+        [SEND, released(1, at=-100)],
+    ],
+)
+def test_nothing_is_raised_where_nothing_is_wrong(gateway: Gateway, events: list[dict[str, Any]]) -> None:
+    feed(gateway, *events)
+    assert open_anomalies(gateway) == []
+
+
+def test_it_ends_with_the_event_that_told_of_it(gateway: Gateway) -> None:
+    feed(gateway, SEND, about(1, "transfer.failed", block=105))
+    assert len(open_anomalies(gateway)) == 1
+    feed(gateway, event("chain.reorged", chain_id=1, from_block=104))
+    assert open_anomalies(gateway) == []
+
+
+def test_an_acknowledged_one_is_open_again_when_it_grows(gateway: Gateway) -> None:
+    feed(gateway, SEND, about(1, "transfer.failed"))
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="operator"))
+    feed(gateway, about(1, "transfer.confirmed"))
+    assert open_anomalies(gateway)[0].acknowledged_by == "operator"
+    feed(gateway, about(1, "transfer.failed", at=-20))
+    row = open_anomalies(gateway)[0]
+    assert (row.acknowledged_at, row.acknowledged_by, len(row.event_ids)) == (None, None, 3)
+
+
+def test_an_id_with_two_contents_is_refused_and_raised(gateway: Gateway) -> None:
+    feed(gateway, SEND)
+    verdict = feed(gateway, {**SEND, "amount": "5"}, sent(2))
+    assert (verdict.accepted, [r.id for r in verdict.refused]) == (1, [SEND["id"]])
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.subject) == ("id_with_two_contents", f"event:{SEND['id']}")
+
+
+def test_a_rotation_that_keeps_too_little_is_raised(gateway: Gateway) -> None:
+    def rotation(at: float, *keys: int) -> dict[str, Any]:
+        signers = [checksum_address(address_of(KEYS[key])) for key in keys]
+        return event("validators.updated", at=at, chain_id=1, signers=signers, powers=["10"] * len(keys))
+
+    kept, replaced = rotation(-20, 0, 1, 2, 3), rotation(-10, 4, 5, 6)
+    feed(gateway, kept, replaced)
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.event_ids) == ("rotation_keeps_too_little", [replaced["id"]])
+
+
+def test_a_pool_under_zero_is_raised_while_it_is(gateway: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        connection.execute(
+            insert(Pool).values(
+                chain_id=1,
+                symbol="USDT",
+                liquidity_added=10,
+                liquidity_sent=0,
+                liquidity_relayed=0,
+                liquidity_withdrawn=0,
+                epoch_seconds=3600,
+            )
+        )
+    feed(gateway, event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="11"))
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.subject, row.event_ids) == ("pool_under_zero", "pool:1:USDT", [])
+    assert row.detail == "the balance is -1 and the inbound limit is -1 (smallest units)"
+    feed(gateway, event("liquidity.added", chain_id=1, symbol="USDT", amount="1"))
+    assert open_anomalies(gateway) == []
+
+
+def test_a_signature_before_its_request_raises_nothing(gateway: Gateway) -> None:
+    feed(gateway, signed(1, bytes(64) + b"\x1b"))
+    assert open_anomalies(gateway) == []
