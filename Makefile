@@ -42,7 +42,7 @@ types: ## check the types
 
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=app/domain --pyi_out=app/domain proto/refund.proto
+	@$(BIN)/python -m scripts.proto
 
 clean: ## remove .venv and caches (instance/, with the database and the key, stays)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp

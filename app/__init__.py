@@ -8,6 +8,7 @@ from flask import Flask
 
 from app import (
     api,
+    grpcweb,
     models,  # noqa: F401  tables register themselves
 )
 from app.cli import register as register_commands
@@ -62,5 +63,9 @@ def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
 
 
-DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api}
+def _open_grpcweb(app: Flask, settings: Settings) -> None:
+    grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
+
+
+DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api, "grpcweb": _open_grpcweb}
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""
