@@ -43,7 +43,8 @@ def respond(
     """The answer to the request being served, in the content type that it asks for.
 
     An answer without a message has its trailers as headers, too: some clients look there alone
-    (and then not into the body), others into the body alone.
+    (and then not into the body), others into the body alone. What is not gRPC's own is a header
+    alone: there are clients that join the values of the two.
 
     :param message: the bytes of the answer; None where ``status`` is not OK.
     :param text: ``grpc-message``, for people.
@@ -52,14 +53,16 @@ def respond(
     trailers = {"grpc-status": str(int(status))}
     if text:
         trailers["grpc-message"] = encode_status_message(text)
-    hints = {"x-gateway-reason": reason.value} if reason else {}
-    if retry_after:
-        hints["retry-after"] = str(retry_after)
-    body = write_answer(message, trailers | hints)
+    body = write_answer(message, trailers)
     encoding = answer_encoding(request.headers.get("Content-Type", ""), request.headers.get("Accept", ""))
     response = Response(encode_text(body) if encoding == TEXT else body, headers=_HEADERS)
     response.headers["Content-Type"] = encoding
-    response.headers.update(hints if message is not None else trailers | hints)
+    if message is None:
+        response.headers.update(trailers)
+    if reason:
+        response.headers["X-Gateway-Reason"] = reason.value
+    if retry_after:
+        response.headers["Retry-After"] = str(retry_after)
     return response
 
 
