@@ -1,7 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench lint format-check format types proto clean
+.PHONY: help run test check bench soak lint format-check format types proto contracts clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -23,6 +23,10 @@ bench: ## the benchmarks, as ratios against floors of the same run (docs/perform
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m bench.feed
 
+soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 tells another story)
+	$(VENV) requirements-dev.txt
+	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
+
 lint: ## find mistakes and bad habits
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
@@ -43,6 +47,9 @@ types: ## check the types
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.proto
+
+contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
+	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json
 
 clean: ## remove .venv and caches (instance/, with the database and the key, stays)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp

@@ -9,11 +9,13 @@ from flask import Flask
 from app import (
     api,
     grpcweb,
+    ingest,
     models,  # noqa: F401  tables register themselves
 )
 from app.cli import register as register_commands
+from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
-from app.models.engine import prepare
+from app.models.engine import READER_OPTIONS, prepare
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
@@ -31,16 +33,21 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
+        SQLALCHEMY_BINDS={"reads": {"url": settings.database_url, **READER_OPTIONS}},
     )
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
+        reads = db.engines["reads"]
         prepare(db.engine)
+        prepare(reads)
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
+            reads=reads,
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+            environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
@@ -67,5 +74,13 @@ def _open_grpcweb(app: Flask, settings: Settings) -> None:
     grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
 
 
-DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api, "grpcweb": _open_grpcweb}
+def _open_ingest(app: Flask, _settings: Settings) -> None:
+    ingest.register_ingest(app)
+
+
+DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
+    "api": _open_api,
+    "grpcweb": _open_grpcweb,
+    "ingest": _open_ingest,
+}
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""

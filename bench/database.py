@@ -37,4 +37,5 @@ def gateway_on(url: str) -> Iterator[Flask]:
     with app.app_context():
         upgrade(directory=str(Path(__file__).parent.parent / "migrations"))
         yield app
-        db.engine.dispose()
+        for engine in db.engines.values():
+            engine.dispose()

@@ -101,10 +101,7 @@ def main() -> None:
     if not settings.web_concurrency:
         os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
     check_address(settings)
-    try:
-        app = create_app(settings)
-    except OSError as error:
-        raise SystemExit(f"DATABASE_URL: {error.filename}: {error.strerror}") from None
+    app = create_app(settings)
     prepare_database(app)
     # In this process, whose imports are done: a second interpreter would double the time to start.
     # The first argument is what gunicorn starts again when it is told to upgrade itself (USR2).

@@ -28,6 +28,13 @@ settings.register_profile(
 )
 settings.load_profile("gateway")
 
+
+def close_connections() -> None:
+    """Close every connection of the application whose context this is."""
+    for engine in db.engines.values():
+        engine.dispose()
+
+
 BACKENDS = ("sqlite", "postgresql")
 
 
@@ -95,7 +102,7 @@ def _migrate(url: str) -> None:
     app = create_app(make_settings(url))
     with app.app_context():
         upgrade(directory="migrations")
-        db.engine.dispose()
+        close_connections()
 
 
 @pytest.fixture(params=BACKENDS)
@@ -126,7 +133,7 @@ def app(database_url: str) -> Iterator[Flask]:
     application = create_app(make_settings(database_url))
     with application.app_context():
         yield application
-        db.engine.dispose()
+        close_connections()
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def room(rooms: str = "", libraries: str = "") -> Room:
 
 WEB = "flask werkzeug orjson"
 DOOR = "services domain extensions"
+HTTP_DOOR = f"{DOOR} http"
 ROOMS = {
     "domain": room(),
     "extensions": room(
@@ -43,10 +44,12 @@ ROOMS = {
     "services": room(
         "queries models domain extensions", "sqlalchemy marshmallow orjson flask.current_app alembic"
     ),
-    "api": room(DOOR, f"{WEB} marshmallow apispec flask_limiter flask_cors"),
-    "grpcweb": room(DOOR, f"{WEB} google.protobuf"),
+    "http": room("domain", WEB),
+    "api": room(HTTP_DOOR, f"{WEB} marshmallow apispec flask_limiter flask_cors"),
+    "grpcweb": room(HTTP_DOOR, f"{WEB} google.protobuf"),
+    "ingest": room(HTTP_DOOR, WEB),
     "admin": room(
-        f"{DOOR} models",
+        f"{HTTP_DOOR} models",
         f"{WEB} flask_admin flask_security flask_login flask_wtf wtforms markupsafe sqlalchemy",
     ),
     "watcher": room("services domain", "eth_abi web3"),

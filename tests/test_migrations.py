@@ -16,7 +16,7 @@ from flask_migrate import check, downgrade, upgrade
 
 from app import create_app
 from app.extensions import db
-from tests.conftest import BACKENDS, make_settings, new_postgres_database
+from tests.conftest import BACKENDS, close_connections, make_settings, new_postgres_database
 
 DIRECTORY = "migrations"
 REVISIONS = [r.revision for r in reversed(list(ScriptDirectory(DIRECTORY).walk_revisions()))]
@@ -36,7 +36,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
     application = create_app(make_settings(url))
     with application.app_context():
         yield application
-        db.engine.dispose()
+        close_connections()
 
 
 def tables() -> list[sa.Table]:

@@ -15,7 +15,9 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("requirements.txt", "requirements-dev.txt")
 SECOND_PART = "# What the packages above need"
-OURS = {"app", "config", "wsgi", "scripts", "tests"} | {path.stem for path in (ROOT / "tests").rglob("*.py")}
+OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
+    path.stem for path in (ROOT / "tests").rglob("*.py")
+}
 
 
 def lines(file: str) -> list[str]:

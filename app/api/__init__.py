@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.api import configs, docs, errors, health, limits, v2
+from app.api import configs, docs, errors, evidence, health, limits, v2
 from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
 from app.api.sessions import SparingSessions
 
@@ -24,4 +24,5 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> N
     for prefix, name in ((PREFIX, "v2"), (TWIN_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
+        app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")
     app.register_blueprint(docs.docs)

@@ -1,4 +1,4 @@
-"""Turning what a service returns into an HTTP answer."""
+"""Turning what a service returns into an answer of the public door."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import orjson
 from flask import Response
 from marshmallow import Schema
 
-from app.services.public_door import ANY_ORIGIN, EXPOSED_HEADERS, NO_SNIFF, NO_STORE
+from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
-JSON: Final = ("Content-Type", "application/json")
+__all__ = [
+    "ANY_ORIGIN",
+    "EXPOSED",
+    "JSON",
+    "NO_SNIFF",
+    "NO_STORE",
+    "PRIVATE_HEADERS",
+    "PUBLIC_HEADERS",
+    "answer",
+]
+
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
 
-PRIVATE_HEADERS: Final = (JSON, NO_STORE, NO_SNIFF)
 PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 

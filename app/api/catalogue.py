@@ -65,13 +65,23 @@ CATALOGUE: Final[tuple[Entry, ...]] = (
     ),
     Entry(
         Reason.BODY_TOO_LARGE, 413, COMMON,
-        "The body is larger than 64 KiB.",
-        "Send the operation's few fields alone.",
+        "The body is larger than 64 KiB; of the event feed: than it takes at once.",
+        "Send the operation's few fields alone; events in smaller portions.",
+    ),
+    Entry(
+        Reason.LINE_TOO_LONG, 413, COMMON,
+        "A line of the event feed is longer than 64 KiB. Lines before it may have been accepted.",
+        "Leave out the line that `msg` numbers, and send the rest again.",
     ),
     Entry(
         Reason.UNSUPPORTED_MEDIA_TYPE, 415, COMMON,
-        "The POST does not say that its body is JSON.",
-        "Send `Content-Type: application/json`.",
+        "The POST does not say that its body is JSON; of the event feed: lines of JSON, plain or in gzip.",
+        "Send `Content-Type: application/json`; events as `application/x-ndjson`.",
+    ),
+    Entry(
+        Reason.UNAUTHORIZED, 401, COMMON,
+        "The event feed needs a token, and none was sent or it is not valid. No other path asks for one.",
+        "Send `Authorization: Bearer` and a token that the operator made.",
     ),
     Entry(
         Reason.RATE_LIMITED, 429, COMMON,

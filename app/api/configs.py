@@ -6,11 +6,10 @@ from typing import Final
 
 from flask import Blueprint, Response, request
 
-from app.api.answers import EXPOSED, JSON
+from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
 from app.api.door import CONFIGS_PATHS
 from app.api.manners import guard
 from app.services.gateway import current_gateway
-from app.services.public_door import ANY_ORIGIN, NO_SNIFF
 from app.services.transfer_configs import transfer_configs
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")

@@ -9,9 +9,8 @@ from typing import Final
 import orjson
 from flask import Blueprint, Response, request, send_from_directory
 
-from app.api.answers import EXPOSED, JSON
+from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
 from app.api.openapi import document
-from app.services.public_door import ANY_ORIGIN, NO_SNIFF
 
 _ASSETS: Final = Path(__file__).parent / "static" / "docs"
 _REVALIDATED: Final = ("Cache-Control", "no-cache")

@@ -9,6 +9,7 @@ from flask import Flask, current_app
 from marshmallow import Schema
 
 from app.api.config_schemas import ConfigsAnswer
+from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
 from app.api.schemas import (
     CompatEstimateQuery,
     CompatStatusAnswer,
@@ -28,6 +29,7 @@ TWIN_PREFIX: Final = "/v1"
 STATUS_PATH: Final = "/getTransferStatus"
 ESTIMATE_PATH: Final = "/estimateAmt"
 LATENCY_PATH: Final = "/getLatest7DayTransferLatencyForQuery"
+EVIDENCE_PATH: Final = "/getRefundEvidence"
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
 _KEY: Final = "api"
@@ -46,6 +48,8 @@ class Door:
     latency_query: LatencyQuery
     latency_answer: LatencyAnswer
     configs_answer: ConfigsAnswer
+    evidence_query: EvidenceQuery
+    evidence_answer: EvidenceAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
     """The shape of every public path's answer, for errors that come up outside of its view."""
 
@@ -62,11 +66,14 @@ class Door:
             latency_query=LatencyQuery(),
             latency_answer=LatencyAnswer(),
             configs_answer=ConfigsAnswer(),
+            evidence_query=EvidenceQuery(),
+            evidence_answer=EvidenceAnswer(),
         )
         for prefix in (PREFIX, TWIN_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
             door.answers[prefix + ESTIMATE_PATH] = door.estimate_answer
             door.answers[prefix + LATENCY_PATH] = door.latency_answer
+            door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
         return door
 

@@ -14,7 +14,14 @@ from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS
 from app.api.door import answer_shape
 from app.api.manners import is_public
 from app.domain.codes import ErrCode, Reason
-from app.domain.errors import BadRequest, GatewayError, Unavailable
+from app.domain.errors import (
+    BadRequest,
+    GatewayError,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+    UnsupportedFormat,
+)
 from app.services.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
 
 log = logging.getLogger(__name__)
@@ -36,6 +43,9 @@ OUTCOMES: Final[dict[type[BaseException], Outcome]] = {
     # The gateway's own errors, with their own words.
     GatewayError: Outcome(200),
     BadRequest: Outcome(400),
+    Unauthorized: Outcome(401),
+    TooLarge: Outcome(413),
+    UnsupportedFormat: Outcome(415),
     Unavailable: Outcome(503, retry_after=RETRY_SECONDS),
     # The framework's, in ours.
     http.BadRequest: Outcome(400, Reason.BAD_REQUEST, "the request cannot be read"),
@@ -104,6 +114,8 @@ def _add_hints(response: Response, outcome: Outcome, error: Any) -> None:
     """What the caller may do instead, where HTTP has a header for it."""
     if isinstance(error, http.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    if isinstance(error, Unauthorized):
+        response.headers["WWW-Authenticate"] = "Bearer"
     retry_after = g.get("retry_after", outcome.retry_after)
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)

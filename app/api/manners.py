@@ -9,8 +9,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.api.door import PREFIX, TWIN_PREFIX, current_door
 from app.domain.blocking import IPAddress
-from app.domain.caller import caller_address
-from app.services.public_door import MAX_QUESTION_BYTES, PREFLIGHT
+from app.http import public
+from app.http.public import MAX_QUESTION_BYTES, preflight
 
 _PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{TWIN_PREFIX}/", "/openapi.json")
 
@@ -27,7 +27,7 @@ def guard() -> Response | None:
     """
     environ = request.environ
     if environ["REQUEST_METHOD"] == "OPTIONS":
-        return _preflight()
+        return preflight(204)
     if environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ:
         _bound_body()
     return None
@@ -44,15 +44,6 @@ def _bound_body() -> None:
         raise RequestEntityTooLarge
 
 
-def _preflight() -> Response:
-    response = Response(status=204, headers=PREFLIGHT)
-    del response.headers["Content-Type"]  # nothing has no type
-    return response
-
-
 def caller() -> IPAddress | None:
     """The address of who asks, as ``TRUSTED_PROXIES`` defines it."""
-    environ = request.environ
-    return caller_address(
-        environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), current_door().trusted_proxies
-    )
+    return public.caller(current_door().trusted_proxies)

@@ -11,8 +11,14 @@ from marshmallow import Schema
 
 from app.api.catalogue import CATALOGUE
 from app.api.config_schemas import ConfigsAnswer
-from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
-from app.api.openapi_examples import ESTIMATE_EXAMPLES, LATENCY_EXAMPLES, STATUS_EXAMPLES
+from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, EVIDENCE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
+from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
+from app.api.openapi_examples import (
+    ESTIMATE_EXAMPLES,
+    EVIDENCE_EXAMPLES,
+    LATENCY_EXAMPLES,
+    STATUS_EXAMPLES,
+)
 from app.api.openapi_text import INTRODUCTION
 from app.api.schemas import (
     EstimateAnswer,
@@ -60,6 +66,7 @@ def document() -> dict[str, Any]:
     spec.path(PREFIX + ESTIMATE_PATH, operations={"get": _estimate()})
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status()})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency()})
+    spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence()})
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(path)})
     for path in ("/healthz", "/readyz"):
@@ -117,6 +124,22 @@ def _latency() -> dict[str, Any]:
         ),
         "parameters": [{"in": "query", "schema": LatencyQuery}],
         "responses": _responses(LatencyAnswer, LATENCY_EXAMPLES, 400, 405, 413, 429, 500, 503),
+    }
+
+
+def _evidence() -> dict[str, Any]:
+    return {
+        "operationId": "getRefundEvidence",
+        "tags": ["Transfers"],
+        "summary": "Would the contract pay a refund?",
+        "description": (
+            "Everything a refund hangs on, judged as the contract judges it: the request, the call to make, "
+            "who has signed with how much power, what is missing. `valid` is true exactly while the "
+            "transfer's status is 8; then `call` has the arguments, and `call.data` is what a wallet sends "
+            "to `contract` on chain `chain_id`."
+        ),
+        "parameters": [{"in": "query", "schema": EvidenceQuery}],
+        "responses": _responses(EvidenceAnswer, EVIDENCE_EXAMPLES, 400, 405, 413, 429, 500, 503),
     }
 
 

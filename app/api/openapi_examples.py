@@ -91,3 +91,132 @@ LATENCY_EXAMPLES: Final[dict[str, Any]] = {
         ),
     ),
 }
+_NO_EVIDENCE: Final[dict[str, Any]] = {
+    "valid": False,
+    "proven": False,
+    "status": 0,
+    "transfer_id": None,
+    "kind": None,
+    "chain_id": None,
+    "contract": None,
+    "contract_role": None,
+    "call": None,
+    "domain": None,
+    "digest": None,
+    "wd_onchain": None,
+    "request": None,
+    "withdraw_id": None,
+    "contradictions": [],
+    "signers": [],
+    "power_signed": "",
+    "power_total": None,
+    "quorum": None,
+    "validator_set_version": None,
+    "validator_set_hash": None,
+    "missing": [],
+    "not_signed": [],
+    "notes": [],
+    "other_requests": [],
+}
+_TRANSFER: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+_SIGNERS: Final = (
+    ("0x0714E930C3238208F5Ba1663E975d096e9fa9eAF", "20", None),
+    ("0x0b31A55B2453a802db60F4AEbB59aC246aFa0CF1", "50", "0x198ce6a9…461c"),
+    ("0x2797099B61819A36DA100b6412030C2ef38c0ADb", "30", "0x1ca924a7…c61c"),
+)
+_COLLECTING: Final[dict[str, Any]] = _NO_EVIDENCE | {
+    "status": 7,
+    "transfer_id": _TRANSFER,
+    "kind": "pool",
+    "chain_id": 1,
+    "contract": "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820",
+    "contract_role": "pool bridge",
+    "call": {
+        "function": "withdraw",
+        "signature": "withdraw(bytes,bytes[],address[],uint256[])",
+        "arguments": [],
+        "data": None,
+    },
+    "domain": {"text": "WithdrawMsg", "separator": "0x7dab912a…c812"},
+    "digest": "0x504e46a073f8268602e62f12342454f7587b0a195a678a3019ab03e879e2597a",
+    "wd_onchain": "CAEQTRoUGhoaGhoaGhoaGhoaGhoaGhoaGhoiFNrBf5WNLuUj…",
+    "request": {
+        "chainid": "1",
+        "seqnum": "77",
+        "receiver": "0x1a1A1A1A1a1A1A1a1A1a1a1a1a1a1a1A1A1a1a1a",
+        "token": "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+        "amount": "1000000",
+        "refid": _TRANSFER,
+    },
+    "withdraw_id": "0xb3b638401bba5b0ecd238e5ce71d6c8b306e19ab53b48d3388aec88bfe6fdb7b",
+    "signers": [
+        {"address": who, "power": power, "signed": bool(signature), "signature": signature}
+        for who, power, signature in (*_SIGNERS[:2], (*_SIGNERS[2][:2], None))
+    ],
+    "power_signed": "50",
+    "power_total": "100",
+    "quorum": "67",
+    "validator_set_version": 3,
+    "validator_set_hash": "0xc8b7ba6ed4efce71dc1a4d633337bbc01594fd4910b39ac5ce20dbef1341a347",
+    "missing": [
+        "signed power 50 of 100 is under the quorum of 67: 17 more is needed",
+        "not signed yet: 0x0714E930C3238208F5Ba1663E975d096e9fa9eAF (power 20), "
+        "0x2797099B61819A36DA100b6412030C2ef38c0ADb (power 30)",
+    ],
+    "not_signed": [_SIGNERS[0][0], _SIGNERS[2][0]],
+}
+EVIDENCE_EXAMPLES: Final[dict[str, Any]] = {
+    "valid": _example(
+        "A pool refund that the contract pays",
+        err=None,
+        **_COLLECTING
+        | {
+            "valid": True,
+            "proven": True,
+            "status": 8,
+            "call": {
+                "function": "withdraw",
+                "signature": "withdraw(bytes,bytes[],address[],uint256[])",
+                "arguments": [
+                    {"name": "wdmsg", "type": "bytes", "value": "0x0801104d1a14…"},
+                    {"name": "sigs", "type": "bytes[]", "value": [s for _, _, s in _SIGNERS if s]},
+                    {"name": "signers", "type": "address[]", "value": [who for who, _, _ in _SIGNERS]},
+                    {"name": "powers", "type": "uint256[]", "value": [power for _, power, _ in _SIGNERS]},
+                ],
+                "data": "0xa21a92800000000000000000000000000000000000000000000000000000000000000080…",
+            },
+            "signers": [
+                {"address": who, "power": power, "signed": bool(signature), "signature": signature}
+                for who, power, signature in _SIGNERS
+            ],
+            "power_signed": "80",
+            "missing": [],
+            "not_signed": [_SIGNERS[0][0]],
+        },
+    ),
+    "collecting": _example("The same before the second signature", err=None, **_COLLECTING),
+    "no refund": _example(
+        "A transfer that is not refunded",
+        err=None,
+        **_COLLECTING
+        | {"status": 5}
+        | {name: _NO_EVIDENCE[name] for name in ("digest", "wd_onchain", "request", "withdraw_id")}
+        | {
+            "power_signed": "0",
+            "signers": [
+                {"address": who, "power": power, "signed": False, "signature": None}
+                for who, power, _ in _SIGNERS
+            ],
+            "missing": ["the transfer was completed, so there is nothing to claim"],
+            "not_signed": [],
+        },
+    ),
+    "not found": _example(
+        "X-Gateway-Reason: transfer_not_found",
+        **_failed(
+            500,
+            "transfer not found; newest events: Ethereum 12 s ago, BNB Chain 3 min ago",
+            _NO_EVIDENCE,
+        ),
+    ),
+}

@@ -160,7 +160,7 @@ class EstimateAnswer(Answer):
     )
 
 
-def _enumerated(values: type[TransferHistoryStatus | XferStatus | BridgeType]) -> dict[str, Any]:
+def enumerated(values: type[TransferHistoryStatus | XferStatus | BridgeType]) -> dict[str, Any]:
     """An enum's numbers and, for generated clients, its names."""
     return {"enum": [value.value for value in values], "x-enum-varnames": [value.name for value in values]}
 
@@ -169,7 +169,7 @@ class StatusAnswer(Answer):
     """Where a transfer is, and the evidence for a refund where one is to be confirmed."""
 
     status = fields.Integer(
-        dump_default=0, metadata=doc("TransferHistoryStatus.", 5) | _enumerated(TransferHistoryStatus)
+        dump_default=0, metadata=doc("TransferHistoryStatus.", 5) | enumerated(TransferHistoryStatus)
     )
     wd_onchain = fields.String(
         allow_none=True,
@@ -197,7 +197,7 @@ class StatusAnswer(Answer):
     )
     refund_reason = fields.Integer(
         dump_default=0,
-        metadata=doc("XferStatus, while status is 6; otherwise 0.", 0) | _enumerated(XferStatus),
+        metadata=doc("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
     )
     block_delay = fields.Integer(
         dump_default=0, metadata=doc("Blocks the transfer waits on the source chain.", 30)
@@ -215,7 +215,7 @@ class StatusAnswer(Answer):
 class CompatStatusAnswer(StatusAnswer):
     """As above for clients that expect the way of the transfer (``COMPAT_CLIENTS``)."""
 
-    bridge_type = fields.Integer(dump_default=0, metadata=doc("BridgeType.", 1) | _enumerated(BridgeType))
+    bridge_type = fields.Integer(dump_default=0, metadata=doc("BridgeType.", 1) | enumerated(BridgeType))
 
 
 class LatencyAnswer(Answer):

@@ -3,11 +3,13 @@
 from flask import Flask
 
 from app.cli.events import events
+from app.cli.evidence import evidence
+from app.cli.ingest_tokens import ingest_tokens
 from app.cli.network import network
 from app.cli.sandbox import sandbox
 
 
 def register(app: Flask) -> None:
     """Add every group to the application's command line."""
-    for group in (events, network, sandbox):
+    for group in (events, evidence, ingest_tokens, network, sandbox):
         app.cli.add_command(group)

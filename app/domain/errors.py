@@ -37,3 +37,24 @@ class Unavailable(GatewayError):
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg, reason=Reason.UNAVAILABLE)
+
+
+class Unauthorized(GatewayError):
+    """No valid token was presented: HTTP 401."""
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg, reason=Reason.UNAUTHORIZED)
+
+
+class TooLarge(GatewayError):
+    """More was sent than is taken at once: HTTP 413."""
+
+    def __init__(self, msg: str, *, reason: Reason = Reason.BODY_TOO_LARGE) -> None:
+        super().__init__(msg, reason=reason)
+
+
+class UnsupportedFormat(GatewayError):
+    """What was sent is in a format or an encoding that is not read here: HTTP 415."""
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg, reason=Reason.UNSUPPORTED_MEDIA_TYPE)

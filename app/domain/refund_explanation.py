@@ -6,40 +6,26 @@ addresses checksummed, integers that may pass 2^53 decimal strings.
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.crypto import checksum_address
 from app.domain.evidence import RefundVerdict, RequestJudgement
+from app.domain.refund_call import ContractCall, open_call, refund_call
 from app.domain.refund_request import RefundRequest
 from app.domain.refund_rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
 from app.domain.transfer_ids import pool_withdraw_id
 from app.domain.validators import ValidatorSet
 
-_CALL: Final[dict[SendKind, tuple[str, str]]] = {
-    SendKind.POOL: ("withdraw", "wdmsg"),
-    SendKind.DEPOSIT: ("withdraw", "request"),
-    SendKind.BURN: ("mint", "request"),
+_Is = TransferHistoryStatus
+_CLOSED: Final[dict[TransferHistoryStatus, str]] = {
+    _Is.TRANSFER_CONFIRMING_YOUR_REFUND: "the refund is already in a block",
+    _Is.TRANSFER_REFUNDED: "the refund has been paid",
+    _Is.TRANSFER_COMPLETED: "the transfer was completed",
+    _Is.TRANSFER_DELAYED: "the transfer waits for its delayed release",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CallArgument:
-    """One argument of the contract call, in the call's order."""
-
-    name: str
-    type: str
-    value: str | tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ContractCall:
-    """The call that pays the refund; ``arguments`` are empty unless the contract would take them now."""
-
-    function: str
-    signature: str
-    arguments: tuple[CallArgument, ...]
+"""Where a transfer is past its refund, whatever its evidence says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +63,13 @@ class RefundExplanation:
 
     ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
     would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
-    ``request`` maps the message's field names to values as text; ``withdraw_id`` is the pool kind's.
+    ``status`` is the transfer's, null where evidence was judged without its transfer. ``request`` maps the
+    message's field names to values as text; ``withdraw_id`` is the pool kind's.
     """
 
     valid: bool
     proven: bool
+    status: int | None
     transfer_id: str | None
     kind: str | None
     chain_id: int | None
@@ -125,6 +113,7 @@ class Findings:
     valid: bool
     missing: tuple[str, ...]
     not_signed: tuple[bytes, ...]
+    status: TransferHistoryStatus | None = None
     notes: tuple[str, ...] = ()
     others: tuple[RequestJudgement, ...] = ()
 
@@ -142,10 +131,7 @@ def explain_refund(
     None leaves the status out of the judgement.
     """
     proven = verdict.served is not None
-    open_now = status in (None, TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
-    missing = verdict.missing
-    if proven and not open_now and status is not None:
-        missing = (*missing, _closed(status))
+    open_now = status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
     shown = verdict.foremost
     return lay_open(
         Findings(
@@ -158,11 +144,22 @@ def explain_refund(
             validator_set_version=validators.version if validators else None,
             proven=proven,
             valid=proven and open_now,
-            missing=(*missing, *(() if proven else _not_signed_words(verdict, validators))),
+            missing=() if proven and open_now else _missing(verdict, validators, status),
             not_signed=verdict.not_signed,
+            status=status,
             others=tuple(each for each in verdict.requests if each is not shown),
         )
     )
+
+
+def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplanation:
+    """Judge again, knowing what the contract keeps of its validator set (``ssHash()``, 32 bytes)."""
+    kept = f"0x{set_hash.hex()}"
+    if shown.validator_set_hash in (None, kept):
+        return shown
+    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract keeps {kept}"
+    call = replace(shown.call, arguments=(), data=None) if shown.call else None
+    return replace(shown, valid=False, proven=False, call=call, missing=(*shown.missing, words))
 
 
 def lay_open(findings: Findings) -> RefundExplanation:
@@ -172,6 +169,7 @@ def lay_open(findings: Findings) -> RefundExplanation:
     return RefundExplanation(
         valid=findings.valid,
         proven=findings.proven,
+        status=None if findings.status is None else findings.status.value,
         transfer_id=_hex(findings.transfer_id),
         kind=kind.value if kind else None,
         chain_id=findings.chain_id,
@@ -197,15 +195,20 @@ def lay_open(findings: Findings) -> RefundExplanation:
     )
 
 
-def _closed(status: TransferHistoryStatus) -> str:
-    words = {
-        TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND: "the refund is already in a block",
-        TransferHistoryStatus.TRANSFER_REFUNDED: "the refund has been paid",
-        TransferHistoryStatus.TRANSFER_COMPLETED: "the transfer was completed",
-        TransferHistoryStatus.TRANSFER_DELAYED: "the transfer waits for its delayed release",
-    }
-    reason = words.get(status, f"the transfer's status is {status.value} ({status.name})")
-    return f"{reason}, so there is nothing to claim"
+def _missing(
+    verdict: RefundVerdict, validators: ValidatorSet | None, status: TransferHistoryStatus | None
+) -> tuple[str, ...]:
+    """Say what keeps the contract from paying now: the transfer's own course, else its evidence."""
+    if status in _CLOSED or (verdict.served and status is not None):
+        reason = _CLOSED.get(status, f"the transfer's status is {status.value} ({status.name})")
+        return (f"{reason}, so there is nothing to claim",)
+    if verdict.requests or status in (None, _Is.TRANSFER_REQUESTING_REFUND):
+        return (*verdict.missing, *_not_signed_words(verdict, validators))
+    if status is _Is.TRANSFER_TO_BE_REFUNDED:
+        return ("the transfer is to be refunded, but no refund request is known yet",)
+    if status is _Is.TRANSFER_FAILED:
+        return ("the transfer failed before anything was taken, so there is nothing to refund",)
+    return (f"no refund has begun: the transfer's status is {status.value} ({status.name})",)
 
 
 def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -> tuple[str, ...]:
@@ -218,17 +221,10 @@ def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -
 def _call(findings: Findings) -> ContractCall | None:
     if findings.kind is None:
         return None
-    function, message = _CALL[findings.kind]
-    arguments: tuple[CallArgument, ...] = ()
     if findings.valid and findings.shown and findings.validators:
-        signed, current = findings.shown, findings.validators
-        arguments = (
-            CallArgument(message, "bytes", f"0x{signed.wd_onchain.hex()}"),
-            CallArgument("sigs", "bytes[]", tuple(f"0x{each.hex()}" for each in signed.sorted_sigs)),
-            CallArgument("signers", "address[]", tuple(checksum_address(each) for each in current.signers)),
-            CallArgument("powers", "uint256[]", tuple(str(power) for _, power in current.members)),
-        )
-    return ContractCall(function, f"{function}(bytes,bytes[],address[],uint256[])", arguments)
+        shown = findings.shown
+        return refund_call(findings.kind, shown.wd_onchain, shown.sorted_sigs, findings.validators)
+    return open_call(findings.kind)
 
 
 def _domain(findings: Findings) -> Domain | None:

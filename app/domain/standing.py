@@ -111,11 +111,24 @@ def standing_of_transfer(
     if not reorgs:
         return [logged.event for logged in latest.values()]
     origin = origin_of(logged.event for logged in log)
+    send_fell = max(
+        (_fell(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)), default=0
+    )
     return [
         logged.event
         for logged in latest.values()
-        if not any(_takes(reorg, logged, log, origin) for reorg in reorgs)
+        if not _fell(logged, origin, reorgs)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_fell)
     ]
+
+
+def _fell(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
+    """The place in the log of the reorg that took this acceptance back, the first to reach it; 0: none."""
+    event = logged.event
+    if not isinstance(event, BlockEvent) or event.block is None:
+        return 0
+    chain_id = origin.chain_of(event)
+    return min((r.seq for r in reorgs if r.reaches(chain_id, event.block, logged.seq)), default=0)
 
 
 def kept_by_operators(
@@ -137,20 +150,3 @@ def kept_by_operators(
         if logged.seq > retracted.get(logged.event.id, 0)
         and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
     ]
-
-
-def _takes(
-    reorg: Reorg, logged: Logged[TransferEvent], log: Sequence[Logged[TransferEvent]], origin: Origin
-) -> bool:
-    event = logged.event
-    if isinstance(event, BlockEvent) and reorg.reaches(origin.chain_of(event), event.block, logged.seq):
-        return True
-    return (
-        isinstance(event, TransferConfirmed)
-        and logged.seq < reorg.seq
-        and any(
-            isinstance(other.event, TransferSent)
-            and reorg.reaches(other.event.src_chain_id, other.event.block, other.seq)
-            for other in log
-        )
-    )

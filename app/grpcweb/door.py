@@ -9,16 +9,15 @@ from typing import Final
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.routing import BaseConverter, Rule
 
-from app.domain.blocking import IPAddress
-from app.domain.caller import caller_address
+from app.domain.errors import TooLarge, UnsupportedFormat
 from app.grpcweb.deadlines import Deadline
-from app.grpcweb.encodings import TEXT, encoding_of
-from app.grpcweb.errors import NotAPost, NotGrpcWeb, UnknownMethod, refuse
-from app.grpcweb.frames import HEADER, MessageTooLarge, decode_text, read_message
-from app.grpcweb.responses import GrpcStatus, preflight, respond
+from app.grpcweb.encodings import BINARY, TEXT, encoding_of
+from app.grpcweb.errors import NotAPost, UnknownMethod, refuse
+from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
+from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Call, Method, methods
+from app.http.public import MAX_QUESTION_BYTES, caller, preflight
 from app.services.gateway import current_gateway
-from app.services.public_door import MAX_QUESTION_BYTES
 
 PATH: Final = "/sgn.gateway.v1.Web/"
 """Followed by the method. With a doubled slash in front, it is the same path to the router."""
@@ -65,7 +64,7 @@ def open_door(app: Flask, *, trusted_proxies: int) -> None:
 def call(name: str) -> Response:
     """One call, or a browser's question before it."""
     if request.method == "OPTIONS":
-        return preflight()
+        return preflight(200)
     if request.method != "POST":
         raise NotAPost
     method = _door().methods.get(name)
@@ -73,11 +72,11 @@ def call(name: str) -> Response:
         raise UnknownMethod
     encoding = encoding_of(request.headers.get("Content-Type", ""))
     if encoding is None:
-        raise NotGrpcWeb
+        raise UnsupportedFormat(f"the Content-Type must be {BINARY} or {TEXT}")
     deadline = Deadline.read(request.headers.get("grpc-timeout"), time.monotonic())
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())
-    answer = method.run(Call(current_gateway(), message, _caller()))
+    answer = method.run(Call(current_gateway(), message, caller(_door().trusted_proxies)))
     deadline.check(time.monotonic())
     return respond(GrpcStatus.OK, message=answer.SerializeToString())
 
@@ -95,19 +94,11 @@ def _body(*, text: bool) -> bytes:
     # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
     request.max_content_length = longest + 1
     if (request.content_length or 0) > longest:
-        raise MessageTooLarge
+        raise TooLarge(TOO_LARGE)
     body = request.get_data(cache=False)
     if len(body) > longest:
-        raise MessageTooLarge
+        raise TooLarge(TOO_LARGE)
     return decode_text(body) if text else body
-
-
-def _caller() -> IPAddress | None:
-    """The address of who asks, as ``TRUSTED_PROXIES`` defines it."""
-    environ = request.environ
-    return caller_address(
-        environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), _door().trusted_proxies
-    )
 
 
 def _door() -> Door:

@@ -10,9 +10,9 @@ from flask import Response, g, request
 from werkzeug import exceptions as http
 
 from app.domain.codes import Reason
-from app.domain.errors import BadRequest, GatewayError, Unavailable
+from app.domain.errors import BadRequest, GatewayError, TooLarge, Unavailable, UnsupportedFormat
 from app.grpcweb.deadlines import DeadlineExceeded
-from app.grpcweb.frames import CompressedMessage, MessageTooLarge
+from app.grpcweb.frames import TOO_LARGE, CompressedMessage
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Method
 from app.services.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
@@ -28,10 +28,6 @@ class NotAPost(Exception):
     """Calls are POST requests."""
 
 
-class NotGrpcWeb(Exception):
-    """The request's content type is none of gRPC-Web's with protobuf."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How an error is answered; what is None is taken from the error itself."""
@@ -44,31 +40,24 @@ class Outcome:
 
 _Is = GrpcStatus
 _OUT_OF_REACH: Final = Outcome(_Is.UNAVAILABLE, Reason.UNAVAILABLE, OUT_OF_REACH, RETRY_SECONDS)
-_TOO_LARGE: Final = Outcome(
-    _Is.RESOURCE_EXHAUSTED, Reason.BODY_TOO_LARGE, "the message is larger than 64 KiB"
-)
 
 OUTCOMES: Final[dict[type[BaseException], Outcome]] = {
     # The gateway's own errors: the first in ``err`` of the answer, the others with their own words.
     GatewayError: Outcome(_Is.OK),
     BadRequest: Outcome(_Is.INVALID_ARGUMENT),
+    TooLarge: Outcome(_Is.RESOURCE_EXHAUSTED),
+    UnsupportedFormat: Outcome(_Is.INVALID_ARGUMENT),
     Unavailable: Outcome(_Is.UNAVAILABLE, retry_after=RETRY_SECONDS),
     # What is wrong with the call.
     UnknownMethod: Outcome(_Is.UNIMPLEMENTED, Reason.PATH_NOT_FOUND, "this method is not implemented"),
     NotAPost: Outcome(_Is.UNIMPLEMENTED, Reason.METHOD_NOT_ALLOWED, "calls are POST requests"),
-    NotGrpcWeb: Outcome(
-        _Is.INVALID_ARGUMENT,
-        Reason.UNSUPPORTED_MEDIA_TYPE,
-        "the Content-Type must be application/grpc-web+proto or application/grpc-web-text+proto",
-    ),
     CompressedMessage: Outcome(
         _Is.UNIMPLEMENTED, Reason.UNSUPPORTED_MEDIA_TYPE, "compressed messages are not implemented"
     ),
-    MessageTooLarge: _TOO_LARGE,
     DeadlineExceeded: Outcome(_Is.DEADLINE_EXCEEDED, text="the time of grpc-timeout is over"),
     # The framework's, in ours.
     http.BadRequest: Outcome(_Is.INVALID_ARGUMENT, Reason.BAD_REQUEST, "the request cannot be read"),
-    http.RequestEntityTooLarge: _TOO_LARGE,
+    http.RequestEntityTooLarge: Outcome(_Is.RESOURCE_EXHAUSTED, Reason.BODY_TOO_LARGE, TOO_LARGE),
     http.TooManyRequests: Outcome(_Is.RESOURCE_EXHAUSTED, Reason.RATE_LIMITED, TOO_OFTEN),
     # What went wrong behind the gateway.
     **dict.fromkeys(DATABASE_UNAVAILABLE, _OUT_OF_REACH),

@@ -13,9 +13,11 @@ from struct import Struct
 from typing import Final
 from urllib.parse import quote
 
-from app.domain.errors import BadRequest
+from app.domain.errors import BadRequest, TooLarge
 
 HEADER: Final = Struct(">BI")
+
+TOO_LARGE: Final = "the message is larger than 64 KiB"
 
 _COMPRESSED: Final = 0x01
 _TRAILERS: Final = 0x80
@@ -25,10 +27,6 @@ _PADDED: Final = rb"[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/]=)"
 _TEXT: Final = re.compile(rb"(?:%b|%b)*" % (_QUANTUM, _PADDED))
 _PIECE: Final = re.compile(rb"[A-Za-z0-9+/]+=*")
 _UNESCAPED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
-
-
-class MessageTooLarge(Exception):
-    """The message is larger than is read; its length says so, whether it is there or not."""
 
 
 class CompressedMessage(Exception):
@@ -41,7 +39,7 @@ def read_message(body: bytes, longest: int) -> bytes:
     :param longest: the most bytes that a message may have.
     :raises BadRequest: the body is not exactly one frame, or not one of a message.
     :raises CompressedMessage: its flag says so.
-    :raises MessageTooLarge: its length says so.
+    :raises TooLarge: its length says so.
     """
     if len(body) < HEADER.size:
         raise BadRequest("body: ends before its message" if body else "body: has no message")
@@ -51,7 +49,7 @@ def read_message(body: bytes, longest: int) -> bytes:
     if flags:
         raise BadRequest(f"body: is not a message but a frame with the flags 0x{flags:02x}")
     if length > longest:
-        raise MessageTooLarge
+        raise TooLarge(TOO_LARGE)
     rest = len(body) - HEADER.size - length
     if rest:
         raise BadRequest(

@@ -10,7 +10,8 @@ from flask import Response, request
 from app.domain.codes import Reason
 from app.grpcweb.encodings import TEXT, answer_encoding
 from app.grpcweb.frames import encode_status_message, encode_text, write_answer
-from app.services.public_door import ANY_ORIGIN, EXPOSED_HEADERS, NO_SNIFF, NO_STORE, PREFLIGHT
+from app.http.answers import NO_SNIFF, NO_STORE
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 _HEADERS: Final = (
     NO_STORE,
@@ -63,11 +64,4 @@ def respond(
         response.headers["X-Gateway-Reason"] = reason.value
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
-    return response
-
-
-def preflight() -> Response:
-    """The answer to a browser that asks whether a page of another origin may call."""
-    response = Response(headers=PREFLIGHT)
-    del response.headers["Content-Type"]  # nothing has no type
     return response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,17 @@ from app.models.types import SqliteExactSum
 WRITER = "gateway_writer"
 """Execution option of a connection that is about to write facts or configuration."""
 
+READER = "gateway_reader"
+"""Execution option of an engine whose connections never open a transaction."""
+
+READER_OPTIONS: dict[str, Any] = {
+    "isolation_level": "AUTOCOMMIT",
+    "pool_reset_on_return": None,
+    "execution_options": {READER: True},
+}
+"""How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
+and no switching of their isolation level, which costs as much as the read itself."""
+
 _ADVISORY_KEY = 0x67617465  # "gate"
 
 
@@ -22,9 +33,13 @@ def prepare(engine: Engine) -> None:
     """Attach the connection behaviour this application relies on. Call once per engine."""
     if engine.dialect.name != "sqlite":
         return
-    file = engine.url.database
-    if file and not file.startswith((":", "file:")):
-        Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/ yet
+
+    @event.listens_for(engine, "do_connect")
+    def _make_folder(*_: Any) -> None:
+        file = engine.url.database
+        if file and not file.startswith((":", "file:")):
+            with suppress(OSError):  # the driver says it better: it cannot open the file
+                Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
 
     @event.listens_for(engine, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
@@ -37,7 +52,7 @@ def prepare(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         options = connection.get_execution_options()
-        if options.get("isolation_level") != "AUTOCOMMIT":
+        if options.get("isolation_level") != "AUTOCOMMIT" and not options.get(READER):
             connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(WRITER) else "BEGIN")
 
 
@@ -49,7 +64,12 @@ def writing(engine: Engine) -> Iterator[Connection]:
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
     """
-    with engine.connect().execution_options(**{WRITER: True}) as connection, connection.begin():
+    options: dict[str, Any] = {WRITER: True}
+    if engine.dialect.name == "postgresql":
+        # Stricter levels, which a server may have as its default, would keep the view of the database
+        # from before the wait for the lock.
+        options["isolation_level"] = "READ COMMITTED"
+    with engine.connect().execution_options(**options) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         yield connection
@@ -57,14 +77,21 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection for single-statement reads: no transaction round trips."""
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    """A connection for single-statement reads: no transaction round trips.
+
+    :param engine: best one made with ``READER_OPTIONS``; any other is switched for this connection.
+    """
+    options = {} if engine.get_execution_options().get(READER) else {"isolation_level": "AUTOCOMMIT"}
+    with engine.connect().execution_options(**options) as connection:
         yield connection
 
 
 @contextmanager
 def reading_consistently(engine: Engine) -> Iterator[Connection]:
-    """One transaction in which several statements see the database at one moment."""
+    """One transaction in which several statements see the database at one moment.
+
+    :param engine: not one made with ``READER_OPTIONS``, which never opens a transaction.
+    """
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**level) as connection, connection.begin():
         yield connection

@@ -27,7 +27,7 @@ class Event(Base):
         Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
         Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
         Index("ix_events_reporter_seq", "reporter", "seq"),
-        Index("ix_events_reorgs", "chain_id", "seq", sqlite_where=_REORG, postgresql_where=_REORG),
+        Index("ix_events_reorgs", "seq", "chain_id", sqlite_where=_REORG, postgresql_where=_REORG),
     )
 
     seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
@@ -49,7 +49,7 @@ class RetractedEvent(Base):
     __tablename__ = "retracted_events"
 
     event_id: Mapped[str] = mapped_column(String(128), primary_key=True)
-    seq: Mapped[int] = mapped_column(BigInteger, doc="of the latest standing retraction")
+    seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
     transfer_id: Mapped[bytes | None] = mapped_column(Hash32, index=True)
 
 

@@ -45,7 +45,7 @@ def estimate_inputs(
         return inputs
     pool = inputs.src_pool
     epoch = Epoch.at(now, pool.epoch_seconds) if pool.epoch_cap is not None and pool.epoch_seconds else None
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         facts = estimate_facts(
             connection, request.token_symbol, request.src_chain_id, request.dst_chain_id, epoch
         )

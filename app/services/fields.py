@@ -106,12 +106,12 @@ class Account(Text):
 
 
 class Signer(fields.Field[str]):
-    """A validator: a 0x address, kept with its checksum."""
+    """A validator: a 0x address other than the zero address, kept with its checksum."""
 
-    default_error_messages = {"invalid": "must be a 0x address of 20 bytes"}
+    default_error_messages = {"invalid": "must be a 0x address of 20 bytes, not all zero"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = parse_evm_address(value) if isinstance(value, str) else None
-        if address is None:
+        if address is None or not any(address):
             raise self.make_error("invalid")
         return checksum_address(address)

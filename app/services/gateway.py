@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.domain.ingest_token import IngestToken
 from app.services.network_snapshot import NetworkSnapshots
 
 Clock = Callable[[], datetime]
@@ -24,9 +25,13 @@ class Gateway:
     """The dependencies of the use cases; one per application."""
 
     engine: Engine
+    reads: Engine
+    """For single-statement reads; see ``app.models.engine.reading``."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
+    environment_tokens: tuple[IngestToken, ...] = ()
+    """Reporters' tokens that stand in the settings; the others are in the database."""
 
 
 def current_gateway() -> Gateway:

@@ -28,7 +28,7 @@ def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> fl
         )
     chains = gateway.snapshots.current().terms.chain_infos
     src, dst = _known(chains, src_chain_id), _known(chains, dst_chain_id)
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         middle = middle_latencies(connection, src_chain_id, dst_chain_id, *window(gateway.clock()))
     if not middle:
         raise GatewayError(

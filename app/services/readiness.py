@@ -36,7 +36,7 @@ def what_is_wrong(gateway: Gateway) -> str | None:
 def database_complaint(gateway: Gateway) -> str | None:
     """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
-        with reading(gateway.engine) as connection:
+        with reading(gateway.reads) as connection:
             applied = applied_migrations(connection)
     except SQLAlchemyError as error:
         return f"the database cannot be reached ({type(error).__name__})"

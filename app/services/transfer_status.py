@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Row
 
 from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
@@ -15,7 +15,7 @@ from app.domain.freshness import age_in_words
 from app.models.engine import reading
 from app.queries.transfers import newest_events, transfer_row
 from app.services.gateway import Gateway
-from app.services.network.terms import ChainInfo, NetworkTerms
+from app.services.network.terms import NetworkTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,32 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         row = transfer_row(connection, transfer_id)
-        if row is None:
-            raise _not_found(gateway, terms, connection)
+    if row is None:
+        raise transfer_not_found(gateway)
     return _status(terms, row)
+
+
+def transfer_not_found(gateway: Gateway) -> GatewayError:
+    """The error for an id that is not known, for the caller to raise.
+
+    Users whose funds have left ask first: does the gateway see my chain at all? So it says how fresh
+    the view of each chain is.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    with reading(gateway.reads) as connection:
+        newest = newest_events(connection)
+    now = gateway.clock()
+    ages = []
+    for progress in newest:
+        chain = terms.chain_infos.get(progress.chain_id)
+        name = chain.name if chain else f"chain {progress.chain_id}"
+        ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
+    seen = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
+    return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)
 
 
 def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
@@ -65,16 +86,11 @@ def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
         status=status,
         refund_reason=XferStatus(row.refund_reason) if to_be_refunded else XferStatus.UNKNOWN,
         block_delay=src.block_delay if src else 0,
-        src_block_tx_link=_link(src, row.src_tx_hash),
-        dst_block_tx_link=_link(dst, row.dst_tx_hash),
+        src_block_tx_link=src.tx_link(row.src_tx_hash) if src else "",
+        dst_block_tx_link=dst.tx_link(row.dst_tx_hash) if dst else "",
         bridge_type=_bridge_type(terms, row),
         **evidence,
     )
-
-
-def _link(chain: ChainInfo | None, tx_hash: str | None) -> str:
-    """The transaction's page (wire facts, "JSON"); empty where the chain or the hash is not known."""
-    return f"{chain.explore_url}/tx/{tx_hash}" if chain and tx_hash else ""
 
 
 def _bridge_type(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> BridgeType:
@@ -85,15 +101,3 @@ def _bridge_type(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> BridgeType:
         return BridgeType.DEPOSIT_MINT
     pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id)) if row.kind else None
     return pegged.bridge_type if pegged else BridgeType.UNDEFINED
-
-
-def _not_found(gateway: Gateway, terms: NetworkTerms, connection: Connection) -> GatewayError:
-    """Users whose funds have left ask first: does the gateway see my chain at all?"""
-    now = gateway.clock()
-    ages = []
-    for progress in newest_events(connection):
-        chain = terms.chain_infos.get(progress.chain_id)
-        name = chain.name if chain else f"chain {progress.chain_id}"
-        ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
-    seen = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
-    return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)

@@ -40,7 +40,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_events_chain_id_type_block", ["chain_id", "type", "block"], unique=False)
         batch_op.create_index(
             "ix_events_reorgs",
-            ["chain_id", "seq"],
+            ["seq", "chain_id"],
             unique=False,
             sqlite_where=sa.text("type = 'chain.reorged'"),
             postgresql_where=sa.text("type = 'chain.reorged'"),

@@ -40,12 +40,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("event_id", name=op.f("pk_retracted_events")),
     )
     with op.batch_alter_table("retracted_events", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_retracted_events_seq"), ["seq"], unique=False)
         batch_op.create_index(batch_op.f("ix_retracted_events_transfer_id"), ["transfer_id"], unique=False)
 
 
 def downgrade() -> None:
     with op.batch_alter_table("retracted_events", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_retracted_events_transfer_id"))
+        batch_op.drop_index(batch_op.f("ix_retracted_events_seq"))
 
     op.drop_table("retracted_events")
     with op.batch_alter_table("anomalies", schema=None) as batch_op:

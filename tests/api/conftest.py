@@ -10,9 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from app.extensions import db
 from tests.api.world import NOW, configure
-from tests.conftest import make_settings
+from tests.conftest import close_connections, make_settings
 
 OpenApp = Callable[..., Flask]
 
@@ -39,7 +38,7 @@ def open_app(database_url: str, client_class: type[FlaskClient]) -> Iterator[Ope
     yield open_with
     for app in opened:
         with app.app_context():
-            db.engine.dispose()
+            close_connections()
 
 
 @pytest.fixture

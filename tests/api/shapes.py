@@ -9,6 +9,7 @@ from werkzeug.test import TestResponse
 ESTIMATE = "/v2/estimateAmt"
 STATUS = "/v2/getTransferStatus"
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
+EVIDENCE = "/v2/getRefundEvidence"
 CONFIGS = "/v2/getTransferConfigs"
 CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
 
@@ -35,6 +36,33 @@ ZEROES: dict[str, dict[str, Any]] = {
         "dst_block_tx_link": "",
     },
     LATENCY: {"median_transfer_latency_in_second": 0},
+    EVIDENCE: {
+        "valid": False,
+        "proven": False,
+        "status": 0,
+        "transfer_id": None,
+        "kind": None,
+        "chain_id": None,
+        "contract": None,
+        "contract_role": None,
+        "call": None,
+        "domain": None,
+        "digest": None,
+        "wd_onchain": None,
+        "request": None,
+        "withdraw_id": None,
+        "contradictions": [],
+        "signers": [],
+        "power_signed": "",
+        "power_total": None,
+        "quorum": None,
+        "validator_set_version": None,
+        "validator_set_hash": None,
+        "missing": [],
+        "not_signed": [],
+        "notes": [],
+        "other_requests": [],
+    },
     CONFIGS: {
         "chains": [],
         "chain_token": {},

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS, assert_refused
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, EVIDENCE, LATENCY, STATUS, assert_refused
 from tests.conftest import make_settings
 
 ID = "77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
@@ -72,6 +72,20 @@ def queries() -> Iterator[tuple[str, str, str]]:
         yield LATENCY, urlencode(PAIR) + f"&{name}=1", name
         for raw in (*NOT_UINTS, str(2**64), str(2**256), "9" * 79):
             yield LATENCY, with_raw(PAIR, name, raw), name
+    for query in ("", "transfer_id=", f"transfer_id={ID}&transfer_id={ID}", f"transferId={ID}"):
+        yield EVIDENCE, query, "transfer_id"
+    for raw in (
+        "0x",
+        ID[1:],
+        f"{ID}0",
+        f"0x0x{ID[2:]}",
+        f"{ID}%00",
+        f"%20{ID}",
+        "g" * 64,
+        "%FF",
+        "\u0661" * 64,
+    ):
+        yield EVIDENCE, f"transfer_id={raw}", "transfer_id"
 
 
 BODIES: list[tuple[bytes, str]] = [
@@ -148,6 +162,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
     (STATUS, {"method": "POST", "data": LARGE, "content_type": "text/plain"}, 413, "body_too_large", STATUS),
     (ESTIMATE, {"data": LARGE, "query_string": GOOD}, 413, "body_too_large", ESTIMATE),
     (LATENCY, {"data": LARGE, "query_string": PAIR}, 413, "body_too_large", LATENCY),
+    (EVIDENCE, {"data": LARGE, "query_string": {"transfer_id": ID}}, 413, "body_too_large", EVIDENCE),
     (CONFIGS, {"data": LARGE}, 413, "body_too_large", CONFIGS),
     *(
         (STATUS, {"method": "POST", "content_type": kind}, 415, "unsupported_media_type", STATUS)
@@ -156,6 +171,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
     *((STATUS, {"method": m}, 405, "method_not_allowed", STATUS) for m in METHODS if m != "POST"),
     *((ESTIMATE, {"method": m}, 405, "method_not_allowed", ESTIMATE) for m in METHODS if m != "GET"),
     *((LATENCY, {"method": m}, 405, "method_not_allowed", LATENCY) for m in METHODS if m != "GET"),
+    *((EVIDENCE, {"method": m}, 405, "method_not_allowed", EVIDENCE) for m in METHODS if m != "GET"),
     *((CONFIGS, {"method": m}, 405, "method_not_allowed", CONFIGS) for m in METHODS if m != "GET"),
     (CONFIGS_FOR_ALL, {"method": "PUT"}, 405, "method_not_allowed", CONFIGS_FOR_ALL),
     ("/", {}, 404, "path_not_found", None),

@@ -3,6 +3,8 @@ from base64 import b64encode
 from dataclasses import fields, replace
 
 import pytest
+from eth_abi import decode
+from eth_utils import keccak, to_normalized_address
 
 from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.crypto import address_of, checksum_address
@@ -57,6 +59,14 @@ def test_a_proven_refund_says_what_to_call_with_what(kind, function, first, text
     assert sigs == tuple("0x" + by_signer[who].hex() for who in sorted(by_signer))
     assert signers == tuple(checksum_address(who) for who, _ in SET.members)
     assert powers == tuple(str(power) for _, power in SET.members)
+    data = bytes.fromhex((shown.call.data or "0x")[2:])
+    assert data[:4] == keccak(text=shown.call.signature)[:4]
+    assert decode([each.type for each in shown.call.arguments], data[4:]) == (
+        wd_onchain,
+        tuple(by_signer[who] for who in sorted(by_signer)),
+        tuple(to_normalized_address(who) for who, _ in SET.members),
+        tuple(power for _, power in SET.members),
+    )
     assert shown.wd_onchain == b64encode(wd_onchain).decode()
     assert shown.request and list(shown.request) == named.split()
     assert shown.request["amount"] == "5000000"
@@ -78,7 +88,7 @@ def test_under_the_quorum_it_says_how_much_and_who_is_missing(kind):
     wd_onchain = wd_for(ctx)
     shown = explained(ctx, [wd_onchain], signed_by(ctx, wd_onchain, 0, 1))
     assert (shown.valid, shown.proven) == (False, False)
-    assert shown.call and shown.call.arguments == ()
+    assert shown.call and (shown.call.arguments, shown.call.data) == ((), None)
     assert "signed power 30 of 100 is under the quorum of 67: 37 more is needed" in shown.missing
     words = next(each for each in shown.missing if each.startswith("not signed yet: "))
     for number in (2, 3):
@@ -92,8 +102,8 @@ def test_what_cannot_be_claimed_now_is_not_valid_though_proven(status):
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     shown = explained(ctx, [wd_onchain], signed_by(ctx, wd_onchain, 1, 2, 3), status=status)
-    assert (shown.valid, shown.proven) == (False, True)
-    assert shown.call and shown.call.arguments == ()
+    assert (shown.valid, shown.proven, shown.status) == (False, True, status.value)
+    assert shown.call and (shown.call.arguments, shown.call.data) == ((), None)
     assert "nothing to claim" in shown.missing[-1]
     assert sum(row.signed for row in shown.signers) == 3
 
@@ -144,7 +154,7 @@ def test_two_at_quorum_are_both_shown_and_neither_can_be_called():
     signatures = [*signed_by(ctx, first, 1, 2, 3), *signed_by(ctx, second, 1, 2, 3)]
     shown = explained(ctx, [first, second], signatures)
     assert not shown.valid
-    assert shown.call and shown.call.arguments == ()
+    assert shown.call and (shown.call.arguments, shown.call.data) == ((), None)
     assert "none of them is served" in shown.missing[0]
     assert shown.other_requests[0].reached
 

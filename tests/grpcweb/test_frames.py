@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import BadRequest
+from app.domain.errors import BadRequest, TooLarge
 from app.grpcweb.frames import (
     CompressedMessage,
-    MessageTooLarge,
     decode_text,
     encode_status_message,
     encode_text,
@@ -62,7 +61,7 @@ def test_a_compressed_message(body: bytes) -> None:
 
 def test_the_length_counts_whether_the_message_is_there_or_not() -> None:
     for body in (frame(bytes(LONGEST + 1)), b"\0\0\1\0\1", b"\0\xff\xff\xff\xff" + b"x" * 9):
-        with pytest.raises(MessageTooLarge):
+        with pytest.raises(TooLarge):
             read_message(body, LONGEST)
     assert len(read_message(frame(bytes(LONGEST)), LONGEST)) == LONGEST
 
@@ -136,6 +135,6 @@ def test_random_bytes_are_read_or_refused() -> None:
         body = bytes(chance.choices((0, 1, 0x80, 5, 65, 255), k=chance.randrange(12)))
         try:
             message = read_message(body, LONGEST)
-        except (BadRequest, CompressedMessage, MessageTooLarge):
+        except (BadRequest, CompressedMessage, TooLarge):
             continue
         assert frame(message) == body

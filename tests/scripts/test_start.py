@@ -92,6 +92,13 @@ def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
     assert everything(app) == 0
 
 
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    app = create_app(make_settings(f"sqlite:///{tmp_path}/file/gateway.db"))
+    with pytest.raises(SystemExit, match=r"^DATABASE_URL: .*file/gateway.db: unable to open database file$"):
+        prepare_database(app)
+
+
 def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() -> None:
     app = create_app(make_settings(f"postgresql+psycopg://user:hush@{LOOPBACK}:1/name"))
     with pytest.raises(SystemExit) as ended:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -25,6 +25,7 @@ from app.domain.events import (
     ValidatorsUpdated,
 )
 from app.domain.evidence import contradictions, signature_is_provably_false
+from app.domain.ingest_scope import EVERYTHING, Scope
 from app.domain.network_facts import NetworkFacts
 from app.domain.standing import Logged, origin_of
 from app.domain.transfer_state import TransferHistory, refund_context
@@ -56,6 +57,7 @@ class Acceptance:
     reporter: str
     now: datetime
     max_reorg_blocks: int
+    scope: Scope = EVERYTHING
     accepted: int = 0
     repeated: int = 0
     refused: list[Refused] = field(default_factory=list)
@@ -67,7 +69,7 @@ class Acceptance:
 
     def take(self, lines: Sequence[Read]) -> None:
         """Judge one segment and write what follows from it."""
-        segment = _Segment(self.connection, lines, self.max_reorg_blocks, self.now)
+        segment = _Segment(self.connection, lines, self.max_reorg_blocks, self.now, self.scope)
         for line in lines:
             verdict = segment.judge(line.event)
             if verdict is ACCEPTED:
@@ -88,9 +90,15 @@ class _Segment:
     """What is known while the events of one segment are judged."""
 
     def __init__(
-        self, connection: Connection, lines: Sequence[Read], max_reorg_blocks: int, now: datetime
+        self,
+        connection: Connection,
+        lines: Sequence[Read],
+        max_reorg_blocks: int,
+        now: datetime,
+        scope: Scope,
     ) -> None:
         self.connection = connection
+        self.scope = scope
         self.now = now
         self.max_reorg_blocks = max_reorg_blocks
         events = [line.event for line in lines]
@@ -111,6 +119,9 @@ class _Segment:
 
     def judge(self, event: Event) -> str:
         """ACCEPTED, REPEATED, or the reason for refusing; what is accepted is noted."""
+        outside = self.scope.refusal(event, self._known_of_transfer(event))
+        if outside is not None:
+            return outside  # before anything else: it must not even raise an anomaly
         body = encode_event(event)
         known = self.known.get(event.id)
         if known is not None and (known.type, known.body) != (event.type.value, body):
@@ -123,6 +134,11 @@ class _Segment:
             return reason
         self._note(event, body, known)
         return ACCEPTED
+
+    def _known_of_transfer(self, event: Event) -> Iterator[TransferEvent]:
+        """What is known of the event's transfer, without what an operator took back."""
+        if isinstance(event, TransferEvent):
+            yield from (logged.event for logged in self.histories[event.transfer_id].kept())
 
     def _stands(self, event: Event, known: Known) -> bool:
         if known.seq > self._last_taking_back:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 
 from marshmallow import Schema
 from sqlalchemy import Connection
 
 from app.domain.events import EventType
+from app.domain.ingest_scope import EVERYTHING, Scope
 from app.models.engine import writing
 from app.services.feed.acceptance import Acceptance
 from app.services.feed.lines import Read, Refused, read_line
@@ -19,6 +19,9 @@ from app.services.gateway import Gateway
 
 BATCH = 500
 """Lines in one transaction: large enough to share its cost, small enough not to hold up others."""
+
+BATCH_BYTES = 1 << 20
+"""What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
 
 
 @dataclass(slots=True)
@@ -47,22 +50,29 @@ def ingest_lines(
     reporter: str,
     progress: Callable[[int], None] = lambda _lines: None,
     schemas: Mapping[EventType, Schema] = SCHEMAS,
+    *,
+    scope: Scope = EVERYTHING,
+    admit: Callable[[Connection], None] = lambda _connection: None,
 ) -> Verdict:
     """Take a feed of lines, each batch of them in a transaction of its own.
 
     A fact and everything that follows from it are committed together. When this returns, what
-    it counts as accepted is committed; when it raises, sending the lines again is harmless.
+    it counts as accepted is committed; when it raises, sending the lines again is harmless. A batch
+    is read to its end before its transaction is begun: no writer waits for another's network.
 
     :param reporter: the name kept with every event: of the ingest token, or ``cli``.
     :param progress: told the number of lines after each batch.
-    :param schemas: the event types that the sender may report.
+    :param schemas: the event types that can be read from this kind of sender.
+    :param scope: what this sender may report of them; the rest is refused, line by line.
+    :param admit: called in each transaction before anything is taken; what it raises ends the feed.
     """
     verdict = Verdict()
     for batch in _batches(lines):
         readable = _read(batch, gateway.clock(), verdict, schemas)
         if readable:
             with writing(gateway.engine) as connection:
-                taken = _take(connection, readable, reporter, gateway)
+                admit(connection)
+                taken = _take(connection, readable, reporter, gateway, scope)
             verdict.add(taken)
         progress(len(batch))
     return verdict
@@ -78,8 +88,15 @@ def ingest_within(connection: Connection, gateway: Gateway, lines: Iterable[byte
 
 
 def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
-    numbered = enumerate(lines, start=1)
-    while batch := list(islice(numbered, BATCH)):
+    batch: list[tuple[int, bytes]] = []
+    size = 0
+    for number, line in enumerate(lines, start=1):
+        batch.append((number, line))
+        size += len(line)
+        if len(batch) >= BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 
@@ -96,8 +113,14 @@ def _read(
     return readable
 
 
-def _take(connection: Connection, lines: list[Read], reporter: str, gateway: Gateway) -> Verdict:
-    acceptance = Acceptance(connection, reporter, gateway.clock(), gateway.max_reorg_blocks)
+def _take(
+    connection: Connection,
+    lines: list[Read],
+    reporter: str,
+    gateway: Gateway,
+    scope: Scope = EVERYTHING,
+) -> Verdict:
+    acceptance = Acceptance(connection, reporter, gateway.clock(), gateway.max_reorg_blocks, scope)
     for segment in _segments(lines):
         acceptance.take(segment)
     return Verdict(acceptance.accepted, acceptance.repeated, acceptance.refused)

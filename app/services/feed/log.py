@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import cast
 
 from sqlalchemy import Connection, func, insert, select, text
@@ -17,6 +18,9 @@ from app.models import events as log
 from app.services.feed.codec import decode_event
 
 PAGE = 500
+
+MOST_IN_STATEMENT = 10_000
+"""Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +119,12 @@ def _retracted_of_transfers(connection: Connection, ids: set[bytes]) -> dict[byt
 
 def retracted_ids(connection: Connection, event_ids: Iterable[str]) -> dict[str, int]:
     """Of these ids those that a standing retraction names, and its place in the log."""
-    table = log.RetractedEvent
-    rows = connection.execute(select(table.event_id, table.seq).where(table.event_id.in_(list(event_ids))))
-    return {row.event_id: row.seq for row in rows}
+    table, rest = log.RetractedEvent, iter(event_ids)
+    found: dict[str, int] = {}
+    while asked := list(islice(rest, MOST_IN_STATEMENT)):
+        rows = connection.execute(select(table.event_id, table.seq).where(table.event_id.in_(asked)))
+        found |= {row.event_id: row.seq for row in rows}
+    return found
 
 
 def _reorgs_reaching(

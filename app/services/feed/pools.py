@@ -58,10 +58,13 @@ def _count(counter: CounterChange, event: Liquidity) -> None:
 
 def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
     """Let the latest fee of each route count."""
+    latest: dict[FeeKey, FeeUpdated] = {}
     for event in accepted:
-        standing = connection.execute(
-            select(FedFee.at, FedFee.event_id).where(*_of_route(fee_key(event)))
-        ).first()
+        known = latest.setdefault(fee_key(event), event)
+        if known.order < event.order:
+            latest[fee_key(event)] = event
+    for key, event in latest.items():
+        standing = connection.execute(select(FedFee.at, FedFee.event_id).where(*_of_route(key))).first()
         if standing is None or (standing.at, standing.event_id) < event.order:
             _write_fee(connection, event)
 

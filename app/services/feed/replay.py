@@ -62,7 +62,7 @@ def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers
 
 def count_transfers(gateway: Gateway) -> int:
     """How many transfers a replay will fold, about."""
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         return connection.scalar(select(func.count()).select_from(Transfer)) or 0
 
 

@@ -75,18 +75,6 @@ class ConfiguredAccount(Account):
         return account
 
 
-class ConfiguredSigner(ConfiguredAccount):
-    """A validator's address: an EVM address, not the zero address."""
-
-    default_error_messages = {"signer": "must be a 0x address of 20 bytes, not all zero"}
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        signer = super()._deserialize(value, attr, data, **kwargs)
-        if not any(parse_evm_address(signer) or b""):
-            raise self.make_error("signer")
-        return signer
-
-
 class Url(Text):
     """An https URL in visible ASCII; http only to this machine itself. May be empty where ``least`` is 0."""
 

@@ -11,11 +11,10 @@ from typing import Any, Final
 from marshmallow import Schema, ValidationError, fields, post_load, pre_dump
 
 from app.models.network import NAME_LENGTH, SYMBOL_LENGTH
-from app.services.fields import Amount, Text, Time, WholeNumber
+from app.services.fields import Amount, Signer, Text, Time, WholeNumber
 from app.services.network.fields import (
     Cidr,
     ConfiguredAccount,
-    ConfiguredSigner,
     Flag,
     Label,
     ListOf,
@@ -241,7 +240,7 @@ class ValidatorSchema(Strict):
     """``validators``: opening values, as what the feed reports is kept apart."""
 
     chain_id = _chain_id()
-    signer = ConfiguredSigner(required=True)
+    signer = Signer(required=True)
     power = _amount()
 
 

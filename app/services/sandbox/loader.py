@@ -55,7 +55,7 @@ def load_sandbox(gateway: Gateway) -> str:
 
 def ensure_sandbox(gateway: Gateway) -> str:
     """Load the sandbox where nothing is, freshen it where it has aged, leave other data alone."""
-    with reading(gateway.engine) as connection:
+    with reading(gateway.reads) as connection:
         empty, ours = _is_empty(connection), is_sandbox(connection)
         newest = connection.scalar(select(func.max(LatencyRecord.released_at)))
     if empty:

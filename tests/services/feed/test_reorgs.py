@@ -153,3 +153,13 @@ def test_each_acceptance_is_kept(gateway: Gateway) -> None:
         (3, "transfer.sent", 1),
         (4, "chain.reorged", 1),
     ]
+
+
+def test_a_send_that_had_fallen_before_takes_no_confirmation_of_the_one_that_stands(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing that stands."""
+    feed(gateway, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
+    assert status(1).status == 3
+    feed(gateway, reorg(100, at=1))
+    assert status(1).status == 3

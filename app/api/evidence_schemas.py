@@ -1,0 +1,155 @@
+"""The public shape of a refund's evidence: the judgement, and everything it was made from."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import Schema, fields
+
+from app.api.fields import Amount
+from app.api.schemas import Answer, StatusBody, doc, enumerated
+from app.domain.codes import SendKind, TransferHistoryStatus
+
+_NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
+_LIST: Final[dict[str, Any]] = {"dump_default": list}
+
+
+class EvidenceQuery(StatusBody):
+    """Which transfer's refund: named as for its status."""
+
+
+class CallArgument(Schema):
+    """One argument of the call."""
+
+    name = fields.String(metadata=doc("Name.", "wdmsg"))
+    type = fields.String(metadata=doc("Solidity type.", "bytes"))
+    value = fields.Raw(
+        metadata=doc(
+            "0x hex for bytes and addresses, decimal strings for numbers; a list where the type is one.",
+            oneOf=[{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+        )
+    )
+
+
+class ContractCall(Schema):
+    """The call that pays the refund."""
+
+    function = fields.String(metadata=doc("Its name.", "withdraw"))
+    signature = fields.String(
+        metadata=doc("Name and argument types.", "withdraw(bytes,bytes[],address[],uint256[])")
+    )
+    arguments = fields.List(
+        fields.Nested(CallArgument), metadata=doc("In the call's order; empty while `valid` is false.")
+    )
+    data = fields.String(
+        allow_none=True,
+        metadata=doc(
+            "The transaction's data: the call and its arguments, ABI-encoded. null while not valid."
+        ),
+    )
+
+
+class Domain(Schema):
+    """What binds a signature to one chain, one contract and one kind of refund."""
+
+    text = fields.String(metadata=doc("Name of the kind of request.", "WithdrawMsg"))
+    separator = fields.String(
+        metadata=doc("keccak256 of the uint256 chain id, the contract's 20 bytes and the text.")
+    )
+
+
+class SignerRow(Schema):
+    """One validator of the source chain."""
+
+    address = fields.String(metadata=doc("Who signs.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
+    power = Amount(metadata=doc("Voting power.", "127533463000000000000000000"))
+    signed = fields.Boolean(metadata=doc("Whether a valid signature over the request is known.", True))
+    signature = fields.String(allow_none=True, metadata=doc("The signature, 0x hex; null without one."))
+
+
+class OtherRequest(Schema):
+    """Another request for the same transfer."""
+
+    wd_onchain = fields.String(metadata=doc("The request, base64."))
+    digest = fields.String(allow_none=True, metadata=doc("What would be signed."))
+    power_signed = Amount(metadata=doc("Power of those who signed it.", "0"))
+    reached = fields.Boolean(metadata=doc("Whether that is a quorum.", False))
+    contradictions = fields.List(fields.String(), metadata=doc("Where it does not fit the transfer.", []))
+
+
+class EvidenceAnswer(Answer):
+    """Whether the contract would pay a refund, and everything that follows from."""
+
+    valid = fields.Boolean(
+        dump_default=False,
+        metadata=doc(
+            "Whether the contract pays the refund when called now: exactly while status is 8.", True
+        ),
+    )
+    proven = fields.Boolean(
+        dump_default=False,
+        metadata=doc("Whether exactly one request has signatures of a quorum, paid out or not.", True),
+    )
+    status = fields.Integer(
+        dump_default=0,
+        metadata=doc("TransferHistoryStatus of the transfer.", 8) | enumerated(TransferHistoryStatus),
+    )
+    transfer_id = fields.String(**_NULLABLE, metadata=doc("The transfer, lower case with 0x."))
+    kind = fields.String(
+        **_NULLABLE,
+        metadata=doc(
+            "What the source transaction did, which decides who refunds it; null while not known.",
+            "pool",
+            enum=[*(kind.value for kind in SendKind), None],
+        ),
+    )
+    chain_id = fields.Integer(**_NULLABLE, metadata=doc("The source chain, where the refund is paid.", 1))
+    contract = fields.String(
+        **_NULLABLE, metadata=doc("The contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+    )
+    contract_role = fields.String(**_NULLABLE, metadata=doc("What that contract is.", "pool bridge"))
+    call = fields.Nested(ContractCall, **_NULLABLE, metadata=doc("The call to make to it."))
+    domain = fields.Nested(Domain, **_NULLABLE, metadata=doc("What the signatures are bound to."))
+    digest = fields.String(
+        **_NULLABLE,
+        metadata=doc("What validators sign: EIP-191 over keccak256 of the separator and the request."),
+    )
+    wd_onchain = fields.String(
+        **_NULLABLE, metadata=doc("The request, base64: the one served, else the one with the most power.")
+    )
+    request = fields.Dict(
+        keys=fields.String(),
+        values=fields.String(),
+        **_NULLABLE,
+        metadata=doc("The request's fields by their names, as text.", {"chainid": "1", "seqnum": "77"}),
+    )
+    withdraw_id = fields.String(
+        **_NULLABLE, metadata=doc("Id by which the pool bridge knows the withdrawal; pool refunds only.")
+    )
+    contradictions = fields.List(
+        fields.String(), **_LIST, metadata=doc("Where the request does not fit the transfer, in words.", [])
+    )
+    signers = fields.List(
+        fields.Nested(SignerRow),
+        **_LIST,
+        metadata=doc("The source chain's whole current validator set, in the contract's order."),
+    )
+    power_signed = Amount(dump_default="", metadata=doc("Power of those who signed.", "90"))
+    power_total = Amount(**_NULLABLE, metadata=doc("Power of all.", "100"))
+    quorum = Amount(**_NULLABLE, metadata=doc("The least power that the contract takes.", "67"))
+    validator_set_version = fields.Integer(
+        **_NULLABLE, metadata=doc("How often the set has been replaced since it was configured.", 3)
+    )
+    validator_set_hash = fields.String(
+        **_NULLABLE, metadata=doc("Hash of the set: what the contract's `ssHash()` must return.")
+    )
+    missing = fields.List(
+        fields.String(), **_LIST, metadata=doc("What keeps the refund from being paid, in words.", [])
+    )
+    not_signed = fields.List(
+        fields.String(), **_LIST, metadata=doc("The validators whose signature is not known.", [])
+    )
+    notes = fields.List(fields.String(), **_LIST, metadata=doc("What else there is to know, in words.", []))
+    other_requests = fields.List(
+        fields.Nested(OtherRequest), **_LIST, metadata=doc("Other requests known for the transfer.")
+    )

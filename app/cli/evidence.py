@@ -1,0 +1,121 @@
+"""``flask --app wsgi evidence …``: would the contract pay this refund?"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+import orjson
+from flask.cli import AppGroup
+
+from app.cli.evidence_text import laid_out
+from app.domain.codes import SendKind
+from app.domain.crypto import parse_evm_address
+from app.domain.errors import GatewayError
+from app.domain.refund_explanation import RefundExplanation, against_set_hash
+from app.services.gateway import current_gateway
+from app.services.readiness import database_complaint
+from app.services.refund_evidence import refund_evidence
+from app.services.saved_evidence import MAX_DOCUMENT_BYTES, Known, UnusableInput, verify_document
+
+VALID, NOT_VALID, UNUSABLE = 0, 1, 2
+"""Exit codes."""
+
+_HASH: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
+
+evidence = AppGroup("evidence", help="Whether contracts pay refunds, and why.")
+
+
+class _Hash(click.ParamType[bytes]):
+    """32 bytes in hex, with or without 0x."""
+
+    name = "hash"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        match = _HASH.fullmatch(value)
+        return bytes.fromhex(match[1]) if match else self.fail("must be 32 bytes in hex", param, ctx)
+
+
+class _Address(click.ParamType[bytes]):
+    """A contract's address."""
+
+    name = "address"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        address = parse_evm_address(value)
+        return address if address else self.fail("must be 0x and 40 hex digits", param, ctx)
+
+
+@evidence.command("verify")
+@click.argument("target", metavar="TRANSFER_ID|FILE")
+@click.option("--chain", type=click.IntRange(1, 2**64 - 1), help="FILE: the source chain, which pays.")
+@click.option("--contract", type=_Address(), help="FILE: the contract that pays there.")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in SendKind]),
+    help="FILE: what was done on the source chain; found out when left out.",
+)
+@click.option("--transfer", type=_Hash(), help="FILE: the transfer that the refund must be of.")
+@click.option("--set-hash", type=_Hash(), help="What the contract's ssHash() returns now.")
+@click.option("--json", "as_json", is_flag=True, help="The answer of getRefundEvidence, as JSON.")
+@click.pass_context
+def verify(
+    context: click.Context,
+    target: str,
+    *,
+    chain: int | None,
+    contract: bytes | None,
+    kind: str | None,
+    transfer: bytes | None,
+    set_hash: bytes | None,
+    as_json: bool,
+) -> None:
+    """Judge a refund's evidence as the contract does, and show what the judgement rests on.
+
+    TRANSFER_ID is one of this gateway's transfers. FILE (- for standard input) is a saved answer of
+    getTransferStatus or getRefundEvidence, of any gateway of this kind: that needs no database.
+
+    Exits with 0 if the contract pays, with 1 if it does not, with 2 if there was nothing to judge.
+    """
+    known = Known(chain, contract, SendKind(kind) if kind else None, set_hash, transfer)
+    try:
+        match = _HASH.fullmatch(target)
+        shown = _of_transfer(bytes.fromhex(match[1]), known) if match else _of_file(target, known)
+    except UnusableInput as unusable:
+        click.echo(f"{target}: {unusable}", err=True)
+        context.exit(UNUSABLE)
+    if as_json:
+        answer = {"err": None, **shown.as_dict()}
+        click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
+    else:
+        click.echo("\n".join(laid_out(shown)))
+    context.exit(VALID if shown.valid else NOT_VALID)
+
+
+def _of_transfer(transfer_id: bytes, known: Known) -> RefundExplanation:
+    if known.chain_id or known.contract or known.kind or known.transfer_id:
+        raise UnusableInput("--chain, --contract, --kind and --transfer are for a FILE")
+    gateway = current_gateway()
+    if complaint := database_complaint(gateway):
+        raise UnusableInput(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")
+    try:
+        shown = refund_evidence(gateway, transfer_id)
+    except GatewayError as error:
+        raise UnusableInput(error.msg) from None
+    return against_set_hash(shown, known.set_hash) if known.set_hash else shown
+
+
+def _of_file(path: str, known: Known) -> RefundExplanation:
+    """Never asks for the gateway: a file is judged by what is in it and what is known beside it."""
+    try:
+        if path == "-":
+            text = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                text = file.read(MAX_DOCUMENT_BYTES + 1)
+    except OSError as error:
+        raise UnusableInput(f"is no transfer id, and no file: {error.strerror}") from None
+    return verify_document(text, known)

@@ -1,0 +1,106 @@
+"""A refund's evidence as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+
+from app.domain.codes import TransferHistoryStatus
+from app.domain.refund_call import ContractCall
+from app.domain.refund_explanation import RefundExplanation
+
+_INDENT: Final = "  "
+_WIDTH: Final = 100
+
+
+def laid_out(shown: RefundExplanation) -> Iterator[str]:
+    """The lines: the verdict, what is missing, then what it rests on, from the transfer to who signed."""
+    yield _verdict(shown)
+    yield from _listed(shown.missing)
+    yield ""
+    yield from _aligned(_facts(shown))
+    if shown.request:
+        yield ""
+        yield f"request ({shown.domain.text})" if shown.domain else "request"
+        yield from _aligned(list(shown.request.items()))
+    if shown.wd_onchain and shown.signers:
+        yield ""
+        yield from _signers(shown)
+    for other in shown.other_requests:
+        yield ""
+        yield f"another request, signed with power {other.power_signed}"
+        yield f"{_INDENT}{other.wd_onchain}"
+        yield from _listed(other.contradictions)
+    if shown.notes:
+        yield ""
+        yield "notes"
+        yield from _listed(shown.notes)
+
+
+def _verdict(shown: RefundExplanation) -> str:
+    if shown.valid:
+        return click.style("VALID", fg="green", bold=True) + ": the contract pays on this evidence"
+    nothing = "there is no refund to pay" if shown.wd_onchain is None else "the contract does not pay"
+    return click.style("NOT VALID", fg="red", bold=True) + f": {nothing}"
+
+
+def _listed(sentences: Sequence[str]) -> Iterator[str]:
+    for words in sentences:
+        yield from click.wrap_text(words, _WIDTH, f"{_INDENT}- ", f"{_INDENT}  ").splitlines()
+
+
+def _facts(shown: RefundExplanation) -> list[tuple[str, str]]:
+    status = TransferHistoryStatus(shown.status) if shown.status is not None else None
+    contract = f"{shown.contract} ({shown.contract_role})" if shown.contract_role else shown.contract
+    of_transfer = (
+        ("transfer", shown.transfer_id),
+        ("status", f"{status.value} {status.name}" if status is not None else None),
+        ("kind", shown.kind),
+        ("chain", str(shown.chain_id) if shown.chain_id is not None else None),
+    )
+    of_refund = (
+        ("contract", contract),
+        ("call", shown.call.signature if shown.call else None),
+        ("data", _data(shown.call)),
+        ("withdraw id", shown.withdraw_id),
+        ("domain", shown.domain.separator if shown.domain else None),
+        ("digest", shown.digest),
+    )
+    facts = (*of_transfer, *(of_refund if shown.wd_onchain else ()))
+    return [(name, value) for name, value in facts if value]
+
+
+def _data(call: ContractCall | None) -> str | None:
+    """The call's first bytes: the whole is a screenful."""
+    if call is None or call.data is None:
+        return None
+    return f"{call.data[:10]}… ({len(call.data) // 2 - 1} bytes; whole with --json)"
+
+
+def _signers(shown: RefundExplanation) -> Iterator[str]:
+    """The set, then the sums under its powers."""
+    version = f" version {shown.validator_set_version}," if shown.validator_set_version is not None else ""
+    yield f"validators,{version} hash {shown.validator_set_hash}"
+    total = shown.power_total or "0"
+    rows = [(_mark(row.signed), row.address, row.power) for row in shown.signers]
+    sums = (("signed", shown.power_signed), ("quorum", shown.quorum or "0"), ("all", total))
+    rows += [(" " * 10, f"{name:<42}", power) for name, power in sums]
+    for mark, who, power in rows:
+        yield f"{_INDENT}{mark}  {who}  {power:>{len(total)}}  {_share(int(power), int(total))}"
+
+
+def _mark(signed: bool) -> str:
+    return click.style("signed    ", fg="green") if signed else "not signed"
+
+
+def _share(power: int, total: int) -> str:
+    """In percent, cut to a tenth: a quorum that is just missed must not look reached."""
+    tenths = power * 1000 // total if total else 0
+    return f"{tenths // 10:>3}.{tenths % 10} %"
+
+
+def _aligned(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    width = max((len(name) for name, _ in pairs), default=0)
+    yield from (f"{_INDENT}{name:<{width}}  {value}" for name, value in pairs)

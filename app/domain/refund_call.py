@@ -1,0 +1,99 @@
+"""The contract call that pays a refund: its function, its arguments, and the bytes a wallet sends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address, keccak256
+from app.domain.validators import ValidatorSet
+
+_CALL: Final[dict[SendKind, tuple[str, str]]] = {
+    SendKind.POOL: ("withdraw", "wdmsg"),
+    SendKind.DEPOSIT: ("withdraw", "request"),
+    SendKind.BURN: ("mint", "request"),
+}
+_TYPES: Final = ("bytes", "bytes[]", "address[]", "uint256[]")
+_WORD: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class CallArgument:
+    """One argument of the contract call, in the call's order."""
+
+    name: str
+    type: str
+    value: str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContractCall:
+    """The call that pays the refund.
+
+    ``arguments`` are empty and ``data`` is null unless the contract would take them now. ``data`` is the
+    whole call as it goes into a transaction to the contract: selector and ABI-encoded arguments, 0x hex.
+    """
+
+    function: str
+    signature: str
+    arguments: tuple[CallArgument, ...] = ()
+    data: str | None = None
+
+
+def open_call(kind: SendKind) -> ContractCall:
+    """Return the call that a refund of this kind is paid by, as long as there is nothing to call it with."""
+    function = _CALL[kind][0]
+    return ContractCall(function, f"{function}({','.join(_TYPES)})")
+
+
+def refund_call(
+    kind: SendKind, wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: ValidatorSet
+) -> ContractCall:
+    """Return the call with its arguments: the request, the signatures, the whole set (wire, contracts)."""
+    opened = open_call(kind)
+    names = (_CALL[kind][1], "sigs", "signers", "powers")
+    values: tuple[str | tuple[str, ...], ...] = (
+        f"0x{wd_onchain.hex()}",
+        tuple(f"0x{signature.hex()}" for signature in sorted_sigs),
+        tuple(checksum_address(signer) for signer in validators.signers),
+        tuple(str(power) for _, power in validators.members),
+    )
+    arguments = tuple(
+        CallArgument(name, kind_of, value) for name, kind_of, value in zip(names, _TYPES, values, strict=True)
+    )
+    selector = keccak256(opened.signature.encode("ascii"))[:4]
+    data = selector + _encode(wd_onchain, sorted_sigs, validators)
+    return ContractCall(opened.function, opened.signature, arguments, f"0x{data.hex()}")
+
+
+def _encode(wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: ValidatorSet) -> bytes:
+    """ABI-encode the four arguments, all of them of variable length."""
+    return _dynamic(
+        (
+            _bytes(wd_onchain),
+            _number(len(sorted_sigs)) + _dynamic([_bytes(signature) for signature in sorted_sigs]),
+            _words([int.from_bytes(signer, "big") for signer in validators.signers]),
+            _words([power for _, power in validators.members]),
+        )
+    )
+
+
+def _dynamic(parts: Sequence[bytes]) -> bytes:
+    """Parts of variable length: where each begins, counted from here, then the parts."""
+    offset, heads = _WORD * len(parts), b""
+    for part in parts:
+        heads += _number(offset)
+        offset += len(part)
+    return heads + b"".join(parts)
+
+
+def _bytes(value: bytes) -> bytes:
+    return _number(len(value)) + value + bytes(-len(value) % _WORD)
+
+
+def _words(values: Sequence[int]) -> bytes:
+    return _number(len(values)) + b"".join(_number(value) for value in values)
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(_WORD, "big")

@@ -1,0 +1,20 @@
+"""Answers that every HTTP door gives alike: JSON, never stored by anybody on the way."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+from flask import Response
+
+JSON: Final = ("Content-Type", "application/json")
+NO_STORE: Final = ("Cache-Control", "no-store")
+NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
+
+PRIVATE_HEADERS: Final = (JSON, NO_STORE, NO_SNIFF)
+"""Of an answer that pages of other origins may not read."""
+
+
+def private_answer(document: Any) -> Response:
+    """A document as a successful answer to a program that was let in, not to any web page."""
+    return Response(orjson.dumps(document), 200, PRIVATE_HEADERS)

@@ -1,0 +1,149 @@
+"""The lines of a request's body, inflated where it is compressed, never held as a whole."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterator
+from typing import IO, Final
+
+from flask import request
+
+from app.domain.codes import Reason
+from app.domain.errors import BadRequest, TooLarge, UnsupportedFormat
+from app.services.feed.lines import MAX_LINE_BYTES, lines_of
+
+MEDIA_TYPE: Final = "application/x-ndjson"
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of a body, as it is sent and as it is inflated: the lines below at 600 bytes each, which is more
+than most events need. What is sent is bounded too: gzip can make nothing out of much."""
+
+MAX_LINES: Final = 100_000
+"""Lines in one body: about a minute's work, for which a thread is held and proxies still wait."""
+
+SILENCE_SECONDS: Final = 30
+"""How long the next byte may be waited for: a connection that has died without saying so would
+hold a thread for ever."""
+
+_CHUNK: Final = 64 * 1024
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_AGAIN: Final = "what came before may have been accepted, and may be sent again"
+
+
+def lines_of_request() -> Iterator[bytes]:
+    """The lines of the body of the current request, read as they are asked for.
+
+    :raises UnsupportedFormat: at once, for another type or encoding.
+    :raises TooLarge: while reading, at the first byte or line beyond the limits.
+    :raises BadRequest: while reading, where the body ends early or is not what its encoding says.
+    """
+    if request.mimetype != MEDIA_TYPE:
+        raise UnsupportedFormat(f"the body must be sent as Content-Type: {MEDIA_TYPE}")
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip"):
+        raise UnsupportedFormat("the body must be sent as it is or with Content-Encoding: gzip")
+    if (request.content_length or 0) > MAX_BYTES:
+        raise _too_many_bytes()
+    _bound_silence()
+    body: io.RawIOBase = _Body(request.stream, request.content_length)
+    if encoding != "identity":
+        body = _Inflated(body)
+    return _within_limits(lines_of(io.BufferedReader(body, _CHUNK)))
+
+
+def _bound_silence() -> None:
+    """Gunicorn reads from a socket that waits for ever, and hands it to us."""
+    socket = request.environ.get("gunicorn.socket")
+    if socket is not None:
+        socket.settimeout(SILENCE_SECONDS)
+
+
+def _within_limits(lines: Iterator[bytes]) -> Iterator[bytes]:
+    for number, line in enumerate(lines, start=1):
+        if number > MAX_LINES:
+            raise TooLarge(f"the body has more than {MAX_LINES} lines: send it in smaller portions; {_AGAIN}")
+        if len(line) > MAX_LINE_BYTES:
+            raise TooLarge(
+                f"line {number} is longer than {MAX_LINE_BYTES} bytes: leave it out; {_AGAIN}",
+                reason=Reason.LINE_TOO_LONG,
+            )
+        yield line
+
+
+def _too_many_bytes() -> TooLarge:
+    return TooLarge(f"the body is larger than {MAX_BYTES >> 20} MiB: send it in smaller portions; {_AGAIN}")
+
+
+def _broken(how: str) -> BadRequest:
+    return BadRequest(f"body: {how}; {_AGAIN}")
+
+
+class _Body(io.RawIOBase):
+    """The body as it was sent. Servers end a broken one in different ways, some of them silently."""
+
+    def __init__(self, stream: IO[bytes], declared: int | None) -> None:
+        self._stream = stream
+        self._declared = declared
+        self._received = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self._stream.read(len(buffer))
+        except Exception as error:
+            raise _broken("ended early or has broken chunks") from error
+        if not data and self._declared is not None and self._received < self._declared:
+            raise _broken("ended early")
+        self._received += len(data)
+        if self._received > MAX_BYTES:
+            raise _too_many_bytes()
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Inflated(io.RawIOBase):
+    """What gzip made the body from: one member or several, a bounded piece at a time."""
+
+    def __init__(self, source: io.RawIOBase) -> None:
+        self._source = source
+        self._pending = b""
+        self._member = zlib.decompressobj(_GZIP)
+        self._inflated = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._next(len(buffer))
+        self._inflated += len(data)
+        if self._inflated > MAX_BYTES:
+            raise _too_many_bytes()
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _next(self, size: int) -> bytes:
+        """At most so many bytes; none at the end of the last member."""
+        while True:
+            if not self._pending:
+                self._pending = self._source.read(_CHUNK) or b""
+            if self._member.eof:
+                if not self._pending:
+                    return b""
+                self._member = zlib.decompressobj(_GZIP)
+            ended = not self._pending
+            data = self._inflate(size)
+            if data:
+                return data
+            if ended and not self._member.eof:
+                raise _broken("its gzip ended early")
+
+    def _inflate(self, size: int) -> bytes:
+        try:
+            data = self._member.decompress(self._pending, size)
+        except zlib.error:
+            raise _broken("is not gzip, which its Content-Encoding says") from None
+        self._pending = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        return data

@@ -1,0 +1,30 @@
+"""Who may report events over HTTP."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import JSON, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import BigId, Hash32, UtcTime
+
+
+class IngestToken(Base):
+    """A reporter's token, as far as it is kept. Rows are never deleted.
+
+    The name stands on every event of its bearer, so it is never given to another token, revoked
+    or not.
+    """
+
+    __tablename__ = "ingest_tokens"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the token")
+    digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole token")
+    types: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
+    chains: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")

@@ -1,0 +1,44 @@
+"""Whose token is this, and what was last accepted from its bearer?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select
+
+from app.models.events import Event
+from app.models.ingest_tokens import IngestToken
+
+_VALID = select(IngestToken.name, IngestToken.digest, IngestToken.types, IngestToken.chains).where(
+    IngestToken.key_id == bindparam("key_id"), IngestToken.revoked_at.is_(None)
+)
+_ALL = select(
+    IngestToken.name,
+    IngestToken.key_id,
+    IngestToken.types,
+    IngestToken.chains,
+    IngestToken.created_at,
+    IngestToken.revoked_at,
+).order_by(IngestToken.name)
+_LAST_ACCEPTED = (
+    select(Event.event_id, Event.type, Event.at, Event.received_at, Event.seq)
+    .where(Event.reporter == bindparam("reporter"))
+    .order_by(Event.seq.desc())
+    .limit(1)
+)
+
+
+def valid_token(connection: Connection, key_id: str) -> Row[*tuple[Any, ...]] | None:
+    """The token with this public id; None where there is none or it was revoked. One index read."""
+    return connection.execute(_VALID, {"key_id": key_id}).one_or_none()
+
+
+def last_accepted(connection: Connection, reporter: str) -> Row[*tuple[Any, ...]] | None:
+    """The last event accepted from this reporter; None where there is none. One index read."""
+    return connection.execute(_LAST_ACCEPTED, {"reporter": reporter}).one_or_none()
+
+
+def every_token(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
+    """All tokens by name, revoked ones too."""
+    return connection.execute(_ALL).all()

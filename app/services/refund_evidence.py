@@ -1,0 +1,32 @@
+"""Would the contract pay this refund, and why (not)?"""
+
+from __future__ import annotations
+
+from app.domain.refund_explanation import RefundExplanation, explain_refund
+from app.domain.transfer_state import judge_transfer_refund, transfer_state
+from app.models.engine import reading_consistently
+from app.services.feed.facts import load_network_facts
+from app.services.feed.log import load_histories
+from app.services.gateway import Gateway
+from app.services.transfer_status import transfer_not_found
+
+
+def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
+    """Judge a transfer's refund anew from its log and lay the judgement open. Writes nothing.
+
+    It is the fold of the feed itself, on the log and the network as one moment has them: so it is
+    ``valid`` exactly while the status is 8, and shows the evidence that the status answer serves.
+
+    :param transfer_id: 32 bytes.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: no such transfer, and the configuration cannot be read.
+    """
+    with reading_consistently(gateway.engine) as connection:
+        history = load_histories(connection, [transfer_id])[transfer_id]
+        facts = load_network_facts(connection)
+    if not history.log:
+        raise transfer_not_found(gateway)
+    status = transfer_state(history, facts).status
+    context, verdict = judge_transfer_refund(transfer_id, history.standing(), facts)
+    validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
+    return explain_refund(verdict, context, validators, status)

@@ -1,0 +1,108 @@
+"""Reporters that never give up, and somebody who kills the workers they talk to."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from threading import Event, Thread
+from typing import Any
+
+import psutil
+
+from tests.ingest.kit import EVENTS, NDJSON, bearer, ndjson
+from tests.serving.server import Server
+
+Events = list[dict[str, Any]]
+
+PATIENCE = 300.0
+"""Seconds after which a reporter believes that the gateway will never answer again."""
+
+
+@dataclass(slots=True)
+class Reporter:
+    """Posts its portions over one connection, each until it was answered; remembers the answers."""
+
+    server: Server
+    token: str
+    portions: list[Events]
+    accepted: int = 0
+    repeated: int = 0
+    acknowledged: list[str] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> None:
+        """Post everything."""
+        connection: HTTPConnection | None = None
+        deadline = time.monotonic() + PATIENCE
+        for portion in self.portions:
+            while True:
+                assert time.monotonic() < deadline, "the gateway answers no more"
+                connection = connection or self.server.connect()
+                try:
+                    verdict = self._post(connection, portion)
+                except (HTTPException, OSError) as error:
+                    self.failures[type(error).__name__] += 1
+                    connection.close()
+                    connection = None
+                    time.sleep(0.05)
+                else:
+                    self._note(portion, verdict)
+                    break
+        if connection is not None:
+            connection.close()
+
+    def _post(self, connection: HTTPConnection, portion: Events) -> dict[str, Any]:
+        connection.request("POST", EVENTS, ndjson(*portion), {"Content-Type": NDJSON} | bearer(self.token))
+        response = connection.getresponse()
+        answer: dict[str, Any] = json.loads(response.read())
+        if response.status != 200:
+            raise HTTPException(f"{response.status} {answer}")
+        return answer
+
+    def _note(self, portion: Events, verdict: dict[str, Any]) -> None:
+        assert verdict["accepted"] + verdict["repeated"] + len(verdict["refused"]) == len(portion)
+        self.accepted += verdict["accepted"]
+        self.repeated += verdict["repeated"]
+        self.refused += verdict["refused"]
+        lost = {line["id"] for line in verdict["refused"]}
+        self.acknowledged += [event["id"] for event in portion if event["id"] not in lost]
+
+
+@dataclass(slots=True)
+class Killer:
+    """Kills a worker of this server, and nobody else, every now and then."""
+
+    server: Server
+    random: random.Random
+    pause: tuple[float, float]
+    killed: list[int] = field(default_factory=list)
+    stopped: Event = field(default_factory=Event)
+
+    def run(self) -> None:
+        """Until stopped."""
+        master = psutil.Process(self.server.process.pid)
+        while not self.stopped.wait(self.random.uniform(*self.pause)):
+            workers = master.children()
+            if workers:
+                victim = self.random.choice(workers)
+                victim.kill()
+                self.killed.append(victim.pid)
+
+
+def report_while_killing(reporters: list[Reporter], killer: Killer) -> float:
+    """Let all of them report at once, and the killer go about; how many seconds it took."""
+    started = time.monotonic()
+    threads = [Thread(target=reporter.run) for reporter in reporters]
+    assassin = Thread(target=killer.run)
+    for thread in (*threads, assassin):
+        thread.start()
+    for thread in threads:
+        thread.join()
+    killer.stopped.set()
+    assassin.join()
+    return time.monotonic() - started

@@ -1,0 +1,140 @@
+"""Workers are killed while events are reported: what was answered is there, and nothing counts twice.
+
+``make test`` does it with some thousand events, ``make soak`` with 20,000 (``SOAK_SEED`` varies them).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+
+from app import create_app
+from app.extensions import db
+from app.models.engine import reading, writing
+from app.models.events import Event
+from app.services.feed.replay import replay
+from app.services.gateway import current_gateway
+from tests.conftest import BACKENDS, empty_tables, make_settings
+from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
+from tests.faults.story import shares, story
+from tests.ingest.kit import TOKEN
+from tests.services.feed.world import NOW, build_network, feed, projections
+from tests.serving.server import serving
+
+SOAK = bool(os.environ.get("SOAK"))
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+COUNT = 20_000 if SOAK else 3_000
+WRITERS = 8
+WORKERS = {"postgresql": "4", "sqlite": "2"}
+PAUSE = (0.1, 0.7)
+
+Projections = dict[str, list[tuple[Any, ...]]]
+
+
+@contextmanager
+def gateway_on(url: str) -> Iterator[Flask]:
+    """The application on a database, with the small network, at the time of the story."""
+    app = create_app(make_settings(url), clock=lambda: NOW)
+    with app.app_context():
+        with writing(current_gateway().engine) as connection:
+            build_network(connection)
+        yield app
+        db.engine.dispose()
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The database that is written to by those who are killed."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{shutil.copy(request.getfixturevalue('sqlite_template'), tmp_path / 'gateway.db')}"
+    else:
+        found = request.getfixturevalue("postgres_url")
+        yield found
+        empty_tables(found)
+
+
+@pytest.fixture(scope="module")
+def told() -> Events:
+    return story(COUNT)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(told: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Projections:
+    """What one process makes of the same events when nobody disturbs it."""
+    path = shutil.copy(sqlite_template, tmp_path_factory.mktemp("undisturbed") / "gateway.db")
+    with gateway_on(f"sqlite:///{path}"):
+        verdict = feed(current_gateway(), *told)
+        assert (verdict.accepted, verdict.refused) == (len(told), [])
+        return state()
+
+
+def state() -> Projections:
+    """Everything that answers are made of."""
+    with reading(current_gateway().engine) as connection:
+        return projections(connection)
+
+
+@pytest.mark.parametrize("url", BACKENDS, indirect=True)
+def test_killed_at_any_moment(
+    url: str, told: Events, undisturbed: Projections, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(SEED)
+    workers = WORKERS[url.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]]
+    settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": workers}
+    with gateway_on(url) as app:
+        with serving("wsgi:app", tmp_path / "log", **settings) as server:
+            portions = shares(told, WRITERS, chance)
+            reporters = [Reporter(server, TOKEN, share) for share in portions]
+            killer = Killer(server, chance, PAUSE)
+            seconds = report_while_killing(reporters, killer)
+        failures = sum((reporter.failures for reporter in reporters), Counter())
+        with capsys.disabled():
+            print(
+                f"\n{url[:10]}: {len(told)} events, {seconds:.0f} s, {len(killer.killed)} kills, {failures}"
+            )
+        assert len(killer.killed) >= 5
+        assert sum(failures.values()) > 0, "nobody was disturbed"
+        assert "HTTPException" not in failures, "a 5xx"
+        assert "Traceback" not in (tmp_path / "log").read_text(), "those who live on are not disturbed"
+        assert_answered_is_kept_once(told, reporters)
+        assert state() == undisturbed
+        assert_log_replays_to_the_same_answers(app.test_client(), told)
+
+
+def assert_answered_is_kept_once(told: Events, reporters: list[Reporter]) -> None:
+    """Every event was answered, is in the log, once, and the log has no gap."""
+    assert not [line for reporter in reporters for line in reporter.refused]
+    acknowledged = {name for reporter in reporters for name in reporter.acknowledged}
+    assert acknowledged == {event["id"] for event in told}
+    with reading(current_gateway().engine) as connection:
+        kept = connection.scalars(select(Event.event_id)).all()
+        assert connection.scalar(select(func.max(Event.seq))) == len(kept)
+    assert sorted(kept) == sorted(acknowledged)
+    assert sum(reporter.accepted for reporter in reporters) <= len(told)
+
+
+def assert_log_replays_to_the_same_answers(client: FlaskClient, told: Events) -> None:
+    """Folding the log anew changes no answer: all that they are made of, and a sample to the byte."""
+    asked = [event["transfer_id"] for event in told if "transfer_id" in event][:: len(told) // 200]
+    before, answers = state(), [answer(client, transfer_id) for transfer_id in asked]
+    replay(current_gateway())
+    assert state() == before
+    assert [answer(client, transfer_id) for transfer_id in asked] == answers
+
+
+def answer(client: FlaskClient, transfer_id: str) -> bytes:
+    """The status, as it is sent."""
+    response = client.post("/v2/getTransferStatus", json={"transfer_id": transfer_id})
+    assert response.status_code == 200
+    return response.data

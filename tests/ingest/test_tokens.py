@@ -1,0 +1,253 @@
+"""Tokens: made and shown once, recognised, revoked at once and everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient, FlaskCliRunner
+from sqlalchemy import event as sqlalchemy_event
+from sqlalchemy import select
+
+from app import create_app
+from app.domain.ingest_token import digest_of, environment_token
+from app.models.engine import reading
+from app.models.ingest_tokens import IngestToken
+from app.services.feed import ingest
+from app.services.gateway import Gateway, current_gateway
+from app.services.ingest_tokens import create_token, revoke_token
+from tests.conftest import close_connections, make_settings
+from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
+from tests.services.feed.world import NOW, sent
+
+MADE = re.compile(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
+ENVIRONMENT_NAME = "env-" + digest_of(TOKEN.encode()).hex()[:8]
+
+
+@pytest.fixture
+def cli(app: Flask) -> FlaskCliRunner:
+    return app.test_cli_runner()
+
+
+@pytest.fixture
+def elsewhere(database_url: str) -> Iterator[Flask]:
+    """Another process, as far as anything kept in memory goes."""
+    application = create_app(make_settings(database_url), clock=lambda: NOW)
+    yield application
+    with application.app_context():
+        close_connections()
+
+
+def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
+    made = cli.invoke(args=["ingest-tokens", "create", "relayer-1"])
+    assert made.exit_code == 0
+    token = made.stdout.strip()
+    assert MADE.fullmatch(token)
+    assert token not in made.stderr
+    assert verdict(post(client, [sent(1)], token))["accepted"] == 1
+    assert kept(gateway) == [(sent(1)["id"], "relayer-1")]
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(IngestToken.__table__)).one()
+    assert row.digest == digest_of(token.encode())
+    assert token.rsplit("_", 1)[1] not in repr(row)
+    assert (row.types, row.chains, row.created_at, row.revoked_at) == (None, None, NOW, None)
+    listed = cli.invoke(args=["ingest-tokens", "list"])
+    assert token.rsplit("_", 1)[1] not in listed.output
+
+
+def test_every_token_is_another(gateway: Gateway) -> None:
+    assert len({create_token(gateway, f"t{n}") for n in range(20)}) == 20
+
+
+def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
+    arguments = ["--type", "chain.head", "--type", "transfer.sent", "--chain", "56", "--chain", "1"]
+    scoped = cli.invoke(args=["ingest-tokens", "create", "scoped", *arguments]).stdout.strip()
+    cli.invoke(args=["ingest-tokens", "create", "gone"])
+    cli.invoke(args=["ingest-tokens", "revoke", "gone"])
+    post(client, [sent(1)], scoped)
+    rows = [line.split() for line in cli.invoke(args=["ingest-tokens", "list"]).stdout.splitlines()]
+    now = "2026-06-01T12:00:00Z"
+    assert rows == [
+        ["NAME", "STATE", "TYPES", "CHAINS", "CREATED", "LAST", "ACCEPTED"],
+        [ENVIRONMENT_NAME, "environment", "all", "all", "-", "-"],
+        ["gone", "revoked", now, "all", "all", now, "-"],
+        ["scoped", "valid", "transfer.sent,chain.head", "1,56", now, now],
+    ]
+
+
+NOT_MADE = [
+    (["Relayer"], "cannot be a name"),
+    (["-relayer"], "No such option"),
+    ([".relayer"], "cannot be a name"),
+    (["rel ayer"], "cannot be a name"),
+    (["a" * 65], "cannot be a name"),
+    ([""], "cannot be a name"),
+    (["é"], "cannot be a name"),
+    (["cli"], "cannot be a name"),
+    (["sandbox"], "cannot be a name"),
+    (["env-1"], "cannot be a name"),
+    (["taken"], "is or was a token already"),
+    (["gone"], "is or was a token already"),
+    (["x", "--type", "transfer.lost"], "'transfer.lost' is no event type"),
+    (["x", "--type", "events.retracted"], "'events.retracted' is no event type"),
+    (["x", "--chain", "0"], "0 is no chain id"),
+    (["x", "--chain", "4294967296"], "4294967296 is no chain id"),
+    (["x", "--chain", "one"], "not a valid integer"),
+    ([], "Missing argument"),
+]
+
+
+def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
+    for name in ("taken", "gone"):
+        create_token(gateway, name)
+    revoke_token(gateway, "gone")
+    for arguments, said in NOT_MADE:
+        tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
+        assert tried.exit_code != 0, arguments
+        assert said in tried.stderr
+        assert tried.stdout == ""
+    with reading(gateway.engine) as connection:
+        assert len(connection.execute(select(IngestToken.name)).all()) == 2
+
+
+def test_revoked_everywhere_at_once(
+    cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
+) -> None:
+    token = create_token(gateway, "relayer-1")
+    other = elsewhere.test_client()
+    for each in (client, other):
+        assert verdict(post(each, [sent(1)], token))
+    done = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"])
+    assert (done.exit_code, done.stdout) == (0, "relayer-1 is revoked since 2026-06-01T12:00:00Z\n")
+    for each in (client, other):
+        refused(post(each, [sent(2)], token), 401, "unauthorized")
+        refused(each.get(CURSOR, headers=bearer(token)), 401, "unauthorized")
+    assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"]).stdout == done.stdout
+
+
+def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
+    create_token(gateway, "relayer-1")
+    first = revoke_token(gateway, "relayer-1")
+    assert first == NOW
+    a_day_later = replace(gateway, clock=lambda: NOW + timedelta(days=1))
+    assert revoke_token(a_day_later, "relayer-1") == NOW
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
+)
+def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, said: str) -> None:
+    tried = cli.invoke(args=["ingest-tokens", "revoke", name])
+    assert tried.exit_code == 1
+    assert said in tried.stderr
+
+
+def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
+    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH", 2)
+    token = create_token(gateway, "relayer-1")
+    read = ingest._read
+
+    def revoke_then_read(*arguments: Any) -> Any:
+        if len(kept(gateway)) == 4:
+            revoke_token(gateway, "relayer-1")
+        return read(*arguments)
+
+    monkeypatch.setattr(ingest, "_read", revoke_then_read)
+    message = refused(post(client, [sent(n) for n in range(10)], token), 401, "unauthorized")
+    assert "revoked" in message
+    assert len(kept(gateway)) == 4
+
+
+NOT_BEARERS = [
+    None, "", "Bearer", "Bearer ", "Bearer  ", "Basic dGVzdDp0ZXN0", "Basic test-token", "test-token",
+    "Token test-token", "Bearertest-token", "Bearer test-token1", "Bearer test-toke", "Bearer TEST-TOKEN",
+    "Bearer test-token, Bearer test-token", "Bearer test-token,test-token", "Bearer \u00e9",
+    "Bearer test-token\u00a0", "Bearer " + "x" * 5000, "Bearer gwi_", "Bearer gwi_0123456789abcdef_",
+    "Bearer gwi_0123456789abcdef_" + "a" * 43, "Bearer " + ENVIRONMENT_NAME, "Digest username=test-token",
+    "Bearer null", "Bearer None", 'Bearer "test-token"', "Bearer ' or 1=1 --",
+]  # fmt: skip
+
+
+def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
+    for header in NOT_BEARERS:
+        headers = {} if header is None else {"Authorization": header}
+        for response in (
+            client.post(EVENTS, data=ndjson(sent(1)), content_type=NDJSON, headers=headers),
+            client.post(EVENTS, data=b"\xff" * 100, content_type="text/plain", headers=headers),
+            client.get(CURSOR, headers=headers),
+        ):
+            refused(response, 401, "unauthorized")
+            assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert kept(gateway) == []
+
+
+def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
+    for token in (TOKEN, create_token(gateway, "relayer-1")):
+        for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
+            assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
+
+
+def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(gateway, "relayer-1")
+    other = create_token(gateway, "relayer-2")
+    head, secret = token[:20], token[21:]
+    changed = token[:-1] + ("A" if token[-1] != "A" else "B")
+    for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
+        refused(client.get(CURSOR, headers=bearer(wrong)), 401, "unauthorized")
+
+
+def test_tokens_of_the_environment(database_url: str) -> None:
+    tokens = ("first-token", "second token", "t\u00f6ken")
+    app = create_app(make_settings(database_url, ingest_tokens=tokens), clock=lambda: NOW)
+    with app.app_context():
+        client = app.test_client()
+        for n, token in enumerate(tokens):
+            on_the_wire = token.encode().decode("latin-1")
+            assert verdict(post(client, [sent(n)], on_the_wire))["accepted"] == 1
+        names = [reporter for _, reporter in kept(current_gateway())]
+        assert names == [environment_token(token).name for token in tokens]
+        assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
+        assert len(set(names)) == 3
+        close_connections()
+
+
+def test_a_name_of_the_environment_does_not_depend_on_the_order(database_url: str) -> None:
+    def names(*tokens: str) -> dict[str, str]:
+        app = create_app(make_settings(database_url, ingest_tokens=tokens))
+        known = app.extensions["gateway"].environment_tokens
+        return {token: kept.name for token, kept in zip(tokens, known, strict=True)}
+
+    assert names("a", "b") == names("b", "a")
+
+
+def test_a_token_twice_in_the_environment_is_one(database_url: str) -> None:
+    app = create_app(make_settings(database_url, ingest_tokens=("a", "b", "a")))
+    assert len(app.extensions["gateway"].environment_tokens) == 2
+
+
+def test_no_token_no_feed(database_url: str) -> None:
+    app = create_app(make_settings(database_url, ingest_tokens=()))
+    with app.app_context():
+        refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
+        close_connections()
+
+
+def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(gateway, "relayer-1")
+    statements: list[str] = []
+
+    @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")
+    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        statements.append(statement)
+
+    client.get(CURSOR, headers=bearer(token))
+    asked = [statement for statement in statements if "ingest_tokens" in statement]
+    assert len(asked) == 1
+    assert "ingest_tokens.key_id = " in asked[0]

@@ -1,0 +1,178 @@
+"""Refunds of all three kinds, fed through the ingest and asked for over HTTP.
+
+The test keeps its own account of who the contract's validators are; what the gateway serves is
+put to ``contract_mirror``, which shares no code with it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import Any
+
+from eth_abi import decode
+from flask.testing import FlaskClient
+
+from app.domain.codes import SendKind
+from app.domain.crypto import address_of, checksum_address, keccak256
+from app.services.feed.ingest import Verdict
+from app.services.gateway import Gateway
+from tests.domain.contract_mirror import Revert, execute, set_hash
+from tests.services.feed import world
+from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
+
+KINDS = tuple(SendKind)
+PEOPLE = [keccak256(f"refund validator {n}".encode()) for n in range(40)]
+"""Private keys of those who may come to be validators."""
+
+Powers = dict[bytes, int]
+"""Power by private key."""
+
+
+def flip(data: bytes, bit: int) -> bytes:
+    """With one bit turned over."""
+    return (int.from_bytes(data, "big") ^ (1 << bit)).to_bytes(len(data), "big")
+
+
+def rotation(chain_id: int, powers: Powers, at: float = -200, **fields: Any) -> dict[str, Any]:
+    """The chain's whole new validator set."""
+    return event(
+        "validators.updated",
+        at=at,
+        chain_id=chain_id,
+        signers=[checksum_address(address_of(key)) for key in powers],
+        powers=[str(power) for power in powers.values()],
+        **fields,
+    )
+
+
+@dataclass(frozen=True)
+class Story:
+    """One transfer of some kind that is refunded."""
+
+    kind: SendKind
+    n: int = 1
+
+    @property
+    def chain(self) -> int:
+        """The source chain: CELR is burned on 2, everything else leaves from 1."""
+        return 2 if self.kind is SendKind.BURN else 1
+
+    @property
+    def contract(self) -> bytes:
+        return world.contract(self.kind, self.chain)
+
+    @property
+    def id(self) -> str:
+        return transfer_id(self.n)
+
+    def sent(self, **changes: Any) -> dict[str, Any]:
+        symbol = "USDT" if self.kind is SendKind.POOL else "CELR"
+        usual = {
+            "kind": self.kind.value,
+            "src_chain_id": self.chain,
+            "dst_chain_id": 3 - self.chain,
+            "symbol": symbol,
+        }
+        return sent(self.n, **(usual | changes))
+
+    def request(self, **changes: Any) -> bytes:
+        return world.request(self.n, self.kind, self.chain, **changes)
+
+    def prepared(self, wd_onchain: bytes | None = None) -> dict[str, Any]:
+        return prepared(self.n, wd_onchain or self.request())
+
+    def signature(self, key: bytes, wd_onchain: bytes | None = None) -> bytes:
+        return signature(wd_onchain or self.request(), key, self.kind, self.chain)
+
+    def signed(self, key: bytes, wd_onchain: bytes | None = None) -> dict[str, Any]:
+        return signed(self.n, self.signature(key, wd_onchain))
+
+    def contract_takes(self, answer: dict[str, Any], powers: Powers) -> bool:
+        """Whether the contract, whose validators have these powers, would pay on what is served."""
+        if answer["wd_onchain"] is None:
+            return False
+        sigs, signers, numbers = ([b64decode(each) for each in answer[name]] for name in
+                                  ("sorted_sigs", "signers", "powers"))  # fmt: skip
+        kept = sorted((address_of(key), power) for key, power in powers.items())
+        kept_hash = set_hash([who for who, _ in kept], [power for _, power in kept])
+        try:
+            fields = execute(
+                self.kind.value,
+                self.chain,
+                self.contract,
+                kept_hash,
+                b64decode(answer["wd_onchain"]),
+                sigs,
+                signers,
+                numbers,
+            )
+        except Revert:
+            return False
+        return fields[6] == bytes.fromhex(self.id[2:])
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Feeds events and asks over HTTP; every answer is held against the other's."""
+
+    client: FlaskClient
+    gateway: Gateway
+
+    def feed(self, *events: dict[str, Any]) -> Verdict:
+        return feed(self.gateway, *events)
+
+    def take(self, *events: dict[str, Any]) -> None:
+        """Feed events that must all be new and accepted."""
+        verdict = self.feed(*events)
+        assert (verdict.refused, verdict.accepted) == ([], len(events))
+
+    def status(self, story: Story) -> dict[str, Any]:
+        """The status answer, once the evidence answer agrees with it."""
+        response = self.client.post("/v2/getTransferStatus", json={"transfer_id": story.id})
+        assert response.status_code == 200
+        answer: dict[str, Any] = response.get_json()
+        served = [answer[name] for name in ("wd_onchain", "sorted_sigs", "signers", "powers")]
+        assert all(served) if answer["status"] == 8 else not any(served)
+        assert_same(answer, self.evidence(story))
+        return answer
+
+    def evidence(self, story: Story) -> dict[str, Any]:
+        """The evidence answer."""
+        response = self.client.get("/v2/getRefundEvidence", query_string={"transfer_id": story.id})
+        assert response.status_code == 200
+        answer: dict[str, Any] = response.get_json()
+        return answer
+
+
+def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:
+    """The evidence is valid exactly while the status is 8, and is what the status serves."""
+    assert (evidence["err"] is None, evidence["status"]) == (status["err"] is None, status["status"])
+    assert evidence["valid"] is (status["status"] == 8)
+    if evidence["err"] is not None:
+        return
+    assert evidence["valid"] is not bool(evidence["missing"])
+    if not evidence["valid"]:
+        assert evidence["call"] is None or (evidence["call"]["arguments"], evidence["call"]["data"]) == (
+            [],
+            None,
+        )
+        return
+    wd_onchain = b64decode(status["wd_onchain"])
+    sigs, signers = ([b64decode(each) for each in status[name]] for name in ("sorted_sigs", "signers"))
+    powers = [int.from_bytes(b64decode(each), "big") for each in status["powers"]]
+    assert evidence["wd_onchain"] == status["wd_onchain"]
+    rows = evidence["signers"]
+    assert [row["signature"] for row in rows if row["signed"]] == ["0x" + sig.hex() for sig in sigs]
+    assert [(row["address"], row["power"]) for row in rows] == [
+        (checksum_address(who), str(power)) for who, power in zip(signers, powers, strict=True)
+    ]
+    data = bytes.fromhex(evidence["call"]["data"][2:])
+    assert data[:4] == keccak256(evidence["call"]["signature"].encode())[:4]
+    arguments = decode(["bytes", "bytes[]", "address[]", "uint256[]"], data[4:])
+    assert arguments == (
+        wd_onchain,
+        tuple(sigs),
+        tuple("0x" + who.hex() for who in signers),
+        tuple(powers),
+    )

@@ -1,0 +1,136 @@
+"""GET /v2/getRefundEvidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import event as listeners
+
+from app import create_app
+from app.domain.codes import SendKind, XferStatus
+from app.domain.crypto import address_of, checksum_address
+from app.services.gateway import current_gateway
+from app.services.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.services.sandbox.loader import load_sandbox
+from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
+from tests.conftest import make_settings
+from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
+from tests.services.feed.world import NOW, SENDER, about, event, released, token
+
+STORY = Story(SendKind.POOL)
+POWERS = {PEOPLE[0]: 50, PEOPLE[1]: 30, PEOPLE[2]: 20}
+ORIGIN = {"Origin": "https://wallet.example"}
+
+
+def test_the_whole_answer(ask: Asker) -> None:
+    ask.take(rotation(1, POWERS), STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
+    ask.take(STORY.signed(PEOPLE[1]))
+    answer = ask.evidence(STORY)
+    assert list(answer) == ["err", *ZEROES[EVIDENCE]]
+    assert (answer["valid"], answer["proven"], answer["status"]) == (True, True, 8)
+    assert (answer["kind"], answer["chain_id"]) == ("pool", 1)
+    assert answer["contract"] == checksum_address(STORY.contract)
+    assert answer["contract_role"] == "pool bridge"
+    assert answer["domain"]["text"] == "WithdrawMsg"
+    assert [each["name"] for each in answer["call"]["arguments"]] == ["wdmsg", "sigs", "signers", "powers"]
+    assert answer["request"] == {
+        "chainid": "1",
+        "seqnum": "7",
+        "receiver": SENDER,
+        "token": token(1, "USDT"),
+        "amount": "1000000000",
+        "refid": STORY.id,
+    }
+    assert (answer["power_signed"], answer["power_total"], answer["quorum"]) == ("80", "100", "67")
+    assert (answer["validator_set_version"], answer["missing"]) == (1, [])
+    assert answer["not_signed"] == [checksum_address(address_of(PEOPLE[2]))]
+
+
+def word(status: XferStatus) -> dict[str, Any]:
+    return about(1, "network.status", xfer_status=int(status))
+
+
+SUBMITTED = about(1, "transfer.submitted", src_chain_id=1)
+WITHOUT_A_REFUND: list[tuple[list[dict[str, Any]], int, str]] = [
+    (
+        [STORY.sent(), event("chain.reorged", chain_id=1, from_block=1)],
+        0,
+        "no refund has begun: the transfer",
+    ),
+    ([SUBMITTED], 1, "no refund has begun: the transfer's status is 1 (TRANSFER_SUBMITTING)"),
+    ([SUBMITTED, about(1, "transfer.failed")], 2, "nothing to refund"),
+    ([STORY.sent(), about(1, "transfer.confirmed")], 3, "no refund has begun"),
+    ([STORY.sent(), word(XferStatus.SUCCESS)], 4, "no refund has begun"),
+    ([STORY.sent(), released(1)], 5, "the transfer was completed, so there is nothing to claim"),
+    ([STORY.sent(), word(XferStatus.BAD_TOKEN)], 6, "is to be refunded, but no refund request is known"),
+    ([STORY.sent(), about(1, "refund.requested")], 7, "no refund request is known yet"),
+    ([STORY.sent(), about(1, "refund.submitted", tx_hash="0x" + "dd" * 32)], 9, "already in a block"),
+    ([STORY.sent(), word(XferStatus.REFUND_DONE)], 10, "the refund has been paid"),
+    ([STORY.sent(), about(1, "transfer.delayed")], 11, "waits for its delayed release"),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "status", "words"), WITHOUT_A_REFUND, ids=[str(case[1]) for case in WITHOUT_A_REFUND]
+)
+def test_without_a_refund_it_says_so(
+    ask: Asker, events: list[dict[str, Any]], status: int, words: str
+) -> None:
+    ask.take(*events)
+    assert ask.status(STORY)["status"] == status
+    answer = ask.evidence(STORY)
+    assert (answer["err"], answer["valid"], answer["proven"]) == (None, False, False)
+    assert (answer["request"], answer["digest"], answer["not_signed"]) == (None, None, [])
+    (said,) = answer["missing"]
+    assert words in said
+
+
+def test_an_unknown_transfer(ask: Asker) -> None:
+    response = ask.client.get(EVIDENCE, query_string={"transfer_id": "0" * 64})
+    message = assert_refused(response, 200, "transfer_not_found", EVIDENCE)
+    assert message == "transfer not found; no chain has reported yet"
+    ask.take(STORY.sent())
+    message = assert_refused(
+        ask.client.get(EVIDENCE, query_string={"transfer_id": "0" * 64}),
+        200,
+        "transfer_not_found",
+        EVIDENCE,
+    )
+    assert "Chain 1 1 min ago" in message
+
+
+def test_the_manners_of_the_door(ask: Asker) -> None:
+    ask.take(STORY.sent())
+    for path in (EVIDENCE, "/v1/getRefundEvidence"):
+        response = ask.client.get(path, query_string={"transfer_id": STORY.id[2:].upper()}, headers=ORIGIN)
+        assert (response.status_code, response.get_json()["transfer_id"]) == (200, STORY.id)
+        assert response.headers["Access-Control-Allow-Origin"] == "*"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert "X-Gateway-Reason" not in response.headers
+        assert ask.client.options(path, headers=ORIGIN).status_code == 204
+        assert_refused(ask.client.post(path), 405, "method_not_allowed", EVIDENCE)
+
+
+def test_the_sandbox(database_url: str) -> None:
+    app = create_app(make_settings(database_url), clock=lambda: NOW)
+    client: FlaskClient = app.test_client()
+    with app.app_context():
+        load_sandbox(current_gateway())
+    valid = 0
+    for transfer in SANDBOX_TRANSFERS:
+        asked = {"transfer_id": transfer.transfer_id}
+        evidence = client.get(EVIDENCE, query_string=asked).get_json()
+        assert_same(client.post("/v2/getTransferStatus", json=asked).get_json(), evidence)
+        valid += evidence["valid"]
+    assert valid == 3
+
+
+def test_nothing_is_written(ask: Asker) -> None:
+    ask.take(rotation(1, POWERS), STORY.sent(), STORY.prepared())
+    statements: list[str] = []
+    listeners.listen(ask.gateway.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    ask.evidence(STORY)
+    assert statements
+    assert all(each.split()[0] in ("SELECT", "BEGIN") for each in statements), statements

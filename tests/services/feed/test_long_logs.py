@@ -1,0 +1,13 @@
+"""What is looked up for many events at once stays within what a statement can hold."""
+
+from app.models.engine import writing
+from app.services.feed.log import retracted_ids
+from app.services.gateway import Gateway
+from tests.services.feed.world import feed, sent
+
+
+def test_more_ids_than_a_statement_has_places_for(gateway: Gateway) -> None:
+    """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
+    feed(gateway, sent(1))
+    with writing(gateway.engine) as connection:
+        assert retracted_ids(connection, (f"fee {n}" for n in range(70_000))) == {}
