@@ -20,6 +20,10 @@ from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
 
+WRITER_CONNECTIONS = 2
+"""Kept open in each process beside one for each thread's reads. Writers take turns, so more would mostly
+idle, and a server of 100 connections must do for eight processes; what a burst needs is opened for it."""
+
 
 def create_app(settings: Settings | None = None, clock: Clock = system_clock) -> Flask:
     """The application with the doors that ``settings.doors`` names.
@@ -33,7 +37,10 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
-        SQLALCHEMY_BINDS={"reads": {"url": settings.database_url, **READER_OPTIONS}},
+        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": WRITER_CONNECTIONS},
+        SQLALCHEMY_BINDS={
+            "reads": {"url": settings.database_url, "pool_size": settings.web_threads, **READER_OPTIONS}
+        },
     )
     db.init_app(app)
     migrate.init_app(app, db)
