@@ -1,11 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-<<<<<<< HEAD
-.PHONY: help run test check bench lint format-check format types proto contracts clean
-=======
-.PHONY: help run test check bench soak lint format-check format types proto clean
->>>>>>> main
+.PHONY: help run test check bench soak lint format-check format types proto contracts clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
