@@ -8,6 +8,7 @@ from flask import Flask
 
 from app import (
     api,
+    grpcweb,
     ingest,
     models,  # noqa: F401  tables register themselves
 )
@@ -76,9 +77,17 @@ def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
 
 
+def _open_grpcweb(app: Flask, settings: Settings) -> None:
+    grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
+
+
 def _open_ingest(app: Flask, _settings: Settings) -> None:
     ingest.register_ingest(app)
 
 
-DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api, "ingest": _open_ingest}
+DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
+    "api": _open_api,
+    "grpcweb": _open_grpcweb,
+    "ingest": _open_ingest,
+}
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""
