@@ -90,7 +90,8 @@ def test_killed_at_any_moment(
     url: str, told: Events, undisturbed: Projections, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance = random.Random(SEED)
-    workers = WORKERS[url.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]]
+    backend = make_url(url).get_backend_name()
+    workers = WORKERS[backend]
     settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": workers}
     with gateway_on(url) as app:
         with serving("wsgi:app", tmp_path / "log", **settings) as server:
