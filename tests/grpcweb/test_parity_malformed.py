@@ -23,8 +23,9 @@ def door(sqlite_template: Path) -> FlaskClient:
 
 
 def test_messages_carry_many_of_them() -> None:
-    carried = [
-        name for path, query, name in queries() if carried_query(path, query.encode().decode("latin-1"))
+    raw = [
+        (path, query.encode().decode("latin-1"), name) for path, query, name in queries() if path in METHOD_OF
     ]
+    carried = [name for path, query, name in raw if carried_query(path, query)]
     assert len(carried) >= 40
     assert set(carried) == {"token_symbol", "amt", "usr_addr"}
