@@ -11,7 +11,7 @@ from app import create_app
 from tests.api.test_malformed import *  # noqa: F403  also the cases still to come
 from tests.api.test_malformed import queries
 from tests.conftest import make_settings
-from tests.grpcweb.two_doors import TwoDoors, carried_query
+from tests.grpcweb.two_doors import METHOD_OF, TwoDoors, carried_query
 
 
 @pytest.fixture(scope="module")
