@@ -105,8 +105,8 @@ def _status() -> dict[str, Any]:
         "summary": "Where is a transfer?",
         "description": (
             "Progress of one transfer, links to its transactions, and, while status is 8, the evidence "
-            "for the on-chain refund. For an unknown id, `msg` says how fresh the gateway's view of each "
-            "chain is."
+            "for the on-chain refund (`getRefundEvidence` makes the call of it). For an unknown id, `msg` "
+            "says how fresh the gateway's view of each chain is."
         ),
         "requestBody": {"required": True, "content": {"application/json": {"schema": StatusBody}}},
         "responses": _responses(StatusAnswer, STATUS_EXAMPLES, 400, 405, 413, 415, 429, 500, 503),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -290,3 +291,12 @@ def test_a_transfer_without_a_database(tmp_path: Path) -> None:
         assert (result.exit_code, result.stdout) == (2, "")
         assert "database" in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_page_shows_what_is_printed(sandbox: Flask) -> None:
+    page = (VECTORS.parents[2] / "docs" / "refunds.md").read_text()
+    (command, printed), *_ = re.findall(
+        r"```sh\nflask --app wsgi (.*)\n```\n```text\n(.*?)```", page, re.DOTALL
+    )
+    result = sandbox.test_cli_runner().invoke(args=command.split())
+    assert (result.exit_code, result.stdout) == (0, printed)
