@@ -1,11 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-<<<<<<< HEAD
-.PHONY: help run test check bench lint format-check format types proto contracts clean
-=======
-.PHONY: help run test check bench soak lint format-check format types proto clean
->>>>>>> main
+.PHONY: help run test check bench soak lint format-check format types proto contracts clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -50,7 +46,7 @@ types: ## check the types
 
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=app/domain --pyi_out=app/domain proto/refund.proto
+	@$(BIN)/python -m scripts.proto
 
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json

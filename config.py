@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     database_replica_url: str = ""
     secret_key: str = ""
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
-    doors: Annotated[tuple[Door, ...], NoDecode] = ALL_DOORS
+    doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
     rate_limit_storage_url: str = "memory://"

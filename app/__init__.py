@@ -8,6 +8,7 @@ from flask import Flask
 
 from app import (
     api,
+    grpcweb,
     ingest,
     models,  # noqa: F401  tables register themselves
 )
@@ -18,6 +19,10 @@ from app.models.engine import READER_OPTIONS, prepare
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
+
+WRITER_CONNECTIONS = 2
+"""Kept open in each process beside one for each thread's reads. Writers take turns, so more would mostly
+idle, and a server of 100 connections must do for eight processes; what a burst needs is opened for it."""
 
 
 def create_app(settings: Settings | None = None, clock: Clock = system_clock) -> Flask:
@@ -32,7 +37,10 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
-        SQLALCHEMY_BINDS={"reads": {"url": settings.database_url, **READER_OPTIONS}},
+        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": WRITER_CONNECTIONS},
+        SQLALCHEMY_BINDS={
+            "reads": {"url": settings.database_url, "pool_size": settings.web_threads, **READER_OPTIONS}
+        },
     )
     db.init_app(app)
     migrate.init_app(app, db)
@@ -69,9 +77,17 @@ def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
 
 
+def _open_grpcweb(app: Flask, settings: Settings) -> None:
+    grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
+
+
 def _open_ingest(app: Flask, _settings: Settings) -> None:
     ingest.register_ingest(app)
 
 
-DOORS: dict[Door, Callable[[Flask, Settings], None]] = {"api": _open_api, "ingest": _open_ingest}
+DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
+    "api": _open_api,
+    "grpcweb": _open_grpcweb,
+    "ingest": _open_ingest,
+}
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""

@@ -90,7 +90,8 @@ def prepare_database(app: Flask) -> None:
         except SandboxRefused as refused:  # another process was quicker, with something else
             raise SystemExit(f"sandbox: {refused}") from None
         finally:
-            db.engine.dispose()
+            for engine in db.engines.values():
+                engine.dispose()
 
 
 def main() -> None:
@@ -98,6 +99,8 @@ def main() -> None:
     os.chdir(ROOT)
     os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secret_key()
     settings = load_settings()
+    if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
+        raise SystemExit("DATABASE_URL: needs a file or a server, which the workers can share")
     if not settings.web_concurrency:
         os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
     check_address(settings)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from sqlalchemy.pool import QueuePool
+
+from app import create_app
+from app.services.gateway import current_gateway
 from config import ALL_DOORS, ConfigError, Settings, load_settings
+from tests.conftest import make_settings
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +56,7 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("DATABASE_URL", "mysql://host/name"),
         ("DATABASE_URL", "postgresql+asyncpg://host/name"),
         ("DOORS", "api,cellar"),
+        ("DOORS", ","),
         ("PORT", "65536"),
         ("PORT", "http"),
         ("TRUSTED_PROXIES", "-1"),
@@ -66,3 +73,11 @@ def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, 
         load_settings()
     assert str(ended.value).startswith(f"{name}: ")
     assert "\n" not in str(ended.value)
+
+
+def test_every_thread_has_a_connection_to_read_by(tmp_path: Path) -> None:
+    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}", web_threads=11))
+    with app.app_context():
+        pool = current_gateway().reads.pool
+    assert isinstance(pool, QueuePool)
+    assert pool.size() == 11

@@ -18,6 +18,15 @@ SECOND_PART = "# What the packages above need"
 OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
+USED_OTHERWISE = {
+    "eth-hash": "the keccak behind eth-abi and eth-keys",
+    "grpcio-tools": "make proto",
+    "mypy": "make types",
+    "psycopg": "SQLAlchemy loads it by the name in the database's URL",
+    "pytest-xdist": "make test",
+    "ruff": "make lint",
+    "types-protobuf": "make types",
+}
 
 
 def lines(file: str) -> list[str]:
@@ -78,6 +87,19 @@ def test_what_the_gateway_imports_is_asked_for() -> None:
 
 def test_what_the_tests_import_is_pinned() -> None:
     assert_installed_by(set(pins(FILES[0])) | set(pins(FILES[1])), ["tests", "bench", "scripts"])
+
+
+def test_what_is_asked_for_is_used() -> None:
+    distributions = packages_distributions()
+    used = {
+        canonicalize_name(name)
+        for place in ("app", "migrations", "scripts", "tests", "bench", "config.py", "gunicorn.conf.py")
+        for source in python_files(ROOT / place)
+        for module in imported_modules(source)
+        for name in distributions.get(module, [])
+    }
+    asked = asked_for(FILES[0]) | asked_for(FILES[1])
+    assert asked - used == set(USED_OTHERWISE)
 
 
 def assert_installed_by(packages: set[str], places: list[str]) -> None:

@@ -9,6 +9,7 @@ from flask import Response
 from marshmallow import Schema
 
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 __all__ = [
     "ANY_ORIGIN",
@@ -21,8 +22,7 @@ __all__ = [
     "answer",
 ]
 
-ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
-EXPOSED: Final = ("Access-Control-Expose-Headers", "X-Gateway-Reason, Retry-After")
+EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
 
 PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 

@@ -22,7 +22,7 @@ from app.domain.errors import (
     Unavailable,
     UnsupportedFormat,
 )
-from app.services.faults import DATABASE_UNAVAILABLE
+from app.services.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,7 @@ class Outcome:
     retry_after: int | None = None
 
 
-_OUT_OF_REACH: Final = Outcome(
-    503, Reason.UNAVAILABLE, "the gateway cannot reach its database; try again in a moment", retry_after=1
-)
+_OUT_OF_REACH: Final = Outcome(503, Reason.UNAVAILABLE, OUT_OF_REACH, RETRY_SECONDS)
 
 OUTCOMES: Final[dict[type[BaseException], Outcome]] = {
     # The gateway's own errors, with their own words.
@@ -48,7 +46,7 @@ OUTCOMES: Final[dict[type[BaseException], Outcome]] = {
     Unauthorized: Outcome(401),
     TooLarge: Outcome(413),
     UnsupportedFormat: Outcome(415),
-    Unavailable: Outcome(503, retry_after=1),
+    Unavailable: Outcome(503, retry_after=RETRY_SECONDS),
     # The framework's, in ours.
     http.BadRequest: Outcome(400, Reason.BAD_REQUEST, "the request cannot be read"),
     http.NotFound: Outcome(404, Reason.PATH_NOT_FOUND, "there is nothing at this path"),
@@ -57,10 +55,10 @@ OUTCOMES: Final[dict[type[BaseException], Outcome]] = {
     http.UnsupportedMediaType: Outcome(
         415, Reason.UNSUPPORTED_MEDIA_TYPE, "the body must be sent as Content-Type: application/json"
     ),
-    http.TooManyRequests: Outcome(429, Reason.RATE_LIMITED, "too many requests; slow down"),
+    http.TooManyRequests: Outcome(429, Reason.RATE_LIMITED, TOO_OFTEN),
     # What went wrong behind the gateway.
     **dict.fromkeys(DATABASE_UNAVAILABLE, _OUT_OF_REACH),
-    Exception: Outcome(500, Reason.INTERNAL, "the gateway failed; this is not the request's fault"),
+    Exception: Outcome(500, Reason.INTERNAL, FAILED),
 }
 """The nearest class in an exception's ancestry counts. Any other is a fault of the gateway, and logged."""
 

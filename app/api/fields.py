@@ -6,20 +6,18 @@ take signs, spaces, underscores and the digits of every script.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
 from app.domain.amounts import is_ascii_digits, parse_uint256, rate_as_number
+from app.domain.wire_values import MISSING, bounded_text, bounded_uint, parse_transfer_id
 
-MAX_ADDRESS_CHARACTERS: Final = 128
 _MAX_DIGITS: Final = 78
 _FLAGS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-_TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
-    "required": "is missing",
-    "null": "is missing",
+    "required": MISSING,
+    "null": MISSING,
 }
 
 
@@ -29,17 +27,19 @@ class Uint(fields.Integer):
     default_error_messages = _MESSAGES
 
     def __init__(self, bits: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        self.largest = 2**bits - 1
+        self.bits = bits
         # JavaScript would show the largest 64-bit number wrong, so that bound stays a format.
-        bounds = {"minimum": 0} | ({"maximum": self.largest} if bits <= 32 else {"format": f"uint{bits}"})
+        bounds = {"minimum": 0} | ({"maximum": 2**bits - 1} if bits <= 32 else {"format": f"uint{bits}"})
         super().__init__(metadata=bounds | (metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         if not isinstance(value, str) or not is_ascii_digits(value):
             raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
-        if len(value) > _MAX_DIGITS or (number := int(value)) > self.largest:
-            raise ValidationError(f"must be at most {self.largest}")
-        return number
+        try:
+            # int() refuses thousands of digits: beyond those that any number here may have, it is not asked.
+            return bounded_uint(int(value) if len(value) <= _MAX_DIGITS else 1 << self.bits, self.bits)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
 
 
 class Amount(fields.String):
@@ -66,11 +66,10 @@ class Text(fields.String):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         if not isinstance(value, str):
             raise ValidationError("must be a string")
-        if "\0" in value:
-            raise ValidationError("must not contain the character NUL")
-        if len(value) > self.longest:
-            raise ValidationError(f"must have at most {self.longest} characters")
-        return value
+        try:
+            return bounded_text(value, self.longest)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
 
 
 class Flag(fields.Boolean):
@@ -91,12 +90,10 @@ class TransferId(fields.String):
     default_error_messages = _MESSAGES
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        if value == "":
-            raise ValidationError("is missing")
-        match = _TRANSFER_ID.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
-            raise ValidationError("must be a string of 32 bytes in hex (64 digits, with or without 0x)")
-        return bytes.fromhex(match[1])
+        try:
+            return parse_transfer_id(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
 
 
 class Rate(fields.Float):

@@ -10,7 +10,7 @@ from typing import Final
 from flask import Flask, current_app, g, request
 from flask_limiter import Limiter, RequestLimit
 
-from app.domain.caller import caller_address
+from app.http.public import caller
 
 LIMITED_PREFIXES: Final = ("/v2/", "/v1/", "/sgn.gateway.v1.Web/", "//sgn.gateway.v1.Web/")
 """The doors that are open to everybody; health checks, the console and the feed are not counted."""
@@ -40,12 +40,7 @@ def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) 
 
 def _caller_key() -> str:
     """The caller; of IPv6, the network that one subscriber has to choose addresses from."""
-    environ = request.environ
-    address = caller_address(
-        environ.get("REMOTE_ADDR"),
-        environ.get("HTTP_X_FORWARDED_FOR"),
-        current_app.config["RATE_LIMIT_TRUSTED_PROXIES"],
-    )
+    address = caller(current_app.config["RATE_LIMIT_TRUSTED_PROXIES"])
     if isinstance(address, IPv6Address):
         return str(ip_network((address, _IPV6_SUBSCRIBER_BITS), strict=False))
     return str(address)

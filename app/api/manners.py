@@ -7,24 +7,12 @@ from typing import Final
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from app.api.answers import ANY_ORIGIN, NO_STORE
 from app.api.door import PREFIX, TWIN_PREFIX, current_door
 from app.domain.blocking import IPAddress
-from app.domain.caller import caller_address
-
-MAX_BODY_BYTES: Final = 64 * 1024
+from app.http import public
+from app.http.public import MAX_QUESTION_BYTES, preflight
 
 _PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{TWIN_PREFIX}/", "/openapi.json")
-_PREFLIGHT: Final = (
-    ANY_ORIGIN,
-    NO_STORE,
-    ("Access-Control-Allow-Methods", "GET, POST, OPTIONS"),
-    (
-        "Access-Control-Allow-Headers",
-        "content-type, cache-control, x-grpc-web, x-user-agent, grpc-timeout",
-    ),
-    ("Access-Control-Max-Age", "86400"),
-)
 
 
 def is_public(path: str) -> bool:
@@ -39,7 +27,7 @@ def guard() -> Response | None:
     """
     environ = request.environ
     if environ["REQUEST_METHOD"] == "OPTIONS":
-        return _preflight()
+        return preflight(204)
     if environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ:
         _bound_body()
     return None
@@ -48,23 +36,14 @@ def guard() -> Response | None:
 def _bound_body() -> None:
     """Refuse a body over the limit; one of undeclared length (chunked) is read here to find out."""
     # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
-    request.max_content_length = MAX_BODY_BYTES + 1
+    request.max_content_length = MAX_QUESTION_BYTES + 1
     length = request.content_length
     if length is None:
         length = len(request.get_data())
-    if length > MAX_BODY_BYTES:
+    if length > MAX_QUESTION_BYTES:
         raise RequestEntityTooLarge
-
-
-def _preflight() -> Response:
-    response = Response(status=204, headers=_PREFLIGHT)
-    del response.headers["Content-Type"]  # nothing has no type
-    return response
 
 
 def caller() -> IPAddress | None:
     """The address of who asks, as ``TRUSTED_PROXIES`` defines it."""
-    environ = request.environ
-    return caller_address(
-        environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), current_door().trusted_proxies
-    )
+    return public.caller(current_door().trusted_proxies)

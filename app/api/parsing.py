@@ -85,9 +85,6 @@ def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
     try:
         loaded: dict[str, Any] = schema.load(values)
     except ValidationError as error:
-        raise BadRequest(_sentence(error.messages_dict)) from None
+        faults = {name: " ".join(texts) for name, texts in error.messages_dict.items()}
+        raise BadRequest.naming(faults) from None
     return loaded
-
-
-def _sentence(messages: dict[str, list[str]]) -> str:
-    return "; ".join(f"{name}: {' '.join(texts)}" for name, texts in messages.items())

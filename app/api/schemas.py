@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from marshmallow import EXCLUDE, Schema, fields, post_load
 
-from app.api.fields import MAX_ADDRESS_CHARACTERS, Amount, Flag, Number, Rate, Text, TransferId, Uint
+from app.api.fields import Amount, Flag, Number, Rate, Text, TransferId, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
-
-MAX_SYMBOL_CHARACTERS: Final = 128
+from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
 
 def doc(description: str, example: Any = None, **more: Any) -> dict[str, Any]:

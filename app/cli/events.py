@@ -29,7 +29,7 @@ events = DataGroup("events", help="The event feed and its log.")
 @contextmanager
 def _progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal that is told how far the work is; nothing where the length is not known."""
-    if not length:
+    if not length or not sys.stderr.isatty():
         yield lambda _position: None
         return
     bar: Any

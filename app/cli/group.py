@@ -7,16 +7,25 @@ from typing import Any
 import click
 from flask.cli import AppGroup, with_appcontext
 
+from app.services.faults import DATABASE_UNAVAILABLE
 from app.services.gateway import current_gateway
 from app.services.readiness import database_complaint
 
 
 class DataGroup(AppGroup):
-    """Commands that need a migrated database: without one they end with a line, not a traceback."""
+    """Commands that need a migrated database: without one, and where it fails them, they end with
+    a line, not a traceback.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         _check_database()
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except DATABASE_UNAVAILABLE as error:
+            cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise click.ClickException(
+                f"the database cannot be reached or is held by others ({cause}); run the command again"
+            ) from None
 
 
 @with_appcontext

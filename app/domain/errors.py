@@ -1,5 +1,9 @@
 """Errors that name a code and what the caller can do. They know no HTTP."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 from app.domain.codes import ErrCode, Reason
 
 
@@ -21,6 +25,11 @@ class BadRequest(GatewayError):
 
     def __init__(self, msg: str, *, reason: Reason = Reason.BAD_REQUEST) -> None:
         super().__init__(msg, reason=reason)
+
+    @classmethod
+    def naming(cls, faults: Mapping[str, str]) -> BadRequest:
+        """What is wrong with each of the fields: ``amt: is missing; usr_addr: …``."""
+        return cls("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
 
 
 class Unavailable(GatewayError):

@@ -17,7 +17,13 @@ OpenApp = Callable[..., Flask]
 
 
 @pytest.fixture
-def open_app(database_url: str) -> Iterator[OpenApp]:
+def client_class() -> type[FlaskClient]:
+    """How the tests ask; the tests of other doors ask there as well."""
+    return FlaskClient
+
+
+@pytest.fixture
+def open_app(database_url: str, client_class: type[FlaskClient]) -> Iterator[OpenApp]:
     """Makes applications with these settings on the test's database, at NOW."""
     opened: list[Flask] = []
 
@@ -25,6 +31,7 @@ def open_app(database_url: str) -> Iterator[OpenApp]:
         app = create_app(
             make_settings(changes.pop("database_url", database_url), **changes), clock=lambda: NOW
         )
+        app.test_client_class = client_class
         opened.append(app)
         return app
 

@@ -36,6 +36,7 @@ def file(tmp_path: Path) -> Path:
 def test_ingest_prints_the_verdict(run: Run, file: Path) -> None:
     first = run("ingest", str(file))
     assert (first.exit_code, json.loads(first.stdout)) == (0, {"accepted": 3, "repeated": 0, "refused": []})
+    assert first.stderr == ""  # the bar is for terminals
     again = run("ingest", str(file))
     assert json.loads(again.stdout) == {"accepted": 0, "repeated": 3, "refused": []}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 from flask import Flask
+from sqlalchemy.exc import OperationalError
 
 from tests.services.network_kit import changed, network, text
 
@@ -55,3 +57,17 @@ def test_what_is_no_json_is_refused(app: Flask) -> None:
     refused = run(app, "import", "-", stdin=b"chains: []")
     assert refused.exit_code == 1
     assert refused.stderr.startswith("the document is not JSON")
+
+
+def test_a_database_that_others_hold_ends_with_a_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: object, **__: object) -> None:
+        raise OperationalError("BEGIN IMMEDIATE", {}, Exception("database is locked"))
+
+    # The package names its group like the module, so the module is asked for by its full name.
+    monkeypatch.setattr(sys.modules["app.cli.network"], "import_network", locked)
+    result = run(app, "import", "-", stdin=text(network()))
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: the database cannot be reached or is held by others (database is locked); "
+        "run the command again\n"
+    )

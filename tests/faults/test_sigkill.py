@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, make_url, select
 
 from app import create_app
 from app.extensions import db
@@ -90,7 +90,8 @@ def test_killed_at_any_moment(
     url: str, told: Events, undisturbed: Projections, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance = random.Random(SEED)
-    workers = WORKERS[url.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]]
+    backend = make_url(url).get_backend_name()
+    workers = WORKERS[backend]
     settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": workers}
     with gateway_on(url) as app:
         with serving("wsgi:app", tmp_path / "log", **settings) as server:
@@ -100,9 +101,8 @@ def test_killed_at_any_moment(
             seconds = report_while_killing(reporters, killer)
         failures = sum((reporter.failures for reporter in reporters), Counter())
         with capsys.disabled():
-            print(
-                f"\n{url[:10]}: {len(told)} events, {seconds:.0f} s, {len(killer.killed)} kills, {failures}"
-            )
+            lost = f"{len(killer.killed)} kills, {sum(failures.values())} answers lost"
+            print(f"\n{backend}, {workers} workers: {len(told)} events in {seconds:.0f} s, {lost}")
         assert len(killer.killed) >= 5
         assert sum(failures.values()) > 0, "nobody was disturbed"
         assert "HTTPException" not in failures, "a 5xx"

@@ -166,7 +166,7 @@ def test_facts_are_one_statement_and_only_where_they_count(gateway: Gateway) -> 
     configure(gateway, "pools.0.epoch_cap", str(10**12))
     gateway.snapshots.current()
     statements: list[str] = []
-    event.listen(gateway.engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    event.listen(gateway.reads, "before_cursor_execute", lambda *a: statements.append(a[2]))
     answer(gateway)
     assert len(statements) == 1
     statements.clear()

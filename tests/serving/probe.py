@@ -15,18 +15,30 @@ from app.models.pools import PoolCounter
 from app.services.gateway import current_gateway
 
 app = create_app()
-with app.app_context(), reading(current_gateway().engine) as _before_the_fork:
-    _before_the_fork.execute(select(1))  # leaves a connection in the pool that forking would share
+
+
+def backends() -> list[int]:
+    """The server's processes that stand behind this process's connections, one of each pool."""
+    found: list[int] = []
+    for engine in (current_gateway().engine, current_gateway().reads):
+        with reading(engine) as connection:
+            if connection.dialect.name == "postgresql":
+                found.append(connection.scalars(select(func.pg_backend_pid())).one())
+            else:
+                connection.execute(select(1))
+    return found
+
+
+with app.app_context():
+    backends()  # leaves connections in the pools, which forking would share
 
 
 @app.get("/probe")
 def probe() -> ResponseReturnValue:
-    """Which process answers, over which connection of the server, and how the request looks to it."""
-    with reading(current_gateway().engine) as connection:
-        backend = None
-        if connection.dialect.name == "postgresql":
-            backend = connection.scalar(select(func.pg_backend_pid()))
-    return jsonify(pid=os.getpid(), backend=backend, scheme=request.scheme, query=len(request.query_string))
+    """Which process answers, over which connections of the server, and how the request looks to it."""
+    return jsonify(
+        pid=os.getpid(), backends=backends(), scheme=request.scheme, query=len(request.query_string)
+    )
 
 
 @app.post("/count")

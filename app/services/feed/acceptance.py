@@ -128,7 +128,9 @@ class _Segment:
             raise_two_contents(self.connection, event.id, self.now)
             return "id: was reported before with other content; a new fact needs a new id"
         if known is not None and self._stands(event, known):
-            return self._judge_repeated(event, body, known)
+            if self._must_be_kept(event, known):
+                self._note(event, body, known)
+            return REPEATED
         reason = self._refusal(event)
         if reason is not None:
             return reason
@@ -150,18 +152,11 @@ class _Segment:
             return bool(standing_of_chain(self.connection, event.chain_id, [Logged(known.seq, event)]))
         return known.seq > retracted_ids(self.connection, [event.id]).get(event.id, 0)
 
-    def _judge_repeated(self, event: Event, body: str, known: Known) -> str:
-        if self._must_be_kept(event, known):
-            reason = self._refusal(event)
-            if reason is not None:
-                return reason
-            self._note(event, body, known)
-        return REPEATED
-
     def _must_be_kept(self, event: Event, known: Known) -> bool:
         """Whether a repetition must be kept although the event stands.
 
-        A reorg retracts again when it is repeated. And an event whose chain is not known yet may
+        A reorg retracts again when it is repeated, however far the chain is by then: a sender that
+        resends all makes the orphaned events stand first. And an event whose chain is not known yet may
         turn out to have been retracted since its first acceptance: then this one counts.
         """
         if isinstance(event, ChainReorged):

@@ -12,6 +12,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, vali
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.events import EventType
+from app.domain.wire_values import parse_transfer_id
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 
 MAX_BLOCK = 2**63 - 1
@@ -30,9 +31,10 @@ class TransferId(fields.Field[bytes]):
     default_error_messages = {"invalid": "must be 32 bytes in hex, with or without 0x"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bytes:
-        if not isinstance(value, str) or not _HASH.fullmatch(value):
-            raise self.make_error("invalid")
-        return bytes.fromhex(value[-64:])
+        try:
+            return parse_transfer_id(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
 
 
 class TxHash(fields.Field[str]):

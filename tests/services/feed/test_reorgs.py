@@ -113,6 +113,15 @@ def test_too_deep_a_reorg_is_refused(gateway: Gateway, status: Callable[[int], A
     assert status(1).status == 1
 
 
+def test_a_reorg_once_believed_is_believed_again_however_deep_by_then(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    feed(gateway, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
+    verdict = feed(gateway, sent(1), reorg(100), event("chain.head", chain_id=1, block=5000))
+    assert (verdict.accepted, verdict.repeated, verdict.refused) == (2, 1, [])
+    assert status(1).status == 0
+
+
 def test_heads_fall_with_the_reorg(gateway: Gateway) -> None:
     feed(gateway, event("chain.head", chain_id=1, block=1200), reorg(900))
     with reading(gateway.engine) as connection:

@@ -1,0 +1,56 @@
+"""Answers as protobuf messages: the same values as over HTTP, in the types of the wire."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import asdict
+from typing import Any, Final
+
+from google.protobuf.json_format import ParseDict
+
+from app.domain.amounts import rate_as_number
+from app.domain.estimate import Estimate
+from app.grpcweb.gateway_pb2 import (
+    EstimateAmtResponse,
+    GetLatest7DayTransferLatencyForQueryResponse,
+    GetTransferConfigsResponse,
+    GetTransferStatusResponse,
+)
+from app.services.network.configs import TransferConfigs
+from app.services.transfer_status import TransferStatus
+
+MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
+"""The largest ``float`` of protobuf. A rate beyond it becomes this one: infinity is no rate."""
+
+
+def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
+    """The estimate, its amounts as decimal strings."""
+    return EstimateAmtResponse(
+        eq_value_token_amt=str(estimate.eq_value_token_amt),
+        bridge_rate=min(rate_as_number(estimate.bridge_rate), MAX_FLOAT),
+        perc_fee=str(estimate.perc_fee),
+        slippage_tolerance=estimate.slippage_tolerance,
+        max_slippage=estimate.max_slippage,
+        base_fee=str(estimate.base_fee),
+        estimated_receive_amt=str(estimate.estimated_receive_amt),
+        drop_gas_amt=str(estimate.drop_gas_amt),
+    )
+
+
+def status_answer(status: TransferStatus) -> GetTransferStatusResponse:
+    """The status, its evidence as the bytes behind the base64."""
+    values: dict[str, Any] = asdict(status)
+    values["wd_onchain"] = b64decode(status.wd_onchain or "")
+    for name in ("sorted_sigs", "signers", "powers"):
+        values[name] = [b64decode(text) for text in values[name]]
+    return GetTransferStatusResponse(**values)
+
+
+def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryResponse:
+    """The median."""
+    return GetLatest7DayTransferLatencyForQueryResponse(median_transfer_latency_in_second=seconds)
+
+
+def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
+    """The configs. Takes milliseconds, where the other answers take microseconds."""
+    return ParseDict(dict(configs.answer), GetTransferConfigsResponse())

@@ -1,0 +1,107 @@
+"""The service as a part of the Flask application: every request under its path, whatever it is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from flask import Blueprint, Flask, Response, current_app, request
+from werkzeug.routing import BaseConverter, Rule
+
+from app.domain.errors import TooLarge, UnsupportedFormat
+from app.grpcweb.deadlines import Deadline
+from app.grpcweb.encodings import BINARY, TEXT, encoding_of
+from app.grpcweb.errors import NotAPost, UnknownMethod, refuse
+from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
+from app.grpcweb.responses import GrpcStatus, respond
+from app.grpcweb.service import Call, Method, methods
+from app.http.public import MAX_QUESTION_BYTES, caller, preflight
+from app.services.gateway import current_gateway
+
+PATH: Final = "/sgn.gateway.v1.Web/"
+"""Followed by the method. With a doubled slash in front, it is the same path to the router."""
+
+MAX_BODY_BYTES: Final = HEADER.size + MAX_QUESTION_BYTES
+MAX_TEXT_BYTES: Final = 2 * MAX_BODY_BYTES
+"""Base64 is 4/3 of its bytes; the rest is for padding between its pieces."""
+
+_KEY: Final = "grpcweb"
+_ENDPOINT: Final = "grpcweb.call"
+
+web = Blueprint("grpcweb", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the door of one application knows."""
+
+    trusted_proxies: int
+    methods: dict[str, Method] = field(default_factory=methods)
+
+
+class _Rest(BaseConverter):
+    """Whatever is left of a path, also nothing."""
+
+    regex = ".*?"
+    part_isolating = False
+
+
+def open_door(app: Flask, *, trusted_proxies: int) -> None:
+    """Serve the service.
+
+    The rules name no HTTP method, so they match all of them: the answer to any request here is
+    gRPC's, never the framework's.
+    """
+    app.extensions[_KEY] = Door(trusted_proxies)
+    app.register_blueprint(web)
+    app.url_map.converters["rest"] = _Rest
+    for websocket in (False, True):
+        app.url_map.add(Rule(f"{PATH}<rest:name>", endpoint=_ENDPOINT, websocket=websocket))
+
+
+@web.endpoint(_ENDPOINT)
+def call(name: str) -> Response:
+    """One call, or a browser's question before it."""
+    if request.method == "OPTIONS":
+        return preflight(200)
+    if request.method != "POST":
+        raise NotAPost
+    method = _door().methods.get(name)
+    if method is None:
+        raise UnknownMethod
+    encoding = encoding_of(request.headers.get("Content-Type", ""))
+    if encoding is None:
+        raise UnsupportedFormat(f"the Content-Type must be {BINARY} or {TEXT}")
+    deadline = Deadline.read(request.headers.get("grpc-timeout"), time.monotonic())
+    message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
+    deadline.check(time.monotonic())
+    answer = method.run(Call(current_gateway(), message, caller(_door().trusted_proxies)))
+    deadline.check(time.monotonic())
+    return respond(GrpcStatus.OK, message=answer.SerializeToString())
+
+
+@web.errorhandler(Exception)
+def answer_error(error: Exception) -> Response:
+    """Whatever was raised, also before the call began (by the limiter)."""
+    name = (request.view_args or {}).get("name", "")
+    return refuse(error, _door().methods.get(name))
+
+
+def _body(*, text: bool) -> bytes:
+    """The frames of the request, not larger than is read at all."""
+    longest = MAX_TEXT_BYTES if text else MAX_BODY_BYTES
+    # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
+    request.max_content_length = longest + 1
+    if (request.content_length or 0) > longest:
+        raise TooLarge(TOO_LARGE)
+    body = request.get_data(cache=False)
+    if len(body) > longest:
+        raise TooLarge(TOO_LARGE)
+    return decode_text(body) if text else body
+
+
+def _door() -> Door:
+    door = current_app.extensions[_KEY]
+    assert isinstance(door, Door)  # noqa: S101  narrows the type of an untyped registry
+    return door

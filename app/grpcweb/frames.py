@@ -1,0 +1,88 @@
+"""The framing of gRPC-Web's unary calls: one message in, one message and its trailers out. Pure.
+
+A frame is a byte of flags, the length of what follows in four bytes (big-endian), and that many bytes.
+In the text types the frames are in base64, in pieces of any size: each may end with its own padding.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from struct import Struct
+from typing import Final
+from urllib.parse import quote
+
+from app.domain.errors import BadRequest, TooLarge
+
+HEADER: Final = Struct(">BI")
+
+TOO_LARGE: Final = "the message is larger than 64 KiB"
+
+_COMPRESSED: Final = 0x01
+_TRAILERS: Final = 0x80
+
+_QUANTUM: Final = rb"[A-Za-z0-9+/]{4}"
+_PADDED: Final = rb"[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/]=)"
+_TEXT: Final = re.compile(rb"(?:%b|%b)*" % (_QUANTUM, _PADDED))
+_PIECE: Final = re.compile(rb"[A-Za-z0-9+/]+=*")
+_UNESCAPED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
+
+
+class CompressedMessage(Exception):
+    """The message is compressed, which this gateway does not understand."""
+
+
+def read_message(body: bytes, longest: int) -> bytes:
+    """The message of the one frame that a unary request has.
+
+    :param longest: the most bytes that a message may have.
+    :raises BadRequest: the body is not exactly one frame, or not one of a message.
+    :raises CompressedMessage: its flag says so.
+    :raises TooLarge: its length says so.
+    """
+    if len(body) < HEADER.size:
+        raise BadRequest("body: ends before its message" if body else "body: has no message")
+    flags, length = HEADER.unpack_from(body)
+    if flags == _COMPRESSED:
+        raise CompressedMessage
+    if flags:
+        raise BadRequest(f"body: is not a message but a frame with the flags 0x{flags:02x}")
+    if length > longest:
+        raise TooLarge(TOO_LARGE)
+    rest = len(body) - HEADER.size - length
+    if rest:
+        raise BadRequest(
+            f"body: {'ends before its message does' if rest < 0 else 'goes on after its message'}"
+        )
+    return body[HEADER.size :]
+
+
+def write_answer(message: bytes | None, trailers: Mapping[str, str]) -> bytes:
+    """The frame of a message, unless there is none, and the frame of the trailers.
+
+    :param trailers: lower-case names and values in printable ASCII.
+    """
+    lines = "".join(f"{name}:{value}\r\n" for name, value in trailers.items()).encode("ascii")
+    end = HEADER.pack(_TRAILERS, len(lines)) + lines
+    return end if message is None else HEADER.pack(0, len(message)) + message + end
+
+
+def decode_text(body: bytes) -> bytes:
+    """The bytes behind the pieces of base64.
+
+    :raises BadRequest: where that is not what they are; white space is not base64 either.
+    """
+    if not _TEXT.fullmatch(body):
+        raise BadRequest("body: is not base64")
+    return b"".join(map(b64decode, _PIECE.findall(body)))
+
+
+def encode_text(body: bytes) -> bytes:
+    """The bytes as one piece of base64, which the strictest reader takes, too."""
+    return b64encode(body)
+
+
+def encode_status_message(text: str) -> str:
+    """``grpc-message`` for a text: what is not printable ASCII, and ``%``, percent-encoded as UTF-8."""
+    return quote(text, safe=_UNESCAPED, errors="replace")

@@ -1,0 +1,93 @@
+"""Reading request messages strictly: what is not of the documented form is refused, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+
+from app.domain.errors import BadRequest
+from app.domain.wire_values import bounded_uint
+
+Rules = Mapping[str, Callable[[Any], Any]]
+"""For fields that hold more than their type says: the name, and what reads the value or raises ValueError."""
+
+_BITS: Final = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64}
+_VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)
+
+
+def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, Any]:
+    """The value of every field of a request by its name; zero where the field was left out.
+
+    :raises BadRequest: these bytes are no such message, or naming every field of the wrong form.
+    """
+    try:
+        message = kind.FromString(raw)
+    except DecodeError:
+        raise BadRequest(f"body: its message is no {kind.DESCRIPTOR.name}") from None
+    values: dict[str, Any] = {}
+    faults = _too_large_numbers(kind, raw)
+    for field in kind.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        try:
+            values[field.name] = rules[field.name](value) if field.name in rules else value
+        except ValueError as fault:
+            faults[field.name] = str(fault)
+    if faults:
+        raise BadRequest.naming(
+            {field.name: faults[field.name] for field in kind.DESCRIPTOR.fields if field.name in faults}
+        )
+    return values
+
+
+def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
+    """What is wrong with integers beyond their type, by field name.
+
+    Protobuf's own reader cuts them to size: chain 4294967297 would be chain 1 (formats, the order of
+    the checks, 1).
+    """
+    faults = {}
+    for number, value in _varints(raw):
+        field = kind.DESCRIPTOR.fields_by_number.get(number)
+        if field is not None and field.type in _BITS:
+            try:
+                bounded_uint(value, _BITS[field.type])
+            except ValueError as fault:
+                faults[field.name] = str(fault)
+    return faults
+
+
+def _varints(raw: bytes) -> Iterator[tuple[int, int]]:
+    """Field number and value of the message's own variable-length integers.
+
+    :param raw: a message that protobuf has read, so its lengths are known to be right.
+    """
+    at = depth = 0
+    while at < len(raw):
+        tag, at = _varint(raw, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, at = _varint(raw, at)
+            if not depth:
+                yield tag >> 3, value
+        elif kind == _LENGTH:
+            length, at = _varint(raw, at)
+            at += length
+        elif kind in (_GROUP, _END_OF_GROUP):
+            depth += 1 if kind == _GROUP else -1
+        else:
+            at += 8 if kind == _EIGHT_BYTES else 4
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    """The integer that begins there, in groups of seven bits with the lowest first, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = raw[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at

@@ -1,0 +1,67 @@
+"""HTTP answers of gRPC-Web: always status 200, the outcome in ``grpc-status``."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from flask import Response, request
+
+from app.domain.codes import Reason
+from app.grpcweb.encodings import TEXT, answer_encoding
+from app.grpcweb.frames import encode_status_message, encode_text, write_answer
+from app.http.answers import NO_SNIFF, NO_STORE
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
+
+_HEADERS: Final = (
+    NO_STORE,
+    NO_SNIFF,
+    ANY_ORIGIN,
+    ("Access-Control-Expose-Headers", f"grpc-status, grpc-message, {EXPOSED_HEADERS}"),
+)
+
+
+class GrpcStatus(IntEnum):
+    """The outcomes of gRPC that this gateway uses."""
+
+    OK = 0
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    RESOURCE_EXHAUSTED = 8
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+
+
+def respond(
+    status: GrpcStatus,
+    *,
+    message: bytes | None = None,
+    text: str = "",
+    reason: Reason | None = None,
+    retry_after: int | None = None,
+) -> Response:
+    """The answer to the request being served, in the content type that it asks for.
+
+    An answer without a message has its trailers as headers, too: some clients look there alone
+    (and then not into the body), others into the body alone. What is not gRPC's own is a header
+    alone: there are clients that join the values of the two.
+
+    :param message: the bytes of the answer; None where ``status`` is not OK.
+    :param text: ``grpc-message``, for people.
+    :param retry_after: seconds.
+    """
+    trailers = {"grpc-status": str(int(status))}
+    if text:
+        trailers["grpc-message"] = encode_status_message(text)
+    body = write_answer(message, trailers)
+    encoding = answer_encoding(request.headers.get("Content-Type", ""), request.headers.get("Accept", ""))
+    response = Response(encode_text(body) if encoding == TEXT else body, headers=_HEADERS)
+    response.headers["Content-Type"] = encoding
+    if message is None:
+        response.headers.update(trailers)
+    if reason:
+        response.headers["X-Gateway-Reason"] = reason.value
+    if retry_after:
+        response.headers["Retry-After"] = str(retry_after)
+    return response

@@ -1,0 +1,102 @@
+"""The methods of the service. Each reads, calls and answers; rules stand in the services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from google.protobuf.message import Message
+
+from app.domain.amounts import parse_uint256
+from app.domain.blocking import IPAddress
+from app.domain.codes import ErrCode
+from app.domain.estimate_inputs import EstimateRequest
+from app.domain.wire_values import parse_transfer_id, required, token_symbol, user_address
+from app.grpcweb import gateway_pb2 as pb
+from app.grpcweb.answers import configs_answer, estimate_answer, latency_answer, status_answer
+from app.grpcweb.questions import Rules, read_question
+from app.services.estimate import estimate_transfer
+from app.services.gateway import Gateway
+from app.services.latency import median_latency
+from app.services.network.configs import TransferConfigs
+from app.services.transfer_configs import transfer_configs
+from app.services.transfer_status import transfer_status
+
+_ESTIMATE_RULES: Final[Rules] = {
+    "token_symbol": required(token_symbol),
+    "amt": required(parse_uint256),
+    "usr_addr": lambda text: user_address(text) or None,
+    "is_pegged": lambda flag: flag or None,  # false is not told from left out (wire, gRPC-Web)
+}
+_STATUS_RULES: Final[Rules] = {"transfer_id": parse_transfer_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: the bytes of its message, and who asks (None where that is no IP address)."""
+
+    gateway: Gateway
+    message: bytes
+    caller: IPAddress | None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What a method does, and the message that it answers with."""
+
+    run: Callable[[Call], Message]
+    answer: type[Message]
+
+    def error(self, code: ErrCode, msg: str) -> Message:
+        """The answer that is an error: ``err``, and every other field zero."""
+        return self.answer(err={"code": code, "msg": msg})
+
+
+def estimate_amt(call: Call) -> Message:
+    """What would this transfer bring?"""
+    asked = read_question(pb.EstimateAmtRequest, call.message, _ESTIMATE_RULES)
+    usr_addr = asked.pop("usr_addr")
+    return estimate_answer(estimate_transfer(call.gateway, EstimateRequest(**asked), usr_addr, call.caller))
+
+
+def get_transfer_status(call: Call) -> Message:
+    """Where is this transfer?"""
+    asked = read_question(pb.GetTransferStatusRequest, call.message, _STATUS_RULES)
+    return status_answer(transfer_status(call.gateway, asked["transfer_id"]))
+
+
+def get_latest_7_day_transfer_latency(call: Call) -> Message:
+    """How long do transfers between these chains take?"""
+    asked = read_question(pb.GetLatest7DayTransferLatencyForQueryRequest, call.message, {})
+    return latency_answer(median_latency(call.gateway, asked["src_chain_id"], asked["dst_chain_id"]))
+
+
+class _Configs:
+    """What can be transferred where? Made when the network changes, then answered as it is."""
+
+    def __init__(self) -> None:
+        self._made: tuple[TransferConfigs, Message] | None = None
+
+    def __call__(self, call: Call) -> Message:
+        """The message of the configs as they are now."""
+        read_question(pb.GetTransferConfigsRequest, call.message, {})
+        configs = transfer_configs(call.gateway)
+        made = self._made
+        if made is None or made[0] is not configs:
+            made = self._made = (configs, configs_answer(configs))
+        return made[1]
+
+
+def methods() -> dict[str, Method]:
+    """The methods that are answered, by name; what else the service names is unimplemented."""
+    configs = Method(_Configs(), pb.GetTransferConfigsResponse)
+    return {
+        "EstimateAmt": Method(estimate_amt, pb.EstimateAmtResponse),
+        "GetTransferStatus": Method(get_transfer_status, pb.GetTransferStatusResponse),
+        "GetLatest7DayTransferLatencyForQuery": Method(
+            get_latest_7_day_transfer_latency, pb.GetLatest7DayTransferLatencyForQueryResponse
+        ),
+        "GetTransferConfigs": configs,
+        "GetTransferConfigsForAll": configs,
+    }

@@ -1,0 +1,43 @@
+"""What every door that is open to everybody promises, whatever it speaks (wire, JSON and gRPC-Web)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Response, request
+
+from app.domain.blocking import IPAddress
+from app.domain.caller import caller_address
+from app.http.answers import NO_STORE
+
+MAX_QUESTION_BYTES: Final = 64 * 1024
+"""The largest JSON body or protobuf message that is read; questions have a few short fields."""
+
+ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
+
+EXPOSED_HEADERS: Final = "X-Gateway-Reason, Retry-After"
+"""Headers of an answer that pages of other origins may read, on every door."""
+
+_PREFLIGHT: Final = (
+    ANY_ORIGIN,
+    NO_STORE,
+    ("Access-Control-Allow-Methods", "GET, POST, OPTIONS"),
+    (
+        "Access-Control-Allow-Headers",
+        "content-type, cache-control, x-grpc-web, x-user-agent, grpc-timeout",
+    ),
+    ("Access-Control-Max-Age", "86400"),
+)
+
+
+def preflight(status: int) -> Response:
+    """The answer to a browser's question: pages of any origin may ask, without credentials."""
+    response = Response(status=status, headers=_PREFLIGHT)
+    del response.headers["Content-Type"]  # nothing has no type
+    return response
+
+
+def caller(trusted_proxies: int) -> IPAddress | None:
+    """The address of who asks, as ``TRUSTED_PROXIES`` defines it."""
+    environ = request.environ
+    return caller_address(environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), trusted_proxies)

@@ -1,0 +1,29 @@
+"""``make proto``: the Python messages of proto/, which are checked in beside the code that uses them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+HOMES: Final = {"refund.proto": Path("app/domain"), "gateway.proto": Path("app/grpcweb")}
+"""Each file of proto/ and the folder that its messages are kept in."""
+
+
+def generate(root: Path) -> None:
+    """Write every file's messages and their types under ``root``, into folders that are there.
+
+    :raises subprocess.CalledProcessError: where the compiler refuses a file; it has said why.
+    """
+    for name, home in HOMES.items():
+        out = root / home
+        outputs = (f"--python_out={out}", f"--pyi_out={out}")
+        compiler = (sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}")
+        subprocess.run([*compiler, *outputs, name], check=True)
+
+
+if __name__ == "__main__":
+    generate(ROOT)

@@ -1,0 +1,5 @@
+"""The same applications as the tests of the HTTP door have."""
+
+from tests.api.conftest import app, client, client_class, open_app
+
+__all__ = ["app", "client", "client_class", "open_app"]

@@ -1,0 +1,302 @@
+"""How the door takes calls: paths, content types, sizes, origins, callers."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from google.protobuf.json_format import ParseDict
+
+from app.domain.codes import BridgeType, TransferHistoryStatus
+from app.domain.estimate import Estimate
+from app.grpcweb import gateway_pb2 as pb
+from app.grpcweb.answers import estimate_answer
+from tests.api.shapes import LATENCY
+from tests.api.test_estimate import ASKED, EXACT
+from tests.api.world import BLOCKED, configure, network, sent, tell
+from tests.grpcweb.wire import (
+    INVALID_ARGUMENT,
+    OK,
+    PROTO,
+    RESOURCE_EXHAUSTED,
+    SERVICE,
+    TEXT,
+    UNIMPLEMENTED,
+    Answer,
+    ask,
+    frame,
+    post,
+    read,
+    refused,
+    understand,
+)
+
+ID = "0x" + "5a" * 32
+EMPTY = frame(b"")
+CONFIGS = "GetTransferConfigs"
+BINARY_TYPES = ["application/grpc-web", "application/grpc-web+proto"]
+TEXT_TYPES = ["application/grpc-web-text", "application/grpc-web-text+proto"]
+ESTIMATE = ParseDict(ASKED, pb.EstimateAmtRequest())
+
+
+def test_an_estimate(client: FlaskClient) -> None:
+    answer = read(post(client, "EstimateAmt", frame(ESTIMATE.SerializeToString())), "EstimateAmt")
+    assert not answer.HasField("err")
+    assert {name: getattr(answer, name) for name in EXACT} == EXACT
+    assert answer.bridge_rate == pytest.approx(1.000001, rel=1e-7)
+
+
+def test_a_business_error_is_in_err(client: FlaskClient) -> None:
+    answer = ask(client, "GetTransferStatus", transfer_id="0" * 64)
+    assert (answer.status, answer.reason) == (OK, "transfer_not_found")
+    told = read(answer, "GetTransferStatus")
+    assert told == pb.GetTransferStatusResponse(err=told.err)
+    assert (told.err.code, told.err.msg) == (500, "transfer not found; no chain has reported yet")
+
+
+def test_a_status(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID))
+    told = read(ask(client, "GetTransferStatus", transfer_id=ID), "GetTransferStatus")
+    assert told.status == TransferHistoryStatus.TRANSFER_SUBMITTING
+    assert told.bridge_type == 1
+    assert (told.wd_onchain, list(told.sorted_sigs)) == (b"", [])
+
+
+@pytest.mark.parametrize("rate", [Fraction(10) ** 39, Fraction(10) ** 400, Fraction(2**129)])
+def test_a_rate_beyond_a_float_is_the_largest(rate: Fraction) -> None:
+    estimate = Estimate(1, rate, 0, 0, 1, 1, 1, 0, BridgeType.POOL)
+    assert estimate_answer(estimate).bridge_rate == struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+
+
+@pytest.mark.parametrize(
+    "kind", [*BINARY_TYPES, "Application/GRPC-Web+Proto", "application/grpc-web; charset=utf-8"]
+)
+def test_binary(client: FlaskClient, kind: str) -> None:
+    answer = post(client, CONFIGS, EMPTY, kind)
+    assert answer.status == OK
+    assert answer.response.content_type == PROTO
+
+
+@pytest.mark.parametrize("kind", [*TEXT_TYPES, "application/grpc-web-text;x=y"])
+@pytest.mark.parametrize("pieces", [(10,), (1, 9), (5, 5), (2, 2, 2, 2, 2), (0, 4, 6)])
+def test_text(client: FlaskClient, kind: str, pieces: tuple[int, ...]) -> None:
+    message = pb.GetTransferStatusRequest(transfer_id="zz").SerializeToString()
+    body, text = frame(message), b""
+    for size in pieces:
+        text += base64.b64encode(body[:size])
+        body = body[size:]
+    answer = post(client, "GetTransferStatus", text + base64.b64encode(body), kind)
+    assert "transfer_id" in refused(answer, INVALID_ARGUMENT, "bad_request")
+    assert answer.response.content_type == TEXT
+
+
+@pytest.mark.parametrize(
+    ("kind", "accept", "expected"),
+    [
+        (PROTO, "application/grpc-web-text", TEXT),
+        (PROTO, "*/*", PROTO),
+        (PROTO, "", PROTO),
+        (PROTO, "application/json, application/grpc-web-text+proto;q=0.5", TEXT),
+        (TEXT, "application/grpc-web+proto", PROTO),
+        (TEXT, "application/json", TEXT),
+        (TEXT, "*/*", TEXT),
+    ],
+)
+def test_the_answer_is_as_accept_says(client: FlaskClient, kind: str, accept: str, expected: str) -> None:
+    body = EMPTY if kind == PROTO else base64.b64encode(EMPTY)
+    answer = post(client, CONFIGS, body, kind, headers={"Accept": accept})
+    assert (answer.status, answer.response.content_type) == (OK, expected)
+
+
+OTHER_TYPES = [
+    "application/grpc", "application/grpc+proto", "application/grpc-web+json",
+    "application/grpc-web-text+json", "application/json", "application/proto", "text/plain", "",
+    "application/grpc-webx", "grpc-web", "\u00e9",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OTHER_TYPES)
+def test_other_content_types(client: FlaskClient, kind: str) -> None:
+    text = refused(post(client, CONFIGS, EMPTY, kind), INVALID_ARGUMENT, "unsupported_media_type")
+    assert "application/grpc-web+proto" in text
+
+
+@pytest.mark.parametrize("slashes", ["/", "//", "///"])
+def test_a_doubled_slash_is_no_redirect(client: FlaskClient, slashes: str) -> None:
+    path = slashes + SERVICE[1:] + CONFIGS
+    response = client.post("/", data=EMPTY, content_type=PROTO, environ_overrides={"PATH_INFO": path})
+    assert understand(response).status == OK
+
+
+UNKNOWN = [
+    "TransferHistory", "", "Nothing", "estimateAmt", "EstimateAmt/", "EstimateAmt/x", "/EstimateAmt", "%00",
+    "%FF", "..%2F..%2Fadmin", "EstimateAmt%20", "x" * 4000, "a/b/c", "é",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_methods(client: FlaskClient, name: str) -> None:
+    for kind in (PROTO, TEXT, "text/html"):
+        refused(post(client, name, EMPTY, kind), UNIMPLEMENTED, "path_not_found")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
+@pytest.mark.parametrize("name", [CONFIGS, "Nothing", ""])
+def test_calls_are_posts(client: FlaskClient, method: str, name: str) -> None:
+    response = client.open(SERVICE + name, method=method)
+    assert response.headers["grpc-status"] == str(UNIMPLEMENTED)
+    if method != "HEAD":
+        refused(understand(response), UNIMPLEMENTED, "method_not_allowed")
+
+
+def test_a_websocket_is_no_call_either(client: FlaskClient) -> None:
+    headers = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    refused(understand(client.get(SERVICE + CONFIGS, headers=headers)), UNIMPLEMENTED, "method_not_allowed")
+
+
+@pytest.mark.parametrize("header", ["content-type", "cache-control,x-grpc-web,x-user-agent,grpc-timeout"])
+@pytest.mark.parametrize(
+    "path", [SERVICE + CONFIGS, SERVICE + "TransferHistory", "//" + SERVICE[1:] + CONFIGS]
+)
+def test_preflight(client: FlaskClient, path: str, header: str) -> None:
+    asked = {
+        "Origin": "https://wallet.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": header,
+    }
+    response = client.options("/", headers=asked, environ_overrides={"PATH_INFO": path})
+    assert (response.status_code, response.get_data()) == (200, b"")
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Credentials" not in response.headers
+    assert set(header.split(",")) <= set(response.headers["Access-Control-Allow-Headers"].split(", "))
+    assert "POST" in response.headers["Access-Control-Allow-Methods"].split(", ")
+
+
+def test_pages_may_read_the_outcome(client: FlaskClient) -> None:
+    exposed = (
+        post(client, CONFIGS, EMPTY).response.headers["Access-Control-Expose-Headers"].lower().split(", ")
+    )
+    assert {"grpc-status", "grpc-message", "x-gateway-reason"} <= set(exposed)
+
+
+def sized(size: int) -> bytes:
+    """A message of so many bytes, most of them in a field that nobody knows."""
+    head = pb.GetTransferStatusRequest(transfer_id="0" * 64).SerializeToString()
+    rest = size - len(head) - 5
+    length = bytes([rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14])
+    message = head + b"\xfa\x3e" + length + b"x" * rest
+    assert len(message) == size
+    return message
+
+
+def as_text(body: bytes, pieces: int = 1) -> bytes:
+    step = -(-len(body) // pieces)
+    return b"".join(base64.b64encode(body[at : at + step]) for at in range(0, len(body), step))
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 1000])
+def test_the_largest_message(client: FlaskClient, pieces: int) -> None:
+    kind = TEXT if pieces else PROTO
+
+    def call(size: int) -> Answer:
+        body = frame(sized(size))
+        return post(client, "GetTransferStatus", as_text(body, pieces) if pieces else body, kind)
+
+    assert call(64 * 1024).reason == "transfer_not_found"
+    for size in (64 * 1024 + 1, 64 * 1024 + 2, 1_000_000):
+        refused(call(size), RESOURCE_EXHAUSTED, "body_too_large")
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("kind", [PROTO, TEXT])
+def test_a_body_without_end(client: FlaskClient, kind: str, declared: bool) -> None:
+    """Also one of undeclared length, as a server hands over a chunked one."""
+    body = b"A" * 1_000_000 if kind == TEXT else frame(bytes(1_000_000))
+    chunked = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    response = client.post(
+        SERVICE + CONFIGS,
+        content_type=kind,
+        input_stream=io.BytesIO(body),
+        environ_overrides={"CONTENT_LENGTH": str(len(body))} if declared else chunked,
+    )
+    refused(understand(response), RESOURCE_EXHAUSTED, "body_too_large")
+
+
+def test_a_chunked_body_is_read(client: FlaskClient) -> None:
+    response = client.post(
+        SERVICE + CONFIGS,
+        content_type=PROTO,
+        input_stream=io.BytesIO(EMPTY),
+        environ_overrides={"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"},
+    )
+    assert understand(response).status == OK
+
+
+@pytest.mark.parametrize(
+    ("proxies", "peer", "forwarded", "blocked"),
+    [
+        (0, "203.0.113.9", None, True),
+        (0, "127.0.0.1", "203.0.113.9", False),
+        (1, "127.0.0.1", "203.0.113.9", True),
+        (1, "203.0.113.9", "198.51.100.1", False),
+    ],
+)
+def test_the_callers_network(
+    open_app: Any, proxies: int, peer: str, forwarded: str | None, blocked: bool
+) -> None:
+    app: Flask = open_app(trusted_proxies=proxies, doors=("grpcweb",))
+    configure(app)
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    answer = post(
+        app.test_client(),
+        "EstimateAmt",
+        frame(ESTIMATE.SerializeToString()),
+        headers=headers,
+        environ_overrides={"REMOTE_ADDR": peer},
+    )
+    assert read(answer, "EstimateAmt").err.code == (1018 if blocked else 0)
+
+
+def test_a_blocked_address(client: FlaskClient) -> None:
+    asked = pb.EstimateAmtRequest()
+    asked.CopyFrom(ESTIMATE)
+    asked.usr_addr = BLOCKED.lower()
+    answer = post(client, "EstimateAmt", frame(asked.SerializeToString()))
+    assert (read(answer, "EstimateAmt").err.code, answer.reason) == (1015, "address_blocked")
+
+
+def test_the_rate_limit_counts_both_doors_together(open_app: Any) -> None:
+    app: Flask = open_app(rate_limit="2/minute")
+    client = app.test_client()
+    assert client.get(LATENCY).status_code == 400
+    assert post(client, CONFIGS, EMPTY).status == OK
+    for name in (CONFIGS, "Nothing"):
+        answer = post(client, name, EMPTY)
+        refused(answer, RESOURCE_EXHAUSTED, "rate_limited")
+        assert 1 <= int(answer.response.headers["Retry-After"]) <= 60
+    assert client.get(LATENCY).status_code == 429
+    assert client.options(SERVICE + CONFIGS).status_code == 200
+
+
+@pytest.mark.parametrize("doors", [("api",), ("ingest", "admin")])
+def test_a_closed_door(open_app: Any, doors: tuple[str, ...]) -> None:
+    client = open_app(doors=doors).test_client()
+    assert client.post(SERVICE + CONFIGS, data=EMPTY, content_type=PROTO).status_code == 404
+
+
+def test_the_configs_follow_the_network(app: Flask, client: FlaskClient) -> None:
+    before = read(ask(client, CONFIGS), CONFIGS)
+    assert before == read(ask(client, "GetTransferConfigsForAll"), CONFIGS)
+    document = network()
+    document["chains"][0]["name"] = "Renamed"
+    configure(app, document)
+    after = read(ask(client, CONFIGS), CONFIGS)
+    assert before.chains[0].name == "Ethereum"
+    assert after.chains[0].name == "Renamed"
+    assert set(after.chain_token) == {1, 56, 137, 250, 42161}

@@ -1,0 +1,101 @@
+"""Whatever goes wrong behind a call, the answer has a status and gives nothing away."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.domain.codes import ErrCode, Reason
+from app.domain.errors import BadRequest, GatewayError, Unavailable
+from app.grpcweb import service
+from app.grpcweb.errors import OUTCOMES, outcome_of
+from tests.api.test_errors import FAULTS
+from tests.grpcweb.wire import INTERNAL, INVALID_ARGUMENT, OK, UNAVAILABLE, Answer, ask, read, refused
+
+STATUS_OF = {400: INVALID_ARGUMENT, 408: INTERNAL, 500: INTERNAL, 503: UNAVAILABLE}
+"""Of the HTTP door's faults. A 408 comes from its framework alone and means nothing here."""
+
+Fail = Callable[[str, Exception], Answer]
+METHODS = ["GetTransferStatus", "GetLatest7DayTransferLatencyForQuery", "EstimateAmt", "GetTransferConfigs"]
+
+
+@pytest.fixture
+def failing(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Fail:
+    """Makes the services fail with an error, and asks."""
+
+    def fail(method: str, error: Exception) -> Answer:
+        def raise_it(*_: object) -> None:
+            raise error
+
+        for name in ("median_latency", "transfer_status", "estimate_transfer", "transfer_configs"):
+            monkeypatch.setattr(service, name, raise_it)
+        fields: dict[str, Any] = {"GetTransferStatus": {"transfer_id": "0" * 64}}.get(method, {})
+        if method == "EstimateAmt":
+            fields = {"token_symbol": "USDT", "amt": "1"}
+        return ask(client, method, **fields)
+
+    return fail
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("error", "http", "reason"), FAULTS, ids=lambda value: type(value).__name__)
+def test_faults(
+    failing: Fail, caplog: pytest.LogCaptureFixture, method: str, error: Exception, http: int, reason: str
+) -> None:
+    status = STATUS_OF[http]
+    answer = failing(method, error)
+    refused(answer, status, "internal" if http == 408 else reason)
+    assert b"hunter2" not in answer.response.get_data()
+    assert "hunter2" not in str(answer.response.headers)
+    logged = [record for record in caplog.records if record.name == "app.grpcweb.errors"]
+    assert bool(logged) == (status != INVALID_ARGUMENT)
+    if logged:
+        assert logged[0].levelno == (logging.ERROR if status == INTERNAL else logging.WARNING)
+        assert logged[0].exc_info is not None
+    assert ("Retry-After" in answer.response.headers) == (status == UNAVAILABLE)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (Unavailable("ask again, 100 %"), UNAVAILABLE, "unavailable"),
+        (BadRequest("amt: nö"), 3, "bad_request"),
+    ],
+)
+def test_errors_of_the_gateway_keep_their_words(
+    failing: Fail, error: GatewayError, status: int, reason: str
+) -> None:
+    assert refused(failing("EstimateAmt", error), status, reason) == error.msg
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_business_errors_are_answers(failing: Fail, method: str) -> None:
+    error = GatewayError("nö", reason=Reason.TOTAL_CAP, code=ErrCode.ERROR_CODE_LIQ_OVER_CAP)
+    answer = failing(method, error)
+    told = read(answer, method)
+    assert (answer.status, answer.reason, told.err.code, told.err.msg) == (OK, "total_cap", 1017, "nö")
+    told.ClearField("err")
+    assert told.ByteSize() == 0
+
+
+def test_every_line_of_the_table_is_reached() -> None:
+    for kind, outcome in OUTCOMES.items():
+        if kind is not Exception:
+            subclass = type("Sub", (kind,), {})
+            assert outcome_of(subclass.__new__(subclass)) == outcome
+    assert outcome_of(ValueError()) == OUTCOMES[Exception]
+
+
+def test_the_database_is_gone(open_app: Any, tmp_path: Path) -> None:
+    client = open_app(database_url=f"sqlite:///{tmp_path}/nowhere/gateway.db").test_client()
+    for method, fields in (
+        ("GetTransferStatus", {"transfer_id": "0" * 64}),
+        ("GetLatest7DayTransferLatencyForQuery", {"src_chain_id": 1}),
+        ("GetTransferConfigs", {}),
+    ):
+        refused(ask(client, method, **fields), UNAVAILABLE, "unavailable")

@@ -1,0 +1,140 @@
+"""The framing alone: bytes in, a message or a refusal out."""
+
+from __future__ import annotations
+
+import base64
+import random
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import BadRequest, TooLarge
+from app.grpcweb.frames import (
+    CompressedMessage,
+    decode_text,
+    encode_status_message,
+    encode_text,
+    read_message,
+    write_answer,
+)
+from tests.grpcweb.wire import frame, frames
+
+LONGEST = 64 * 1024
+
+
+@pytest.mark.parametrize("message", [b"", b"x", bytes(range(256)) * 256])
+def test_one_message(message: bytes) -> None:
+    assert read_message(frame(message), LONGEST) == message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\0",
+        b"\0\0\0\0",
+        frame(b"abc")[:-1],
+        frame(b"abc") + b"\0",
+        frame(b"abc") + frame(b""),
+        frame(b"") + frame(b"grpc-status:0\r\n", 0x80),
+        frame(b"", 0x80),
+        frame(b"", 0x81),
+        *(frame(b"", 1 << bit) for bit in range(1, 8)),
+        frame(b"", 0x03),
+        frame(b"", 0xFF),
+        b'{"transfer_id": ""}',
+    ],
+    ids=repr,
+)
+def test_what_is_not_one_message(body: bytes) -> None:
+    with pytest.raises(BadRequest, match=r"^body: "):
+        read_message(body, LONGEST)
+
+
+@pytest.mark.parametrize("body", [frame(b"", 1), frame(b"abc", 1), b"\1\xff\xff\xff\xff"])
+def test_a_compressed_message(body: bytes) -> None:
+    with pytest.raises(CompressedMessage):
+        read_message(body, LONGEST)
+
+
+def test_the_length_counts_whether_the_message_is_there_or_not() -> None:
+    for body in (frame(bytes(LONGEST + 1)), b"\0\0\1\0\1", b"\0\xff\xff\xff\xff" + b"x" * 9):
+        with pytest.raises(TooLarge):
+            read_message(body, LONGEST)
+    assert len(read_message(frame(bytes(LONGEST)), LONGEST)) == LONGEST
+
+
+def test_an_answer() -> None:
+    trailers = {"grpc-status": "0", "x-gateway-reason": "epoch_cap"}
+    end = (0x80, b"grpc-status:0\r\nx-gateway-reason:epoch_cap\r\n")
+    assert frames(write_answer(b"abc", trailers)) == [(0, b"abc"), end]
+    assert frames(write_answer(b"", trailers)) == [(0, b""), end]
+    assert frames(write_answer(None, trailers)) == [end]
+
+
+@given(pieces=st.lists(st.binary(max_size=20), max_size=8))
+def test_base64_in_pieces_with_padding_of_their_own(pieces: list[bytes]) -> None:
+    assert decode_text(b"".join(map(base64.b64encode, pieces))) == b"".join(pieces)
+
+
+@given(body=st.binary(max_size=100))
+def test_text_is_one_piece(body: bytes) -> None:
+    assert base64.b64decode(encode_text(body), validate=True) == body
+    assert decode_text(encode_text(body)) == body
+
+
+NOT_BASE64 = [
+    "A", "AA", "AAA", "AAAAA", "====", "A===", "=AAA", "AA=A", "AAAA=", "AA===", "AA==A", "AAA==", "AA A",
+    "AAAA\n", " AAAA", "AA\r\n", "A\0AA", "AA-_", "AAA\u0661", "AAAA AAAA", "AAAA,AAAA", "%41AAA", "====AAAA",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOT_BASE64)
+def test_what_is_not_base64(text: str) -> None:
+    with pytest.raises(BadRequest, match="is not base64"):
+        decode_text(text.encode())
+
+
+def test_text_takes_time_that_grows_with_its_length_alone() -> None:
+    """The longest bodies that could make a careless pattern try everything."""
+    for tail in (b"", b"=", b"A", b"!", b"A="):
+        for body in (b"AAAA" * 33_000, b"AA==" * 33_000, b"AA" * 66_000, b"=" * 132_000):
+            try:
+                decode_text(body + tail)
+            except BadRequest:
+                continue
+
+
+@pytest.mark.parametrize(
+    ("text", "encoded"),
+    [
+        ("amt: is missing", "amt: is missing"),
+        ("100 %", "100 %25"),
+        ("a\r\ngrpc-status:0", "a%0D%0Agrpc-status:0"),
+        ("é …", "%C3%A9 %E2%80%A6"),
+        ("\x7f~", "%7F~"),
+        ("", ""),
+    ],
+)
+def test_grpc_message(text: str, encoded: str) -> None:
+    assert encode_status_message(text) == encoded
+
+
+@given(text=st.text(max_size=40))
+def test_grpc_message_is_printable_ascii_and_comes_back(text: str) -> None:
+    encoded = encode_status_message(text)
+    assert all(0x20 <= ord(character) <= 0x7E for character in encoded)
+    assert unquote(encoded) == text.encode(errors="replace").decode()
+
+
+def test_random_bytes_are_read_or_refused() -> None:
+    chance = random.Random(5)
+    for _ in range(20_000):
+        body = bytes(chance.choices((0, 1, 0x80, 5, 65, 255), k=chance.randrange(12)))
+        try:
+            message = read_message(body, LONGEST)
+        except (BadRequest, CompressedMessage, TooLarge):
+            continue
+        assert frame(message) == body

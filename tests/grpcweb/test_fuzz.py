@@ -1,0 +1,151 @@
+"""Any bytes as a call: always HTTP 200 with a status, never a fault of the gateway, never a wait."""
+
+from __future__ import annotations
+
+import base64
+import io
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from google.protobuf.message import Message
+
+from app import create_app
+from app.extensions import db
+from app.grpcweb import gateway_pb2 as pb
+from tests.api.world import NOW, configure, sent, tell
+from tests.conftest import make_settings
+from tests.grpcweb.wire import (
+    DEADLINE_EXCEEDED,
+    INVALID_ARGUMENT,
+    METHODS,
+    OK,
+    RESOURCE_EXHAUSTED,
+    SERVICE,
+    UNIMPLEMENTED,
+    frame,
+    frames,
+)
+
+INPUTS = 50_000
+SLOWEST_SECONDS = 2.0
+EXPECTED = {OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED}
+ID = "0x" + "5a" * 32
+NAMES = [*METHODS] * 6 + ["TransferHistory", "", "x/y"]
+TYPES = ["application/grpc-web+proto", "application/grpc-web-text"] * 8 + [
+    "application/grpc-web", "application/grpc-web-text+proto", "application/json", "",
+]  # fmt: skip
+TIMEOUTS = [None] * 20 + ["1H", "0S", "5", "S", "99999999n", "x" * 50]
+SEEDS: list[Message] = [
+    pb.EstimateAmtRequest(
+        src_chain_id=1, dst_chain_id=56, token_symbol="USDT", amt="1000000", slippage_tolerance=3000
+    ),
+    pb.EstimateAmtRequest(
+        src_chain_id=2**32 - 1, usr_addr="\u00e9" * 128, amt=str(2**256 - 1), is_pegged=True
+    ),
+    pb.GetTransferStatusRequest(transfer_id=ID),
+    pb.GetLatest7DayTransferLatencyForQueryRequest(src_chain_id=2**64 - 1, dst_chain_id=1),
+    pb.GetTransferConfigsRequest(),
+    pb.TransferHistoryRequest(acct_addr=["a", "b"], page_size=9),
+]
+TELLING = b"\x00\x01\x02\x7f\x80\x81\xfe\xff=+/A\r\n "
+"""Bytes that mean something to some layer."""
+
+
+@pytest.fixture(scope="module")
+def app(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """The small network with one transfer; its view of it is not renewed for each of so many requests."""
+    path = tmp_path_factory.mktemp("fuzz") / "gateway.db"
+    shutil.copy(sqlite_template, path)
+    app = create_app(make_settings(f"sqlite:///{path}", config_max_age_seconds=30), clock=lambda: NOW)
+    configure(app)
+    tell(app, sent(ID))
+    yield app
+    with app.app_context():
+        db.engine.dispose()
+
+
+def test_any_bytes(app: Flask) -> None:
+    chance = random.Random(20_260_308)
+    seen: Counter[int] = Counter()
+    for number in range(INPUTS):
+        text = chance.choice(TYPES)
+        body = mutated(chance, starting_point(chance, "text" in text))
+        began = time.monotonic()
+        try:
+            seen[call(app, chance.choice(NAMES), text, body, chance.choice(TIMEOUTS))] += 1
+        except AssertionError as error:
+            raise AssertionError(f"input {number}, {text}: {body[:200]!r}") from error
+        assert time.monotonic() - began < SLOWEST_SECONDS, body[:200]
+    assert set(seen) == EXPECTED, seen
+    assert min(seen[OK], seen[INVALID_ARGUMENT]) > INPUTS // 20, seen
+
+
+def starting_point(chance: random.Random, text: bool) -> bytes:
+    """A right call, two of them, one that lies about its length, or noise."""
+    message = chance.choice(SEEDS).SerializeToString()
+    kind = chance.randrange(10)
+    if kind == 0:
+        return chance.randbytes(chance.randrange(64))
+    if kind == 1:
+        message = mutated(chance, message)
+    body = frame(message, chance.choice((0, 0, 0, 0, 1, 0x80, chance.randrange(256))))
+    if kind == 2:
+        body += frame(message)
+    if kind == 3:
+        body = body[:1] + chance.randrange(2**32).to_bytes(4, "big") + body[5:]
+    if kind == 4:
+        body = frame(message + bytes(chance.choice((1000, 65_400, 65_536, 140_000))))
+    if not text:
+        return body
+    cut = chance.randrange(len(body) + 1)
+    return base64.b64encode(body[:cut]) + base64.b64encode(body[cut:])
+
+
+def mutated(chance: random.Random, body: bytes) -> bytes:
+    """Up to four bytes flipped, added, taken out, doubled or cut off; a third stays as it is."""
+    changed = bytearray(body)
+    for _ in range(max(0, chance.randrange(-1, 4))):
+        at = chance.randrange(len(changed) + 1)
+        kind = chance.randrange(6)
+        if kind == 0 and at < len(changed):
+            changed[at] ^= 1 << chance.randrange(8)
+        elif kind == 1:
+            changed[at:at] = bytes([chance.choice(TELLING)]) * chance.choice((1, 1, 1, 12))
+        elif kind == 2:
+            del changed[at : at + chance.randrange(1, 5)]
+        elif kind == 3:
+            changed[at:at] = changed[at : at + 16]
+        elif kind == 4:
+            del changed[at:]
+        elif at < len(changed):
+            changed[at] = chance.choice(TELLING)
+    return bytes(changed)
+
+
+def call(app: Flask, name: str, content_type: str, body: bytes, timeout: str | None) -> int:
+    """The gRPC status of what the application answers, as a server would ask it."""
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": "POST", "SCRIPT_NAME": "", "PATH_INFO": SERVICE + name, "QUERY_STRING": "",
+        "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1", "CONTENT_TYPE": content_type, "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": io.BytesIO(body), "wsgi.url_scheme": "http", "wsgi.errors": io.StringIO(),
+        "wsgi.version": (1, 0), "wsgi.multithread": False, "wsgi.multiprocess": False, "wsgi.run_once": False,
+    }  # fmt: skip
+    if timeout is not None:
+        environ["HTTP_GRPC_TIMEOUT"] = timeout
+    told: list[Any] = []
+    answer = b"".join(app.wsgi_app(environ, lambda status, headers, _=None: told.extend((status, headers))))
+    status, headers = told[0], dict(told[1])
+    assert status == "200 OK"
+    if headers["Content-Type"] == "application/grpc-web-text+proto":
+        answer = base64.b64decode(answer, validate=True)
+    *_, (flags, end) = frames(answer)
+    assert flags == 0x80
+    return int(dict(line.split(":", 1) for line in end.decode().split("\r\n") if line)["grpc-status"])

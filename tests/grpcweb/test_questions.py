@@ -1,0 +1,135 @@
+"""Reading messages: what protobuf itself would let through, cut or swallow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import BadRequest
+from app.grpcweb import gateway_pb2 as pb
+from app.grpcweb.questions import read_question
+
+LATENCY = pb.GetLatest7DayTransferLatencyForQueryRequest
+ESTIMATE = pb.EstimateAmtRequest
+
+
+def varint(number: int) -> bytes:
+    out = b""
+    while number > 0x7F:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number: int, value: int) -> bytes:
+    return varint(number << 3) + varint(value)
+
+
+def text(number: int, value: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def question(raw: bytes, kind: Any = ESTIMATE) -> dict[str, Any]:
+    return read_question(kind, raw, {})
+
+
+def test_what_is_left_out_is_zero() -> None:
+    assert question(b"") == {
+        "src_chain_id": 0, "dst_chain_id": 0, "token_symbol": "", "amt": "", "usr_addr": "",
+        "slippage_tolerance": 0, "is_pegged": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [0, 1, 2**31, 2**32 - 1])
+def test_uint32(number: int) -> None:
+    assert question(field(1, number))["src_chain_id"] == number
+
+
+@pytest.mark.parametrize("number", [2**32, 2**32 + 1, 2**33, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 2**69])
+@pytest.mark.parametrize(
+    ("name", "at"), [("src_chain_id", 1), ("dst_chain_id", 2), ("slippage_tolerance", 6)]
+)
+def test_a_number_beyond_uint32_is_not_cut(name: str, at: int, number: int) -> None:
+    for raw in (field(at, number), field(at, number) + field(at, 1), text(3, b"USDT") + field(at, number)):
+        with pytest.raises(BadRequest) as caught:
+            question(raw)
+        assert caught.value.msg == f"{name}: must be at most 4294967295"
+
+
+def test_uint64() -> None:
+    for number in (2**32, 2**64 - 1):
+        assert question(field(1, number), LATENCY)["src_chain_id"] == number
+    for number in (2**64, 2**64 + 1, 2**70 - 1):
+        with pytest.raises(BadRequest, match=r"^dst_chain_id: must be at most 18446744073709551615$"):
+            question(field(2, number), LATENCY)
+
+
+def test_a_longer_spelling_of_a_small_number_is_that_number() -> None:
+    assert question(b"\x08\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00")["src_chain_id"] == 1
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        field(99, 2**64 - 1),
+        text(99, field(1, 2**63)),
+        varint(99 << 3 | 1) + b"\xff" * 8,
+        varint(99 << 3 | 5) + b"\xff" * 4,
+        varint(99 << 3 | 3) + field(1, 2**63) + varint(98 << 3 | 3) + field(2, 2**63) + varint(98 << 3 | 4)
+        + varint(99 << 3 | 4),
+        text(1, b"\xff" * 10),
+    ],
+    ids=["varint", "bytes", "fixed64", "fixed32", "groups", "other type"],
+)  # fmt: skip
+def test_unknown_fields_are_ignored_whatever_they_hold(unknown: bytes) -> None:
+    values = question(unknown + field(2, 56) + unknown)
+    assert (values["src_chain_id"], values["dst_chain_id"]) == (0, 56)
+    with pytest.raises(BadRequest, match=r"^dst_chain_id: "):
+        question(unknown + field(2, 2**32) + unknown)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\x08",
+        b"\x08\xff",
+        b"\x00\x00",
+        b"\x0f\x00",
+        b"\x1a\x05USDT",
+        b"\x1a\xff\xff\xff\xff\x0fU",
+        text(3, b"\xff"),
+        text(3, b"\xed\xa0\x80"),
+        text(3, b"\xc0\x80"),
+        varint(99 << 3 | 3) * 5000,
+        varint(99 << 3 | 4),
+        b"\x08" + b"\xff" * 11,
+    ],
+    ids=repr,
+)
+def test_what_is_no_message(raw: bytes) -> None:
+    with pytest.raises(BadRequest, match=r"^body: its message is no EstimateAmtRequest$"):
+        question(raw)
+
+
+def test_faults_are_named_in_the_order_of_the_fields() -> None:
+    def refuse(_: object) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(BadRequest) as caught:
+        read_question(ESTIMATE, field(6, 2**32), {"usr_addr": refuse, "token_symbol": refuse})
+    assert (
+        caught.value.msg == "token_symbol: no; usr_addr: no; slippage_tolerance: must be at most 4294967295"
+    )
+
+
+@given(raw=st.binary(max_size=40))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    for kind in (ESTIMATE, LATENCY, pb.GetTransferStatusRequest, pb.GetTransferConfigsRequest):
+        try:
+            values = question(raw, kind)
+        except BadRequest:
+            continue
+        assert set(values) == set(kind.DESCRIPTOR.fields_by_name)

@@ -1,0 +1,147 @@
+"""A client that asks over both doors: each HTTP request of a test is asked over gRPC-Web, too.
+
+The tests of the HTTP door run under it as they are, so that its cases are this door's cases.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from flask.testing import FlaskClient
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from werkzeug.test import TestResponse
+
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
+from tests.grpcweb.wire import INTERNAL, INVALID_ARGUMENT, METHODS, OK, UNAVAILABLE, Answer, frame, post
+
+STATUS_OF = {200: OK, 400: INVALID_ARGUMENT, 500: INTERNAL, 503: UNAVAILABLE}
+METHOD_OF = {
+    ESTIMATE: "EstimateAmt",
+    STATUS: "GetTransferStatus",
+    LATENCY: "GetLatest7DayTransferLatencyForQuery",
+    CONFIGS: "GetTransferConfigs",
+    CONFIGS_FOR_ALL: "GetTransferConfigsForAll",
+}
+BITS = {"src_chain_id": 32, "dst_chain_id": 32, "slippage_tolerance": 32}
+BITS_OF = {ESTIMATE: BITS, LATENCY: {"src_chain_id": 64, "dst_chain_id": 64}}
+TEXTS_OF = {ESTIMATE: ("token_symbol", "amt", "usr_addr"), LATENCY: ()}
+
+
+class TwoDoors(FlaskClient):
+    """Fails the test where the doors answer differently."""
+
+    compared = 0
+
+    def open(self, *args: Any, **kwargs: Any) -> TestResponse:
+        response = super().open(*args, **kwargs)
+        path = re.sub("^/v1/", "/v2/", response.request.path)
+        if path in METHOD_OF and response.status_code in STATUS_OF:
+            question = carried(path, response, kwargs)
+            if question is not None:
+                compare(path, response, self._ask(path, question, response))
+                TwoDoors.compared += 1
+        return response
+
+    def _ask(self, path: str, question: Message, asked: TestResponse) -> Answer:
+        """The same from the same place."""
+        names = ("REMOTE_ADDR", "HTTP_X_FORWARDED_FOR")
+        environ = {name: asked.request.environ[name] for name in names if name in asked.request.environ}
+        body = frame(question.SerializeToString())
+        client = FlaskClient(self.application, self.application.response_class)
+        return post(client, METHOD_OF[path], body, environ_overrides=environ)
+
+
+def carried(path: str, asked: TestResponse, kwargs: dict[str, Any]) -> Message | None:
+    """The request as a message, None where a message cannot say the same."""
+    if asked.status_code == 200 and asked.request.method == "HEAD":
+        return None
+    if path == STATUS:
+        return carried_status(asked, kwargs)
+    if path in (CONFIGS, CONFIGS_FOR_ALL):
+        return METHODS[METHOD_OF[path]][0]()
+    return carried_query(path, asked.request.environ["QUERY_STRING"])
+
+
+def carried_status(asked: TestResponse, kwargs: dict[str, Any]) -> Message | None:
+    """What is wrong with JSON itself has no counterpart."""
+    body = kwargs.get("json")
+    if body is None:
+        if asked.status_code == 400 and asked.get_json()["err"]["msg"].startswith("body: "):
+            return None
+        body = json.loads(kwargs["data"])
+    transfer_id = body.get("transfer_id", "")
+    return METHODS["GetTransferStatus"][0](transfer_id=transfer_id) if isinstance(transfer_id, str) else None
+
+
+def carried_query(path: str, query: str) -> Message | None:
+    """Not carried: what comes twice or is not text, numbers that are none or missing, an explicit false."""
+    values: dict[str, str] = {}
+    for part in query.split("&"):
+        name, _, raw = part.partition("=")
+        try:
+            name = unquote_to_bytes(name.encode("latin-1")).decode()
+        except UnicodeDecodeError:
+            continue
+        if name not in (*BITS_OF[path], *TEXTS_OF[path], "is_pegged"):
+            continue
+        if name in values or re.search("%(?![0-9A-Fa-f]{2})", raw):
+            return None
+        try:
+            values[name] = unquote_to_bytes(raw.replace("+", " ").encode("latin-1")).decode()
+        except UnicodeDecodeError:
+            return None
+    fields: dict[str, Any] = {name: values.get(name, "") for name in TEXTS_OF[path]}
+    for name, bits in BITS_OF[path].items():
+        text = values.get(name, "")
+        if not re.fullmatch("[0-9]{1,78}", text) or int(text) >= 1 << bits:
+            return None
+        fields[name] = int(text)
+    if flag := values.get("is_pegged") if path == ESTIMATE else None:
+        if flag.lower() not in ("true", "t", "1"):
+            return None
+        fields["is_pegged"] = True
+    return METHODS[METHOD_OF[path]][0](**fields)
+
+
+def compare(path: str, over_http: TestResponse, over_grpc: Answer) -> None:
+    """Field by field."""
+    body = over_http.get_json()
+    assert over_grpc.status == STATUS_OF[over_http.status_code], over_grpc.text
+    assert over_grpc.reason == over_http.headers.get("X-Gateway-Reason")
+    if over_grpc.status != OK:
+        assert over_grpc.text == body["err"]["msg"]
+        return
+    assert over_grpc.message is not None
+    answer = as_json(path, over_grpc.message)
+    if "bridge_rate" in body:
+        (body["bridge_rate"],) = struct.unpack("<f", struct.pack("<f", body["bridge_rate"]))
+    if "bridge_type" not in body:  # over HTTP for COMPAT_CLIENTS alone
+        answer.pop("bridge_type", None)
+    assert answer == body
+
+
+def as_json(path: str, answer: bytes) -> dict[str, Any]:
+    """A message in the shape of the HTTP answer."""
+    message = METHODS[METHOD_OF[path]][1].FromString(answer)
+    values: dict[str, Any] = {
+        field.name: getattr(message, field.name) for field in message.DESCRIPTOR.fields if field.name != "err"
+    }
+    err: Any = getattr(message, "err") if message.HasField("err") else None  # noqa: B009
+    values["err"] = err and {"code": err.code, "msg": err.msg}
+    if path == STATUS:
+        values["wd_onchain"] = base64.b64encode(values["wd_onchain"]).decode() or None
+        for name in ("sorted_sigs", "signers", "powers"):
+            values[name] = [base64.b64encode(each).decode() for each in values[name]]
+    if path in (CONFIGS, CONFIGS_FOR_ALL):
+        values |= MessageToDict(
+            message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+        ) | {"err": values["err"]}
+        for way in values["blocked_bridge_direct"]:
+            way |= {name: int(way[name]) for name in ("src_chain_id", "dst_chain_id")}
+    return values
