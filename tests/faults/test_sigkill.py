@@ -37,7 +37,7 @@ SEED = int(os.environ.get("SOAK_SEED", "1"))
 COUNT = 20_000 if SOAK else 3_000
 WRITERS = 8
 WORKERS = {"postgresql": "4", "sqlite": "2"}
-PAUSE = (0.1, 0.7)
+PAUSE = (0.1, 0.7) if SOAK else (0.05, 0.3)
 
 Projections = dict[str, list[tuple[Any, ...]]]
 
@@ -103,7 +103,7 @@ def test_killed_at_any_moment(
         with capsys.disabled():
             lost = f"{len(killer.killed)} kills, {sum(failures.values())} answers lost"
             print(f"\n{backend}, {workers} workers: {len(told)} events in {seconds:.0f} s, {lost}")
-        assert len(killer.killed) >= 5
+        assert len(killer.killed) >= 3
         assert sum(failures.values()) > 0, "nobody was disturbed"
         assert "HTTPException" not in failures, "a 5xx"
         assert "Traceback" not in (tmp_path / "log").read_text(), "those who live on are not disturbed"
