@@ -23,6 +23,7 @@ from app.services.sandbox.catalogue import (
 )
 from app.services.sandbox.loader import load_sandbox
 from config import Settings
+from tests.actors import TESTER
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -36,7 +37,7 @@ DEFAULTS = {"DATABASE_URL": "instance/gateway.db", "DOORS": "api,grpcweb,ingest,
 @pytest.fixture
 def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     """A client of a gateway that holds the sandbox, as after the first `make run`."""
-    load_sandbox(current_gateway())
+    load_sandbox(current_gateway(), actor=TESTER)
     return client
 
 
