@@ -31,7 +31,11 @@ SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
 BASE = "http://127.0.0.1:8000"
 EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
 EXAMPLES = EXAMPLE.findall(README)
-DEFAULTS = {"DATABASE_URL": "instance/gateway.db", "DOORS": "api,grpcweb,ingest,admin"}
+DEFAULTS = {
+    "AUDIT_KEY_FILE": "instance/audit_key",
+    "DATABASE_URL": "instance/gateway.db",
+    "DOORS": "api,grpcweb,ingest,admin",
+}
 
 
 @pytest.fixture
