@@ -42,5 +42,5 @@ def anomalies_of_transfer(connection: Connection, transfer_id: bytes) -> list[An
 
 def open_anomalies_by_kind(connection: Connection) -> dict[str, int]:
     """How many wait to be acknowledged, by kind; kinds without any are left out."""
-    waiting = select(Anomaly.kind, func.count()).where(Anomaly.acknowledged_at.is_(None))
-    return {kind: count for kind, count in connection.execute(waiting.group_by(Anomaly.kind))}
+    waiting = select(Anomaly.kind, func.count().label("waiting")).where(Anomaly.acknowledged_at.is_(None))
+    return {row.kind: row.waiting for row in connection.execute(waiting.group_by(Anomaly.kind))}
