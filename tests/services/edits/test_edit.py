@@ -6,7 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
+from app.models.engine import writing
+from app.models.pools import PoolCounter
+from app.services.anomalies import list_anomalies
 from app.services.edits.edit import preview_edit, save_edit, show_row
 from app.services.edits.outcome import InUse, Invalid, NotConfirmed
 from app.services.edits.plan import EDITABLE, Edit
@@ -257,6 +261,16 @@ def test_stopping_a_chain_wants_its_name_and_a_reason(gateway: Gateway) -> None:
     save_edit(gateway, back, actor=ALICE)
     chain = document(gateway)["chains"][0]
     assert (chain["disabled"], chain["disabled_reason"]) == (False, "")
+
+
+def test_an_edit_reaches_the_kept_events(gateway: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        fed = {"chain_id": 1, "symbol": "CELR", "added": 0, "sent": 0, "relayed": 0, "withdrawn": 5}
+        connection.execute(insert(PoolCounter).values(fed))
+    assert list_anomalies(gateway) == []
+    pool = NEW_ROWS["pools"] | {"liquidity_added": "3"}
+    save_edit(gateway, Edit("pools", values=pool), actor=ALICE)
+    assert [anomaly.subject for anomaly in list_anomalies(gateway)] == ["pool:1:CELR"]
 
 
 def test_what_is_gone_has_no_form(gateway: Gateway) -> None:
