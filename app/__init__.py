@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flask import Flask
 
 from app import (
+    admin,
     api,
     grpcweb,
     ingest,
@@ -60,8 +61,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     app.url_map.merge_slashes = False
     api.register_always(app)
     for door in settings.doors:
-        if door in DOORS:
-            DOORS[door](app, settings)
+        DOORS[door](app, settings)
     if settings.rate_limit:
         api.limits.register(
             app,
@@ -81,6 +81,10 @@ def _open_grpcweb(app: Flask, settings: Settings) -> None:
     grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
 
 
+def _open_console(app: Flask, settings: Settings) -> None:
+    admin.open_console(app, secret_key=settings.secret_key, trusted_proxies=settings.trusted_proxies)
+
+
 def _open_ingest(app: Flask, _settings: Settings) -> None:
     ingest.register_ingest(app)
 
@@ -89,5 +93,6 @@ DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
     "api": _open_api,
     "grpcweb": _open_grpcweb,
     "ingest": _open_ingest,
+    "admin": _open_console,
 }
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""
