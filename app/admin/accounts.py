@@ -10,6 +10,7 @@ from flask_security import RoleMixin, Totp, UserDatastore, UserMixin
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
 
+from app.admin.requests import actor_named
 from app.domain.operators import Role
 from app.services.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -87,7 +88,8 @@ class OperatorDatastore(UserDatastore):
     def put(self, user: OperatorUser) -> OperatorUser:
         """Store what was set on the user."""
         if user.unsaved:
-            user.take(update_account(current_gateway(), user.id, user.unsaved))
+            own = actor_named(user.email)
+            user.take(update_account(current_gateway(), user.id, user.unsaved, actor=own))
         return user
 
     def commit(self) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from flask import current_app
 from flask_login import current_user
 from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm, VerifyForm
-from flask_security.signals import user_failed_authn
 from wtforms import EmailField
 from wtforms.validators import DataRequired
 
-from app.admin.requests import caller
+from app.admin.requests import actor_named, caller
 from app.domain.operators import password_complaint
 from app.services.gateway import current_gateway
 from app.services.operators.throttle import forget_failures, note_failure, wait_before
@@ -34,6 +32,8 @@ class _Throttled:
     """Counts failures of the account that a form is about, and refuses unseen while that has to wait."""
 
     form_errors: list[str]
+    failure = "wrong email or password"
+    """What the audit says of a try that failed."""
 
     def throttled_account(self) -> str:
         """The email that failures are counted by."""
@@ -46,8 +46,7 @@ class _Throttled:
             return False
         if super().validate(**kwargs):  # type: ignore[misc]
             return True
-        note_failure(current_gateway(), account, caller())
-        user_failed_authn.send(current_app._get_current_object(), account=account)  # type: ignore[attr-defined]
+        note_failure(current_gateway(), account, actor_named(account or "-"), self.failure)
         return False
 
 
@@ -66,6 +65,8 @@ class SignInForm(_Throttled, LoginForm):
 
 class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
     """A one-time code: six digits are few, so wrong ones are counted like wrong passwords."""
+
+    failure = "wrong or used code"
 
     def throttled_account(self) -> str:
         return self.user.email if self.user else ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import click
-from flask.cli import AppGroup
 
+from app.cli.actor import cli_actor
+from app.cli.group import DataGroup
 from app.cli.text import table, time
 from app.services.gateway import current_gateway
 from app.services.ingest_tokens import (
@@ -18,7 +19,7 @@ from app.services.ingest_tokens import (
     revoke_token,
 )
 
-ingest_tokens = AppGroup("ingest-tokens", help="Who may report events over HTTP.")
+ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP.")
 
 
 @ingest_tokens.command("create")
@@ -33,7 +34,7 @@ def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
     Without --type it may report every event type, without --chain about every chain.
     """
     try:
-        token = create_token(current_gateway(), name, types, chains)
+        token = create_token(current_gateway(), name, types, chains, actor=cli_actor())
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"The token of {name}, shown this once:", err=True)
@@ -52,7 +53,7 @@ def list_() -> None:
 def revoke(name: str) -> None:
     """Let the token called NAME count no longer, from now on and in every process."""
     try:
-        revoked_at = revoke_token(current_gateway(), name)
+        revoked_at = revoke_token(current_gateway(), name, actor=cli_actor())
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"{name} is revoked since {time(revoked_at)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from flask.cli import AppGroup
 
+from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.cli.text import table, time
 from app.domain.operators import Role
@@ -39,7 +40,7 @@ _ROLE = click.Choice([role.value for role in Role])
 def create(email: str, role: str, password: str) -> None:
     """Make an account for EMAIL. Its password comes from OPERATOR_PASSWORD or a prompt."""
     try:
-        made = create_account(current_gateway(), email, password, Role(role))
+        made = create_account(current_gateway(), email, password, Role(role), actor=cli_actor())
     except AccountRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"{made.email} may sign in as {made.role}")
@@ -90,7 +91,7 @@ def enable(email: str) -> None:
 @click.argument("email")
 def new_password(email: str) -> None:
     """Give EMAIL a generated password and print it, this once; the old one and all sessions end."""
-    password = reset_password(current_gateway(), _account(email).id)
+    password = reset_password(current_gateway(), _account(email).id, actor=cli_actor())
     click.echo(f"The new password of {email}, shown this once:", err=True)
     click.echo(password)
 
@@ -112,6 +113,6 @@ def _account(email: str) -> Account:
 
 def _change(email: str, **changes: object) -> Account:
     try:
-        return update_account(current_gateway(), _account(email).id, changes)
+        return update_account(current_gateway(), _account(email).id, changes, actor=cli_actor())
     except AccountRefused as refused:
         raise click.ClickException(str(refused)) from None

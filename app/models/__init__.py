@@ -2,6 +2,7 @@
 
 from app.models import (
     anomalies,
+    audit,
     blocked,
     events,
     ingest_tokens,
@@ -14,6 +15,7 @@ from app.models import (
 
 __all__ = [
     "anomalies",
+    "audit",
     "blocked",
     "events",
     "ingest_tokens",

@@ -90,12 +90,12 @@ def _with_facts(inputs: EstimateInputs, facts: EstimateFacts) -> EstimateInputs:
     return replace(
         inputs,
         route=route,
-        src_pool=src and replace(_moved(src, facts.src), epoch_volume=facts.epoch_volume),
-        dst_pool=dst and _moved(dst, facts.dst),
+        src_pool=src and replace(moved(src, facts.src), epoch_volume=facts.epoch_volume),
+        dst_pool=dst and moved(dst, facts.dst),
     )
 
 
-def _moved(pool: PoolState, by: Moved) -> PoolState:
+def moved(pool: PoolState, by: Moved) -> PoolState:
     """A pool's opening values and what events added to them."""
     return replace(
         pool,

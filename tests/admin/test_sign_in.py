@@ -12,6 +12,7 @@ from passlib.totp import TOTP
 
 from app.domain.operators import Role
 from app.services.operators.accounts import find_account, new_uniquifier, update_account
+from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)
@@ -48,7 +49,7 @@ def test_an_account_that_is_switched_off_stays_out(app: Flask) -> None:
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
-    update_account(gateway_of(app), account, {"active": False})
+    update_account(gateway_of(app), account, {"active": False}, actor=TESTER)
     assert not visitor.inside
     visitor.sign_in(VIEWER)
     assert not visitor.inside
@@ -301,5 +302,5 @@ def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     account = find_account(gateway_of(app), email=VIEWER)
     assert account
-    update_account(gateway_of(app), account.id, {"fs_uniquifier": new_uniquifier()})
+    update_account(gateway_of(app), account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not visitor.inside

@@ -9,6 +9,7 @@ from flask_login import current_user
 from flask_security.utils import logout_user
 
 from app.admin.access import OWN, READ, Access, Audience
+from app.admin.requests import actor
 from app.admin.sessions import SECRET
 from app.admin.views.base import ConsoleView
 from app.services.gateway import current_gateway
@@ -34,7 +35,8 @@ class AccountView(ConsoleView):
     @expose("/sign-out-everywhere", methods=("POST",))
     def sign_out_everywhere(self) -> ResponseReturnValue:
         """End every session of the account, this one too."""
-        update_account(current_gateway(), current_user.id, {"fs_uniquifier": new_uniquifier()})
+        changes = {"fs_uniquifier": new_uniquifier()}
+        update_account(current_gateway(), current_user.id, changes, actor=actor())
         logout_user()
         session.clear()
         flash("You are signed out on every device.", "success")

@@ -12,6 +12,7 @@ from wtforms import BooleanField, EmailField, PasswordField, SelectField
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
+from app.admin.requests import actor
 from app.admin.views.lists import Choice, Flag, ListView
 from app.domain.operators import MIN_PASSWORD_LENGTH, Role
 from app.models.operators import Operator
@@ -106,7 +107,11 @@ class OperatorsView(ListView):
         if form.validate_on_submit():
             try:
                 made = create_account(
-                    current_gateway(), form.email.data or "", form.password.data or "", Role(form.role.data)
+                    current_gateway(),
+                    form.email.data or "",
+                    form.password.data or "",
+                    Role(form.role.data),
+                    actor=actor(),
                 )
             except AccountRefused as refused:
                 flash(str(refused), "error")
@@ -152,7 +157,7 @@ class OperatorsView(ListView):
     def new_password(self, account_id: int) -> ResponseReturnValue:
         """Give an account a new password, shown once."""
         account = _account(account_id)
-        password = reset_password(current_gateway(), account_id)
+        password = reset_password(current_gateway(), account_id, actor=actor())
         return self.render("console/account/new_password.html", account=account, password=password)
 
 
@@ -173,7 +178,7 @@ def _change(account: Account, changes: dict[str, Any]) -> bool:
         # Sessions without the factor end: the next sign-in sets it up.
         changes = changes | {"fs_uniquifier": new_uniquifier()}
     try:
-        update_account(current_gateway(), account.id, changes)
+        update_account(current_gateway(), account.id, changes, actor=actor())
     except AccountRefused as refused:
         flash(str(refused), "error")
         return False

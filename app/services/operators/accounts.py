@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from app.domain.audit import Actor, AuditedChange
 from app.domain.operators import Role, normal_email, password_complaint
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
+from app.services.audit import record
 from app.services.gateway import Gateway
 from app.services.operators.passwords import generate_password, hash_password
 
@@ -42,7 +44,7 @@ class Account:
     signed_in_from: str | None
 
 
-def create_account(gateway: Gateway, email: str, password: str, role: Role) -> Account:
+def create_account(gateway: Gateway, email: str, password: str, role: Role, *, actor: Actor) -> Account:
     """Make an account that may sign in at once.
 
     :raises AccountRefused: the email is none or taken, or the password is too weak.
@@ -66,7 +68,8 @@ def create_account(gateway: Gateway, email: str, password: str, role: Role) -> A
             raise AccountRefused(f"there is an account {address} already")
         connection.execute(insert(Operator).values(row))
         made = _one(connection, Operator.email == address)
-    assert made is not None  # noqa: S101  it was written in this transaction
+        assert made is not None  # noqa: S101  it was written in this transaction
+        _record(connection, gateway, actor, "operator.create", before=None, after=made)
     return made
 
 
@@ -101,7 +104,7 @@ def any_account(gateway: Gateway) -> bool:
         return connection.scalar(select(Operator.id).where(Operator.active).limit(1)) is not None
 
 
-def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any]) -> Account:
+def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any], *, actor: Actor) -> Account:
     """Set columns of an account.
 
     The last active administrator stays one: else nobody could let anybody in again.
@@ -123,18 +126,19 @@ def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any]
             )
         if before.fs_uniquifier != after.fs_uniquifier or not after.active:
             connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
+        if after != before:
+            _record(connection, gateway, actor, "operator.change", before=before, after=after)
     return after
 
 
-def reset_password(gateway: Gateway, account_id: int) -> str:
+def reset_password(gateway: Gateway, account_id: int, *, actor: Actor) -> str:
     """Give the account a generated password and end its sessions; the password, which is not kept.
 
     :raises AccountRefused: there is no such account.
     """
     password = generate_password()
-    update_account(
-        gateway, account_id, {"password": hash_password(password), "fs_uniquifier": new_uniquifier()}
-    )
+    changes = {"password": hash_password(password), "fs_uniquifier": new_uniquifier()}
+    update_account(gateway, account_id, changes, actor=actor)
     return password
 
 
@@ -154,6 +158,51 @@ def use_code(gateway: Gateway, account_id: int, counter: int) -> bool:
 def new_uniquifier() -> str:
     """A fresh name for an account's sessions."""
     return secrets.token_hex(_UNIQUIFIER_BYTES)
+
+
+def _record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    *,
+    before: Account | None,
+    after: Account,
+) -> None:
+    subject = f"operator {after.email}"
+    change = AuditedChange(subject, None if before is None else _documented(before), _documented(after))
+    secrets_changed = () if before is None else _secrets_changed(before, after)
+    record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        action,
+        subject,
+        now=gateway.clock(),
+        detail=", ".join(secrets_changed),
+        changes=() if before is not None and change.before == change.after else (change,),
+    )
+
+
+def _documented(account: Account) -> dict[str, Any]:
+    """What the audit may show of an account: nothing that helps to sign in."""
+    return {
+        "email": account.email,
+        "role": account.role.value,
+        "active": account.active,
+        "second_factor": "set up" if account.tf_totp_secret else "none",
+        "second_factor_required": account.second_factor_required,
+    }
+
+
+def _secrets_changed(before: Account, after: Account) -> Iterator[str]:
+    """What is told in words, since its values are secrets."""
+    if before.password != after.password:
+        yield "new password"
+    if before.tf_totp_secret != after.tf_totp_secret:
+        yield "new second factor" if after.tf_totp_secret else "second factor forgotten"
+    if before.fs_uniquifier != after.fs_uniquifier:
+        yield "signed out everywhere"
 
 
 def _administrators(connection: Connection) -> int:

@@ -10,9 +10,11 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, delete, insert, or_, select, update
 
+from app.domain.audit import Actor
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
+from app.services.audit import record
 from app.services.gateway import Gateway
 
 _SECRET_BYTES: Final = 32
@@ -33,8 +35,10 @@ class OpenSession:
     current: bool
 
 
-def begin_session(gateway: Gateway, operator_id: int, address: str, browser: str) -> str:
-    """Open a session and note the sign-in on the account; the secret for its cookie.
+def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str, how: str) -> str:
+    """Open a session and note the sign-in on the account and in the audit; the secret for its cookie.
+
+    :param how: by what it was: ``password``, ``second factor``, ``new password``.
 
     Sessions of anybody that have ended are swept out on the way.
     """
@@ -44,14 +48,17 @@ def begin_session(gateway: Gateway, operator_id: int, address: str, browser: str
         "digest": _digest(secret),
         "created_at": now,
         "seen_at": now,
-        "address": address,
+        "address": actor.address or "-",
         "browser": browser[:_BROWSER_LENGTH],
     }
     with writing(gateway.engine) as connection:
         connection.execute(delete(OperatorSession).where(_ended(now)))
         connection.execute(insert(OperatorSession).values(row))
-        signed_in = {"signed_in_at": now, "signed_in_from": address}
+        signed_in = {"signed_in_at": now, "signed_in_from": actor.address}
         connection.execute(update(Operator).where(Operator.id == operator_id).values(signed_in))
+        record(
+            connection, gateway.audit_keys, actor, "sign_in", f"operator {actor.name}", now=now, detail=how
+        )
     return secret
 
 
@@ -68,11 +75,13 @@ def session_stands(gateway: Gateway, operator_id: int, secret: str) -> bool:
     return seen_at is not None
 
 
-def end_session(gateway: Gateway, operator_id: int, secret: str) -> None:
-    """Sign one browser out."""
+def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -> None:
+    """Sign one browser out. Where its session has ended already, nothing happened."""
     where = (OperatorSession.digest == _digest(secret), OperatorSession.operator_id == operator_id)
     with writing(gateway.engine) as connection:
-        connection.execute(delete(OperatorSession).where(*where))
+        if connection.execute(delete(OperatorSession).where(*where)).rowcount:
+            subject = f"operator {actor.name}"
+            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=gateway.clock())
 
 
 def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenSession]:

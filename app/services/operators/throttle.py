@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, select
 
+from app.domain.audit import Actor
 from app.domain.operators import FAILURES_FORGOTTEN, FailureScope, wait_after
 from app.models.engine import reading, writing
 from app.models.operators import SignInFailure
 from app.models.upsert import upsert
+from app.services.audit import record
 from app.services.gateway import Gateway
 
 _LONGEST_NAME = 254
@@ -22,8 +24,12 @@ def wait_before(gateway: Gateway, account: str, address: str) -> timedelta:
         return _wait(connection, _keys(account, address), gateway.clock())
 
 
-def note_failure(gateway: Gateway, account: str, address: str) -> timedelta:
-    """Count a failed sign-in; how long to wait now."""
+def note_failure(gateway: Gateway, account: str, actor: Actor, reason: str) -> timedelta:
+    """Count a failed sign-in and record it; how long to wait now.
+
+    :param account: the email that was typed, whether or not there is such an account.
+    """
+    address = actor.address or "-"
     keys, now = _keys(account, address), gateway.clock()
     with writing(gateway.engine) as connection:
         connection.execute(delete(SignInFailure).where(SignInFailure.last_at <= now - FAILURES_FORGOTTEN))
@@ -33,6 +39,8 @@ def note_failure(gateway: Gateway, account: str, address: str) -> timedelta:
             SignInFailure,
             [{"key": key, "failures": counts.get(key, 0) + 1, "last_at": now} for key in keys.values()],
         )
+        subject = f"operator {account}"
+        record(connection, gateway.audit_keys, actor, "sign_in.failed", subject, now=now, detail=reason)
         return _wait(connection, keys, now)
 
 
