@@ -16,6 +16,7 @@ from app.cli import register as register_commands
 from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
+from app.services.estimate_counts import EstimateCounts
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
@@ -54,6 +55,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+            estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.

@@ -54,6 +54,7 @@ def make_settings(database_url: str, **changes: object) -> Settings:
         "secret_key": "test-only",
         "config_max_age_seconds": 0,
         "ingest_tokens": ("test-token",),
+        "estimate_counts_seconds": 0,
     }
     return Settings.model_validate(values | changes)
 

@@ -10,6 +10,7 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.domain.ingest_token import IngestToken
+from app.services.estimate_counts import EstimateCounts
 from app.services.network_snapshot import NetworkSnapshots
 
 Clock = Callable[[], datetime]
@@ -30,6 +31,7 @@ class Gateway:
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
+    estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens that stand in the settings; the others are in the database."""
 

@@ -22,7 +22,7 @@ from app.domain.events import (
 )
 from app.domain.transfer_state import TransferHistory
 from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
-from app.services.console.shapes import Transaction, amount_of, chain_name, transaction
+from app.services.console.shapes import Transaction, amount_of, chain_told, transaction
 from app.services.console.words import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
 from app.services.feed.codec import decode_event
 from app.services.network.terms import NetworkTerms
@@ -80,7 +80,7 @@ def _line(
     context: Context,
 ) -> EventLine:
     event = fated.event
-    chain = chain_name(context.terms.chain_infos, fated.chain_id)
+    chain = chain_told(context.terms.chain_infos, fated.chain_id)
     return EventLine(
         seq=fated.seq,
         event_id=event.id,
@@ -120,7 +120,7 @@ def _fallen(fated: FatedEvent, takers: Mapping[int, Row[*tuple[Any, ...]]], cont
         case Fate.REPEATED:
             return "was reported again later, which counts instead"
         case Fate.REORGANISED if by is not None:
-            chain = chain_name(context.terms.chain_infos, by.chain_id)
+            chain = chain_told(context.terms.chain_infos, by.chain_id)
             who = chain.name if chain else "the chain"
             return f"its block was orphaned: {who} reorganised from block {by.block}"
         case Fate.RETRACTED if by is not None:
@@ -138,7 +138,7 @@ def _sent(event: TransferEvent, context: Context) -> str:
     assert isinstance(event, TransferSent | TransferSubmitted)  # noqa: S101  chosen by its type
     chains = context.terms.chain_infos
     amount = amount_of(context.terms, event.src_chain_id, event.symbol, event.amount)
-    src, dst = chain_name(chains, event.src_chain_id), chain_name(chains, event.dst_chain_id)
+    src, dst = chain_told(chains, event.src_chain_id), chain_told(chains, event.dst_chain_id)
     parts = [
         str(amount) if amount else "",
         f"from {src.name}" if src else "",

@@ -59,12 +59,15 @@ class TransferLine:
     receiver: str | None
 
 
-def chain_name(chains: Mapping[int, ChainInfo], chain_id: int | None) -> ChainName | None:
-    """The chain's name, None where no chain is told."""
-    if chain_id is None:
-        return None
+def chain_name(chains: Mapping[int, ChainInfo], chain_id: int) -> ChainName:
+    """The chain's name."""
     known = chains.get(chain_id)
     return ChainName(chain_id, known.name if known else f"chain {chain_id}", known is not None)
+
+
+def chain_told(chains: Mapping[int, ChainInfo], chain_id: int | None) -> ChainName | None:
+    """The chain's name, None where no chain is told."""
+    return None if chain_id is None else chain_name(chains, chain_id)
 
 
 def amount_of(
@@ -90,8 +93,8 @@ def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferStat
         sent_at=row.sent_at,
         released_at=row.released_at,
         kind=SendKind(row.kind) if row.kind else None,
-        src=chain_name(terms.chain_infos, row.src_chain_id),
-        dst=chain_name(terms.chain_infos, row.dst_chain_id),
+        src=chain_told(terms.chain_infos, row.src_chain_id),
+        dst=chain_told(terms.chain_infos, row.dst_chain_id),
         symbol=row.symbol,
         amount=amount_of(terms, row.src_chain_id, row.symbol, row.amount),
         sender=row.sender,
@@ -134,7 +137,7 @@ def transaction(
         return None
     info = chains.get(chain_id) if chain_id is not None else None
     link = info.tx_link(tx_hash) if info else ""
-    return Transaction(tx_hash, chain_name(chains, chain_id), link if link.startswith("https://") else "")
+    return Transaction(tx_hash, chain_told(chains, chain_id), link if link.startswith("https://") else "")
 
 
 _ANOMALIES = {kind.value: words for kind, words in ANOMALY_WORDS.items()}
