@@ -18,6 +18,7 @@ from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
 from app.services.audit_keys import AuditKeys
+from app.services.estimate_counts import EstimateCounts
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
@@ -57,6 +58,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
+            estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
