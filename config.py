@@ -49,6 +49,7 @@ class Settings(BaseSettings):
     rate_limit_storage_url: str = "memory://"
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
+    estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     host: str = "127.0.0.1"

@@ -1,14 +1,28 @@
 """SQLAlchemy tables, one aggregate a file."""
 
-from app.models import anomalies, audit, blocked, events, ingest_tokens, network, pools, transfers, validators
+from app.models import (
+    anomalies,
+    audit,
+    blocked,
+    estimates,
+    events,
+    ingest_tokens,
+    network,
+    operators,
+    pools,
+    transfers,
+    validators,
+)
 
 __all__ = [
     "anomalies",
     "audit",
     "blocked",
+    "estimates",
     "events",
     "ingest_tokens",
     "network",
+    "operators",
     "pools",
     "transfers",
     "validators",

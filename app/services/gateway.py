@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from app.domain.ingest_token import IngestToken
 from app.services.audit_keys import AuditKeys
+from app.services.estimate_counts import EstimateCounts
 from app.services.network_snapshot import NetworkSnapshots
 
 Clock = Callable[[], datetime]
@@ -32,6 +33,7 @@ class Gateway:
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
     audit_keys: AuditKeys
+    estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens that stand in the settings; the others are in the database."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from app.domain.codes import TransferHistoryStatus
+from app.domain.network_facts import NetworkFacts
 from app.domain.refund_explanation import RefundExplanation, explain_refund
-from app.domain.transfer_state import judge_transfer_refund, transfer_state
+from app.domain.transfer_state import TransferHistory, judge_transfer_refund, transfer_state
 from app.models.engine import reading_consistently
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories
@@ -26,7 +28,13 @@ def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
         facts = load_network_facts(connection)
     if not history.log:
         raise transfer_not_found(gateway)
-    status = transfer_state(history, facts).status
-    context, verdict = judge_transfer_refund(transfer_id, history.standing(), facts)
+    return evidence_of(history, transfer_state(history, facts).status, facts)
+
+
+def evidence_of(
+    history: TransferHistory, status: TransferHistoryStatus, facts: NetworkFacts
+) -> RefundExplanation:
+    """Judge the refund of a transfer whose log, status and network are at hand."""
+    context, verdict = judge_transfer_refund(history.transfer_id, history.standing(), facts)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     return explain_refund(verdict, context, validators, status)

@@ -19,7 +19,7 @@ from app.services.edits.outcome import Effect, Severity, counted
 from app.services.edits.plan import BLOCKED, Plan
 from app.services.edits.prices import FedFees, price_effects
 from app.services.edits.ways import WaysChanged, chain_names, is_open
-from app.services.estimate import moved
+from app.services.estimate import moved_pool
 from app.services.network.changes import Change
 from app.services.network.sections import Row
 from app.services.network.terms import NetworkTerms, build_terms
@@ -108,7 +108,7 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
     terms, token = after.pools[place], after.tokens[place]
     epoch = None if row["epoch_cap"] is None else Epoch.at(now, row["epoch_seconds"])
     facts = estimate_facts(connection, row["symbol"], row["chain_id"], row["chain_id"], epoch)
-    pool = moved(terms, facts.src)
+    pool = moved_pool(terms, facts.src)
     name = f"{row['symbol']} from {chain_names(after)[row['chain_id']]}"
     for column, cap, used, until in (
         ("total_cap", row["total_cap"], pool.balance, "until the pool holds less"),

@@ -18,7 +18,7 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import FedFee, PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import FedValidatorSet
 from app.services.audit import record
 from app.services.feed import chains, pools
@@ -28,7 +28,7 @@ from app.services.feed.retract import rebuild_retracted
 from app.services.gateway import Gateway
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, TransferBlock, Transfer, PoolCounter, PoolVolume, FedFee,
+    LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, FedFee,
     FedValidatorSet, ChainProgress, RetractedEvent,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
