@@ -18,7 +18,7 @@ from app.admin.views.lists import neutral_cell
 from app.domain.difference import difference
 from app.services.audit_log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
-from app.services.gateway import current_gateway
+from app.services.gateway import Gateway, current_gateway
 
 _PAGE: Final = 50
 _LONGEST: Final = 256
@@ -80,7 +80,7 @@ class AuditView(ConsoleView):
         """The matching records as a table, newest first."""
         wanted, _ = _filter()
         return Response(
-            _csv(wanted),
+            _csv(current_gateway(), wanted),
             mimetype="text/csv",
             headers={"Content-Disposition": "attachment; filename=audit.csv"},
         )
@@ -137,8 +137,7 @@ def _within_64_bits(number: int | None) -> int | None:
     return None if number is None else max(min(number, (1 << 63) - 1), 0)
 
 
-def _csv(wanted: AuditFilter) -> Iterator[str]:
-    gateway = current_gateway()
+def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:
     yield _line(_COLUMNS)
     before = None
     while rows := list_audit(gateway, wanted, before=before, limit=1000):
