@@ -2,11 +2,13 @@
 
 from app.models import (
     anomalies,
+    audit,
     blocked,
     estimates,
     events,
     ingest_tokens,
     network,
+    operators,
     pools,
     transfers,
     validators,
@@ -14,11 +16,13 @@ from app.models import (
 
 __all__ = [
     "anomalies",
+    "audit",
     "blocked",
     "estimates",
     "events",
     "ingest_tokens",
     "network",
+    "operators",
     "pools",
     "transfers",
     "validators",

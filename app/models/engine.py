@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ READER_OPTIONS: dict[str, Any] = {
 }
 """How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
 and no switching of their isolation level, which costs as much as the read itself."""
+
+_AFTER_COMMIT = "gateway_after_commit"
 
 _ADVISORY_KEY = 0x67617465  # "gate"
 
@@ -64,7 +66,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
     """
-    options: dict[str, Any] = {WRITER: True}
+    callbacks: list[Callable[[], None]] = []
+    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would keep the view of the database
         # from before the wait for the lock.
@@ -73,6 +76,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         yield connection
+    for callback in callbacks:
+        callback()
+
+
+def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
+    """Call back once the transaction stands, and not if it does not.
+
+    :param connection: opened by ``writing``.
+    """
+    connection.get_execution_options()[_AFTER_COMMIT].append(callback)
 
 
 @contextmanager

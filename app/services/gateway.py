@@ -10,6 +10,7 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.domain.ingest_token import IngestToken
+from app.services.audit_keys import AuditKeys
 from app.services.estimate_counts import EstimateCounts
 from app.services.network_snapshot import NetworkSnapshots
 
@@ -31,6 +32,7 @@ class Gateway:
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
+    audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens that stand in the settings; the others are in the database."""

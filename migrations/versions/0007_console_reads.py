@@ -7,8 +7,8 @@ while the feed may wait.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0004"
+revision = "0007"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 
