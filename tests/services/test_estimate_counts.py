@@ -24,6 +24,7 @@ from app.services.estimate import estimate_transfer, explain_estimate
 from app.services.estimate_counts import KEPT, EstimateCounts
 from app.services.gateway import Gateway, current_gateway
 from app.services.network_document import import_network
+from tests.actors import TESTER
 from tests.services.estimate_kit import NOON, ask
 from tests.services.network_kit import network, text
 
@@ -37,7 +38,7 @@ def gateway(app: Flask) -> Iterator[Gateway]:
     gateway = replace(current_gateway(), clock=lambda: NOON)
     counts = EstimateCounts(gateway.engine, gateway.clock, NEVER)
     gateway = replace(gateway, estimate_counts=counts)
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     yield gateway
     counts.end()
 

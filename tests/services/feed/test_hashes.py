@@ -103,6 +103,6 @@ def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> No
     assert hashes(gateway) == TOLD
     for engine in db.engines.values():
         engine.dispose()
-    downgrade(directory="migrations", revision="0004")
+    downgrade(directory="migrations", revision="0006")
     upgrade(directory="migrations")
     assert hashes(gateway) == TOLD
