@@ -79,7 +79,7 @@ TOLD = {
 def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     assert hashes(gateway) == TOLD
-    replay(gateway)
+    replay(gateway, actor=TESTER)
     assert hashes(gateway) == TOLD
 
 
