@@ -8,6 +8,7 @@ import orjson
 from flask import Response
 from marshmallow import Schema
 
+from app.api.compiled import dumper
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
@@ -29,4 +30,4 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: the attributes or items of ``values`` in this shape, ``err`` null."""
-    return Response(orjson.dumps(shape.dump(values)), 200, PUBLIC_HEADERS)
+    return Response(orjson.dumps(dumper(shape)(values)), 200, PUBLIC_HEADERS)

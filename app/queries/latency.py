@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from app.models.direct import DirectSelect
 from app.models.transfers import LatencyRecord
 
 _COUNTED = (
@@ -19,12 +20,13 @@ _COUNTED = (
 _COUNT = select(func.count().label("n")).select_from(LatencyRecord).where(*_COUNTED).cte("counted")
 # Of n sorted rows the middle is the one after (n-1)/2 rows when n is odd, that and the next when n is
 # even. Division drops the fraction on both databases, towards zero also for n = 0.
-_MIDDLE = (
+_MIDDLE = DirectSelect(
     select(LatencyRecord.latency_us)
     .where(*_COUNTED)
     .order_by(LatencyRecord.latency_us)
     .limit(select(2 - _COUNT.c.n % 2).scalar_subquery())
-    .offset(select((_COUNT.c.n - 1) // 2).scalar_subquery())
+    .offset(select((_COUNT.c.n - 1) // 2).scalar_subquery()),
+    int,
 )
 
 
@@ -36,4 +38,4 @@ def middle_latencies(
     :return: nothing when there are none, one value of an odd count, two of an even one.
     """
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    return connection.scalars(_MIDDLE, bounds).all()
+    return _MIDDLE.all(connection, bounds)
