@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 from flask import Response
 from marshmallow import Schema
+from werkzeug.datastructures import Headers
 
 from app.api.compiled import dumper
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
@@ -28,6 +29,13 @@ EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
 PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 
+class _Whole(Response):
+    """A response that says everything from the start; werkzeug would copy and check its headers again."""
+
+    def get_wsgi_headers(self, environ: Any) -> Headers:
+        return self.headers
+
+
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: the attributes or items of ``values`` in this shape, ``err`` null."""
-    return Response(orjson.dumps(dumper(shape)(values)), 200, PUBLIC_HEADERS)
+    return _Whole(orjson.dumps(dumper(shape)(values)), 200, PUBLIC_HEADERS)
