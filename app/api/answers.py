@@ -8,6 +8,7 @@ import orjson
 from flask import Response
 from marshmallow import Schema
 
+from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
@@ -21,6 +22,7 @@ __all__ = [
     "PUBLIC_HEADERS",
     "answer",
     "body",
+    "refusal_body",
 ]
 
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
@@ -31,6 +33,11 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 def body(shape: Schema, values: Any) -> bytes:
     """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
     return orjson.dumps(shape.dump(values))
+
+
+def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
+    """The whole shape as JSON, all zero but ``err``."""
+    return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 
 def answer(shape: Schema, values: Any) -> Response:
