@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, SelectField, StringField, ValidationError
+from wtforms.fields.choices import SelectChoice
 
 from app.domain.amounts import MAX_UINT256, is_ascii_digits
 from app.domain.blocking import IPAddress
@@ -32,7 +33,7 @@ class ChoiceField(SelectField):
     def pre_validate(self, form: Any) -> None:
         if not self.data:
             raise ValidationError(self.missing)
-        if self.data not in {value for value, _ in self.choices}:
+        if self.data not in {choice.value for choice in self.choices}:
             raise ValidationError(f"“{str(self.data)[:60]}” is not configured. {self.missing}")
 
 
@@ -45,7 +46,10 @@ class EstimateForm(Form):
     amount = StringField("Amount", render_kw={"inputmode": "decimal", "autocomplete": "off"})
     unit = SelectField(
         "Counted in",
-        choices=[(TOKENS, "whole tokens, such as 12.5"), (SMALLEST, "smallest units")],
+        choices=[
+            SelectChoice(TOKENS, "whole tokens, such as 12.5"),
+            SelectChoice(SMALLEST, "smallest units"),
+        ],
         default=TOKENS,
         validate_choice=False,
     )
@@ -57,7 +61,11 @@ class EstimateForm(Form):
     )
     pegged = SelectField(
         "Pegged",
-        choices=[("", "as the pegged pairs say"), ("true", "asked for"), ("false", "not wanted")],
+        choices=[
+            SelectChoice("", "as the pegged pairs say"),
+            SelectChoice("true", "asked for"),
+            SelectChoice("false", "not wanted"),
+        ],
         default="",
         validate_choice=False,
     )
@@ -75,11 +83,10 @@ class EstimateForm(Form):
     def __init__(self, args: MultiDict[str, str], terms: NetworkTerms) -> None:
         super().__init__(MultiDict((name, value.strip()) for name, value in args.items()))
         chains = sorted((info.name, chain_id) for chain_id, info in terms.chain_infos.items())
-        named = [(str(chain_id), f"{name} ({chain_id})") for name, chain_id in chains]
-        self.src.choices = [("", "choose a chain"), *named]
-        self.dst.choices = [("", "choose a chain"), *named]
+        named = [SelectChoice(str(chain_id), f"{name} ({chain_id})") for name, chain_id in chains]
+        self.src.choices = self.dst.choices = [SelectChoice("", "choose a chain"), *named]
         symbols = sorted({symbol for _, symbol in terms.tokens})
-        self.token.choices = [("", "choose a token"), *((symbol, symbol) for symbol in symbols)]
+        self.token.choices = [SelectChoice("", "choose a token"), *map(SelectChoice, symbols)]
         self._terms = terms
         self.amt = self.tolerance = 0
         self.caller_address: IPAddress | None = None

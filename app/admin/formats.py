@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
@@ -26,7 +27,7 @@ def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
     app.add_template_global(_holds_sandbox, "is_sandbox")
-    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span)
+    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, figure, units, pill, span)
     for function in filters:
         app.add_template_filter(function)
 
@@ -85,6 +86,12 @@ def span(duration: timedelta | None) -> str:
 def grouped(value: int | str | None) -> str:
     """A whole number with thin spaces between its thousands."""
     return "–" if value is None else f"{int(value):,}".replace(",", " ")
+
+
+def figure(text: str) -> str:
+    """A text that begins with a number, such as ``12345.5 USDT``, with the number's thousands apart."""
+    whole = re.match(r"-?[0-9]+", text)
+    return grouped(whole[0]) + text[whole.end() :] if whole and len(whole[0]) < 100 else text
 
 
 def units(smallest: int | None, decimals: int) -> str:

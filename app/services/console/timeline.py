@@ -27,7 +27,7 @@ class TimelineStage:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The stages in their order; ``others`` are the events that no stage rests on: above all those that fell."""
+    """The stages in their order; ``others`` are the events that no stage rests on, such as the fallen."""
 
     stages: tuple[TimelineStage, ...]
     others: tuple[EventLine, ...]
