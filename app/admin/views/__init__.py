@@ -3,10 +3,18 @@
 from app.admin.views.account import AccountView
 from app.admin.views.audit import AuditView
 from app.admin.views.base import ConsoleView
+from app.admin.views.estimates import EstimatesView
 from app.admin.views.home import HomeView
 from app.admin.views.operators import OperatorsView
+from app.admin.views.transfers import TransfersView
 
-VIEWS: tuple[type[ConsoleView], ...] = (AuditView, OperatorsView, AccountView)
+VIEWS: tuple[type[ConsoleView], ...] = (
+    TransfersView,
+    EstimatesView,
+    AuditView,
+    OperatorsView,
+    AccountView,
+)
 """In the order of the menu, within its sections."""
 
 __all__ = ["VIEWS", "HomeView"]
