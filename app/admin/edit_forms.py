@@ -30,6 +30,11 @@ class Shown:
     hint: str
 
     @property
+    def called(self) -> str:
+        """The text, or what the choice that it is is called."""
+        return dict(self.choices).get(self.text, self.text)
+
+    @property
     def choices(self) -> list[tuple[str, str]]:
         """What a select or a suggested line offers."""
         return self.input.choices() if self.input.choices else []
@@ -113,6 +118,14 @@ class EditForm:
                     self.locked.get(each.key),
                     self._hint(part),
                 )
+
+    def fixed(self) -> dict[str, list[Shown]]:
+        """What cannot be changed, by the reason."""
+        found: dict[str, list[Shown]] = {}
+        for item in self.shown():
+            if item.locked is not None:
+                found.setdefault(item.locked, []).append(item)
+        return found
 
     def sent(self) -> dict[str, str]:
         """The texts that a preview hands on: of what is not locked."""

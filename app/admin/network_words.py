@@ -15,6 +15,8 @@ from app.models.engine import reading
 from app.models.network import Chain, Token
 from app.services.gateway import current_gateway
 
+_ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
+
 Choices = list[tuple[str, str]]
 """Values of a select and what they are called."""
 
@@ -63,7 +65,27 @@ def chain_cell(chain_id: int | None) -> Markup:
     name = chain_names().get(chain_id)
     if name is None:
         return Markup('chain {} <span class="faint">not configured</span>').format(chain_id)
-    return Markup('{} <span class="faint">{}</span>').format(name, chain_id)
+    return Markup('<span class="nowrap">{} <span class="faint">{}</span></span>').format(name, chain_id)
+
+
+def row_title(one: str, values: Mapping[str, Any]) -> str:
+    """What a row is called in headings and links, by the names of its chains.
+
+    :param one: what such rows are called, such as ``route``.
+    :param values: the row as the document writes it, or as much of it as is known.
+    """
+    if "address" in values and "symbol" not in values:
+        return f"{one} {values['address']}"
+    if "cidr" in values:
+        return f"{one} {values['cidr']}"
+    if "id" in values:
+        return f"{one} {values.get('name', '')} ({values['id']})"
+    names, symbol = chain_names(), values.get("symbol", "")
+    ends = [values[key] for key in _ENDS if key in values]
+    called = [names.get(end, f"chain {end}") for end in ends]
+    if len(called) == 2:
+        return f"{one} of {symbol} from {called[0]} to {called[1]}"
+    return f"{one} {symbol} on {called[0]}" if called else one
 
 
 def amount_cell(smallest: int | None, chain_id: int, symbol: str, none: str = "–") -> Markup:
@@ -94,11 +116,15 @@ def percent(ppm: int | None) -> str:
 
 
 def tiers_cell(tiers: Sequence[tuple[int, int]], chain_id: int, symbol: str) -> Markup:
-    """Fee tiers, a line each: the share, and from which amount on."""
+    """The first tier's share and the last one's; all of them on hover."""
+    (_, first), *more = tiers
+    if not more:
+        return Markup("{}").format(percent(first))
     decimals = token_decimals().get((chain_id, symbol))
-    lines = []
-    for start, ppm in tiers:
-        amount = grouped(start) if decimals is None else units(start, decimals)
-        begin = Markup(' <span class="faint">from {}</span>').format(amount) if start else Markup()
-        lines.append(Markup("<span class='line'>{}{}</span>").format(percent(ppm), begin))
-    return Markup().join(lines)
+    lines = [
+        f"from {grouped(start) if decimals is None else units(start, decimals)}: {percent(ppm)}"
+        for start, ppm in tiers
+    ]
+    return Markup('<span title="{}">{} … {}</span><small class="smallest">{} tiers</small>').format(
+        "\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers)
+    )

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from app.admin.access import EDIT, READ, Access, Audience
 from app.admin.edit_fields import Field
 from app.admin.edit_forms import EditForm
-from app.admin.network_words import Choices, chain_choices, decimals_by_place, symbol_choices
+from app.admin.network_words import Choices, chain_choices, decimals_by_place, row_title, symbol_choices
 from app.admin.requests import actor
 from app.admin.views.lists import Choice, ListView, neutral_cell
 from app.admin.views.network_users import users_with_links
@@ -123,6 +123,11 @@ class NetworkView(ListView):
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Facts to show beside the form of this row (as the document writes it)."""
         return ()
+
+    def title_of(self, values: Mapping[str, Any]) -> str:
+        """What a row is called in headings."""
+        title = row_title(self.one, values)
+        return title[:1].upper() + title[1:]
 
     def row_id(self, key: int) -> int | None:
         """The id of the row that a number in the address means."""
@@ -236,7 +241,8 @@ class NetworkView(ListView):
             return self._conflict_page(refused, on)
         except InUse as refused:
             users = users_with_links(refused.users)
-            return self.render("console/network/in_use.html", refused=refused, users=users)
+            subject = row_title(self.one, on.row.values if on.row else {})
+            return self.render("console/network/in_use.html", refused=refused, users=users, subject=subject)
 
     def done(self, saved: Saved) -> ResponseReturnValue:
         """Back to the list, with a word of what was done."""
@@ -262,6 +268,7 @@ class NetworkView(ListView):
         return self.render(
             "console/network/preview.html",
             preview=preview,
+            subject=row_title(self.one, {**(on.row.values if on.row else {}), **(on.edit.values or {})}),
             lines=on.form.in_words(preview.differences),
             texts={} if removing else on.form.sent(),
             seen=on.edit.seen or "",

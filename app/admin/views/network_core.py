@@ -51,6 +51,7 @@ class ChainsView(NetworkView):
         "minimal_max_slippage": "Least slippage",
         "contract_addr": "Contract",
         "act": "",
+        "disabled_reason": "reason",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
     column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flask import url_for
 from sqlalchemy import select
 
+from app.admin.network_words import row_title
 from app.models.engine import reading
 from app.services.edits.outcome import Users
 from app.services.edits.plan import BLOCKED, EDITABLE
@@ -29,23 +30,25 @@ def users_with_links(users: Iterable[Users]) -> list[LinkedUsers]:
     return [
         LinkedUsers(
             f"{'over ' if each.at_least else ''}{each.count:,} {each.kind}{'' if each.count == 1 else 's'}",
-            tuple((name, _transfer_page(name) or pages.get(name)) for name in each.names),
+            tuple(pages.get(name) or (name, _transfer_page(name)) for name in each.names),
             each.count - len(each.names),
         )
         for each in users
     ]
 
 
-def _pages() -> dict[str, str]:
-    """The page of each row by the name that people call it."""
-    found: dict[str, str] = {}
+def _pages() -> dict[str, tuple[str, str]]:
+    """What each row is called and its page, by the name that the service has for it."""
+    found: dict[str, tuple[str, str]] = {}
     with reading(current_gateway().reads) as connection:
         for section in EDITABLE.values():
             if section.part in BLOCKED:
                 continue
             for row in connection.execute(select(section.model.__table__)).mappings():
                 key = row["chain_id"] if section.name == "chains" else row["id"]
-                found[section.describe(dict(row))] = url_for(f"{section.name}.edit", key=key)
+                one = section.name.removesuffix("s").replace("_", " ")
+                title = row_title(one, section.documented(dict(row)))
+                found[section.describe(dict(row))] = title, url_for(f"{section.name}.edit", key=key)
     return found
 
 

@@ -46,16 +46,15 @@ class RoutesView(BaseFees, NetworkView):
     access = {**NetworkView.access, **BaseFees.more_access}
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "rate_model", "base_fee", "perc_fee_tiers",
-        "base_fee_changed_at",
     )  # fmt: skip
     column_labels = {
         "src_chain_id": "From",
         "dst_chain_id": "To",
         "rate_model": "Rate",
         "perc_fee_tiers": "Protocol fee",
-        "base_fee_changed_at": "Base fee since",
+        "rate_value": "rate",
     }
-    column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "rate_model", "base_fee_changed_at")
+    column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "rate_model")
     column_searchable_list = ("symbol", "rate_value")
     column_default_sort = [("symbol", False), ("src_chain_id", False), ("dst_chain_id", False)]
     column_filters = (
@@ -72,7 +71,6 @@ class RoutesView(BaseFees, NetworkView):
         "rate_model": lambda v, c, m, p: _rate(m),
         "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
-        "base_fee_changed_at": lambda v, c, m, p: when(m.base_fee_changed_at),
     }
     fields = (
         fields.symbol(),
@@ -178,6 +176,9 @@ class PeggedPairsView(NetworkView):
         "burn_base_fee": "Burn fee",
         "perc_fee_tiers": "Protocol fee",
         "bridge_version": "Bridge",
+        "pegged_deposit_contract_addr": "vault",
+        "pegged_burn_contract_addr": "bridge",
+        "canonical_token_contract_addr": "canonical token",
     }
     column_sortable_list = ("symbol", "org_chain_id", "pegged_chain_id", "bridge_version")
     column_searchable_list = (
