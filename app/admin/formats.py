@@ -26,7 +26,7 @@ def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
     app.add_template_global(_holds_sandbox, "is_sandbox")
-    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span)
+    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span, sentence)
     for function in filters:
         app.add_template_filter(function)
 
@@ -94,6 +94,11 @@ def units(smallest: int | None, decimals: int) -> str:
     whole, rest = divmod(smallest, 10**decimals)
     fraction = str(rest).zfill(decimals).rstrip("0") if rest else ""
     return grouped(whole) + (f".{fraction}" if fraction else "")
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter and ends with a stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
 
 
 def pill(text: Any, kind: str = "plain") -> Markup:
