@@ -59,7 +59,9 @@ def test_a_file_and_networks(operator: Visitor, network: Gateway) -> None:
     picture = operator.post(path, {"file": (io.BytesIO(b"\x89PNG\xff\xfe"), "list.png"), "text": ""})
     assert "no text in UTF-8" in picture.text
     assert "paste at least one line" in operator.post(path, {"text": " "}).text.casefold()
-    assert "must be a time" in operator.post(path, {"text": "10.0.0.0/8", "expires_at": "soon"}).text.casefold()
+    assert (
+        "must be a time" in operator.post(path, {"text": "10.0.0.0/8", "expires_at": "soon"}).text.casefold()
+    )
     assert operator.post(path, {"text": "10.0.0.0/8", "source": "x"}).status_code == 400, "has no source"
 
 

@@ -7,7 +7,7 @@ from flask import Flask
 from app.domain.operators import Role
 from app.services.gateway import Gateway
 from tests.admin.forms import form_of, save, send
-from tests.admin.visitor import Visitor, add_account, signed_in
+from tests.admin.visitor import Visitor, add_account
 from tests.services.edits.kit import add_transfer, document, records, shown
 
 
@@ -29,7 +29,7 @@ def test_effects_are_shown_in_words(operator: Visitor, network: Gateway) -> None
     assert document(network)["routes"][0]["base_fee"] == "605437528092011966"
 
 
-def test_the_second_is_told_and_nothing_is_overwritten(app: Flask, operator: Visitor, network: Gateway) -> None:
+def test_the_second_is_told_what_changed(app: Flask, operator: Visitor, network: Gateway) -> None:
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
     second = other_operator(app)
     form = second.get(path)
@@ -38,8 +38,8 @@ def test_the_second_is_told_and_nothing_is_overwritten(app: Flask, operator: Vis
     for answer in (send(second, path, form, base_fee="8"), send(second, path, preview, confirm="1")):
         assert "Somebody was quicker" in answer.text
         assert "605437528092011966" in answer.text, "what they saw"
-        assert "<td class=\"come break\">7<" in answer.text, "what it is now"
-        assert "<td class=\"come break\">8<" in answer.text, "what they wanted"
+        assert '<td class="come break">7<' in answer.text, "what it is now"
+        assert '<td class="come break">8<' in answer.text, "what they wanted"
         assert f'href="{path}"' in answer.text
     assert document(network)["routes"][0]["base_fee"] == "7"
     assert save(second, path, base_fee="8").status_code == 302, "from what stands now"
