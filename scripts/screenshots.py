@@ -27,7 +27,7 @@ REFUND = f"/admin/transfers/0x{7:064x}"
 PAGES = {
     "dashboard": "/admin/",
     "transfer": REFUND,
-    "route": "/admin/routes/edit/1",
+    "route": "/admin/routes/1",
     "audit": "/admin/audit/",
 }
 """What the README shows, by the name of the picture."""

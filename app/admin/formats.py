@@ -31,7 +31,7 @@ def register(app: Flask) -> None:
     app.add_template_global(has_endpoint)
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
-        cut, when, grouped, figure, units, pill, span, duration, share,
+        cut, when, grouped, figure, units, pill, span, duration, share, sentence,
     )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
@@ -133,6 +133,11 @@ def units(smallest: int | None, decimals: int) -> str:
     whole, rest = divmod(smallest, 10**decimals)
     fraction = str(rest).zfill(decimals).rstrip("0") if rest else ""
     return grouped(whole) + (f".{fraction}" if fraction else "")
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter and ends with a stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
 
 
 def pill(text: Any, kind: str = "plain") -> Markup:

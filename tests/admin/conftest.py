@@ -8,11 +8,15 @@ import pytest
 from flask import Flask
 
 from app import create_app
+from app.domain.operators import Role
 from app.services.gateway import Gateway
+from app.services.network_document import import_network
 from app.services.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.admin.visitor import MovableClock, gateway_of
+from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in
 from tests.conftest import close_connections, make_settings
+from tests.services.network_kit import network as small_network
+from tests.services.network_kit import text
 
 
 @pytest.fixture
@@ -40,3 +44,16 @@ def sandbox(app: Flask) -> Gateway:
     with app.app_context():
         load_sandbox(gateway_of(app), actor=TESTER)
     return gateway_of(app)
+
+
+@pytest.fixture
+def network(gateway: Gateway) -> Gateway:
+    """The gateway with the small network of the services' tests."""
+    import_network(gateway, text(small_network()), actor=TESTER)
+    return gateway
+
+
+@pytest.fixture
+def operator(app: Flask, network: Gateway) -> Visitor:
+    """An operator at the small network."""
+    return signed_in(app, Role.OPERATOR)

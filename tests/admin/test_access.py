@@ -17,6 +17,13 @@ NEEDED = {ANYONE: 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3, NOBODY: 9}
 
 LISTED = {"index_view": (VIEWER, NOBODY), "details_view": (VIEWER, NOBODY), "export": (VIEWER, NOBODY)}
 
+
+def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    return {f"{name}.{route}": who for route, who in routes.items()}
+
+
+EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR), "remove": (OPERATOR, OPERATOR)}
+
 EXPECTED: dict[str, tuple[str, str]] = {
     "console.static": (ANYONE, NOBODY),
     "admin.index": (VIEWER, NOBODY),
@@ -48,6 +55,22 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "operators.end_sessions": (NOBODY, ADMIN),
     "operators.reset_second_factor": (NOBODY, ADMIN),
     "operators.new_password": (NOBODY, ADMIN),
+    **of_view("chains", EDITED | {"stop": (OPERATOR, OPERATOR), "resume": (OPERATOR, OPERATOR)}),
+    **of_view("tokens", EDITED),
+    **of_view("pools", EDITED),
+    **of_view("routes", EDITED | {"base_fees": (OPERATOR, OPERATOR)}),
+    **of_view("route_blocks", EDITED),
+    **of_view("pegged_pairs", EDITED),
+    **of_view("blocked_addresses", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
+    **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
+    **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
+    "validators.index": (VIEWER, NOBODY),
+    "ingest_tokens.index_view": (ADMIN, NOBODY),
+    "ingest_tokens.details_view": (ADMIN, NOBODY),
+    "ingest_tokens.export": (ADMIN, NOBODY),
+    "ingest_tokens.new": (ADMIN, ADMIN),
+    "ingest_tokens.show": (ADMIN, NOBODY),
+    "ingest_tokens.revoke": (NOBODY, ADMIN),
 }
 """Who may read and who may change through each endpoint. A route that is not here fails the test."""
 

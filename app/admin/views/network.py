@@ -25,6 +25,7 @@ from app.services.edits.edit import preview_edit, save_edit, show_row
 from app.services.edits.locks import locked_fields
 from app.services.edits.outcome import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
 from app.services.edits.plan import EDITABLE, Edit
+from app.services.edits.seen import values_seen
 from app.services.gateway import current_gateway
 from app.services.network.sections import Section
 
@@ -279,7 +280,8 @@ class NetworkView(ListView):
 
     def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
         now, own = on.row.values if on.row else {}, on.edit.values or {}
-        kept = {key: now[key] for key in own if on.row and now[key] != own[key]}
+        saw = values_seen(on.edit.seen) or {}
+        kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], saw.get(key, ...))}
         words = EditForm(self.fields, now or None).fill()
         return self.render(
             "console/network/conflict.html",

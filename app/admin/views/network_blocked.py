@@ -31,11 +31,11 @@ class InForce(Choice):
     """Whether a block still stops anybody."""
 
     def __init__(self, column: Any) -> None:
-        super().__init__(column, "State", [("1", "in force"), ("0", "ended"), ("x", "without end")])
+        super().__init__(column, "State", [("1", "in force"), ("0", "ended"), ("never", "without end")])
 
     def apply(self, query: Any, value: str, alias: Any = None) -> Any:
         column, now = self.get_column(alias), current_gateway().clock()
-        if value == "x":
+        if value == "never":
             return query.filter(column.is_(None))
         return query.filter(column.is_(None) | (column > now) if value == "1" else column <= now)
 

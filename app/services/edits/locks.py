@@ -13,8 +13,10 @@ from app.services.edits.plan import EDITABLE, FED
 from app.services.gateway import Gateway
 from app.services.network.sections import Section
 
-WHAT_IT_IS_ABOUT: Final = "says what the row is about: add another row, and remove this one if it is not used"
-FED_REASON: Final = "an opening value, given once: what follows is counted from the feed"
+WHAT_IT_IS_ABOUT: Final = (
+    "it says what the row is about. Add another row, and remove this one if it is not used"
+)
+FED_REASON: Final = "opening values are given once; what follows is counted from the feed"
 
 
 def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any]) -> dict[str, str]:

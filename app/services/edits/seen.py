@@ -31,7 +31,7 @@ def demand_seen(subject: str, seen: str | None, now: Mapping[str, Any] | None) -
     :param now: what stands; None where it was removed.
     :raises Conflict: with what changed meanwhile.
     """
-    shown = _read(seen)
+    shown = values_seen(seen)
     if now is None:
         raise Conflict(f"{subject} was removed meanwhile", difference(shown, None))
     if shown is None or shown != now:
@@ -41,7 +41,7 @@ def demand_seen(subject: str, seen: str | None, now: Mapping[str, Any] | None) -
         )
 
 
-def _read(seen: str | None) -> dict[str, Any] | None:
+def values_seen(seen: str | None) -> dict[str, Any] | None:
     """The values in a fingerprint; None for what is none."""
     if not seen or len(seen) > MAX_FINGERPRINT:
         return None
