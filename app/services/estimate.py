@@ -9,7 +9,6 @@ from app.domain.blocking import IPAddress
 from app.domain.estimate import Estimate, Explanation, estimate, explain
 from app.domain.estimate_inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
 from app.domain.estimate_pricing import wants_pegged
-from app.models.engine import reading
 from app.queries.estimate_facts import Epoch, EstimateFacts, Moved, estimate_facts
 from app.services.gateway import Gateway
 from app.services.network_snapshot import NetworkSnapshot
@@ -45,10 +44,8 @@ def estimate_inputs(
         return inputs
     pool = inputs.src_pool
     epoch = Epoch.at(now, pool.epoch_seconds) if pool.epoch_cap is not None and pool.epoch_seconds else None
-    with reading(gateway.reads) as connection:
-        facts = estimate_facts(
-            connection, request.token_symbol, request.src_chain_id, request.dst_chain_id, epoch
-        )
+    way = request.token_symbol, request.src_chain_id, request.dst_chain_id
+    facts = gateway.public_reads.ask(estimate_facts, *way, epoch)
     return _with_facts(inputs, facts)
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from app.domain.ingest_token import IngestToken
 from app.services.network_snapshot import NetworkSnapshots
+from app.services.public_reads import PublicReads
 
 Clock = Callable[[], datetime]
 
@@ -26,7 +27,9 @@ class Gateway:
 
     engine: Engine
     reads: Engine
-    """For single-statement reads; see ``app.models.engine.reading``."""
+    """For single-statement reads of the newest facts; see ``app.models.engine.ask``."""
+    public_reads: PublicReads
+    """For public answers, which a replica may give."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots

@@ -12,7 +12,6 @@ from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.freshness import age_in_words
-from app.models.engine import reading
 from app.queries.transfers import newest_events, transfer_row
 from app.services.gateway import Gateway
 from app.services.network.terms import NetworkTerms
@@ -42,8 +41,7 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
-        row = transfer_row(connection, transfer_id)
+    row = gateway.public_reads.ask(transfer_row, transfer_id)
     if row is None:
         raise transfer_not_found(gateway)
     return _status(terms, row)
@@ -58,8 +56,7 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
-        newest = newest_events(connection)
+    newest = gateway.public_reads.ask(newest_events)
     now = gateway.clock()
     ages = []
     for progress in newest:
