@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select
 
 from app.models.events import ChainProgress
+from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
 
 _STATUS = (
@@ -28,6 +29,7 @@ _STATUS = (
     .join_from(Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True)
     .where(Transfer.transfer_id == bindparam("transfer_id"))
 )
+_PRUNED = select(PrunedTransfer.status).where(PrunedTransfer.transfer_id == bindparam("transfer_id"))
 _FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
     ChainProgress.newest_at.desc(), ChainProgress.chain_id
 )
@@ -36,6 +38,11 @@ _FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
 def transfer_row(connection: Connection, transfer_id: bytes) -> Row[*tuple[Any, ...]] | None:
     """The transfer with its refund's evidence, None for an unknown id."""
     return connection.execute(_STATUS, {"transfer_id": transfer_id}).one_or_none()
+
+
+def pruned_status(connection: Connection, transfer_id: bytes) -> int | None:
+    """The status that a transfer had when it was pruned, None where it was not."""
+    return connection.scalar(_PRUNED, {"transfer_id": transfer_id})
 
 
 def newest_events(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:

@@ -25,7 +25,7 @@ def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
     """
     history, facts = gateway.public_reads.ask_consistently(_told_of, transfer_id)
     if not history.log:
-        raise transfer_not_found(gateway)
+        raise transfer_not_found(gateway, transfer_id)
     status = transfer_state(history, facts).status
     context, verdict = judge_transfer_refund(transfer_id, history.standing(), facts)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None

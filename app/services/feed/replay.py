@@ -22,6 +22,7 @@ from app.models.validators import FedValidatorSet
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
 from app.services.feed.projection import CHUNK, advance, refold
+from app.services.feed.pruned import count_from_pruned, pruned_readings
 from app.services.feed.retract import rebuild_retracted
 from app.services.gateway import Gateway
 
@@ -45,6 +46,7 @@ def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers
         pool_anomalies = _pool_anomalies(connection)
         for model in PROJECTIONS:
             connection.execute(delete(model))
+        count_from_pruned(connection)
         rebuild_retracted(connection)
         pools.fold_fees_again(connection)
         chain_ids = _replay_chains(connection, now)
@@ -72,8 +74,11 @@ def _replay_chains(connection: Connection, now: datetime) -> Sequence[int]:
         .where(log.Event.chain_id.is_not(None))
         .group_by(log.Event.chain_id)
     ).all()
-    advance(connection, {row.chain_id: ChainReading(None, row.newest_at) for row in rows})
-    chain_ids = [row.chain_id for row in rows]
+    readings = pruned_readings(connection)
+    for row in rows:
+        readings[row.chain_id] = ChainReading(None, row.newest_at).furthest(readings.get(row.chain_id))
+    advance(connection, readings)
+    chain_ids = sorted(readings)
     for chain_id in chain_ids:
         pools.recount_liquidity(connection, chain_id, now)
         chains.fold_validators(connection, chain_id, now)
