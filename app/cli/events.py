@@ -11,20 +11,39 @@ from typing import Any, BinaryIO
 
 import click
 import orjson
+from flask.cli import with_appcontext
 
 from app.cli.group import DataGroup
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
+from app.services.feed.made_up import made_up_complaint
 from app.services.feed.prune import Pruning, count_candidates, count_pruned, prune
 from app.services.feed.replay import count_transfers, export_log, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.fields import read_time
 from app.services.gateway import current_gateway
+from app.services.readiness import database_complaint
 
 REPORTER = "cli"
 
-events = DataGroup("events", help="The event feed and its log.")
+
+class LogGroup(DataGroup):
+    """Commands that work on the log: where transfers were made up without one, they say so and end."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        _demand_log()
+        return super().invoke(ctx)
+
+
+@with_appcontext
+def _demand_log() -> None:
+    gateway = current_gateway()
+    if database_complaint(gateway) is None and (complaint := made_up_complaint(gateway)):
+        raise click.ClickException(complaint)
+
+
+events = LogGroup("events", help="The event feed and its log.")
 
 
 @contextmanager

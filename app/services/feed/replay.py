@@ -21,6 +21,7 @@ from app.models.transfers import LatencyRecord, Refund, Transfer
 from app.models.validators import FedValidatorSet
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
+from app.services.feed.made_up import refuse_made_up
 from app.services.feed.projection import CHUNK, advance, refold
 from app.services.feed.pruned import count_from_pruned, pruned_readings
 from app.services.feed.retract import rebuild_retracted
@@ -40,8 +41,10 @@ def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers
 
     :param progress: told the number of transfers after each chunk of them.
     :returns: how many transfers there are.
+    :raises MadeUpDatabase: there is no log that tells of them.
     """
     with writing(gateway.engine) as connection:
+        refuse_made_up(connection)
         now = gateway.clock()
         pool_anomalies = _pool_anomalies(connection)
         for model in PROJECTIONS:
