@@ -21,6 +21,7 @@ from app.domain.transfer_state import ChainReading, TransferHistory
 from app.models.bulk import NULL, Row, fill, without_indexes
 from app.models.engine import writing
 from app.models.events import TransferBlock
+from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer
 from app.services.feed.facts import load_network_facts
@@ -90,7 +91,11 @@ def _write_completed(
         progress(len(rows.transfers))
         rows.write(connection)
     advance(connection, rows.readings())
-    apply_shared(connection, rows.change(), now)
+    change = rows.change()
+    volumes = [(*map(str, key), str(amount)) for key, amount in change.volumes.items()]
+    fill(connection, PoolVolume.__table__, volumes)  # type: ignore[arg-type]  # a row a minute: too many one by one
+    change.volumes.clear()
+    apply_shared(connection, change, now)
     return unusual
 
 
