@@ -19,6 +19,9 @@ Door = Literal["api", "grpcweb", "ingest", "admin"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 
 
+MIN_AUDIT_KEY = 32
+
+
 class ConfigError(SystemExit):
     """A setting cannot be used. Ends the start with one line on stderr and exit code 1."""
 
@@ -37,6 +40,9 @@ class Settings(BaseSettings):
     database_replica_url: str = ""
     replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
     secret_key: str = ""
+    audit_key: str = ""
+    audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
+    audit_key_file: Path = INSTANCE / "audit_key"
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
@@ -44,6 +50,7 @@ class Settings(BaseSettings):
     rate_limit_storage_url: str = "memory://"
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
+    estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     host: str = "127.0.0.1"
@@ -51,10 +58,17 @@ class Settings(BaseSettings):
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
 
-    @field_validator("ingest_tokens", "doors", mode="before")
+    @field_validator("ingest_tokens", "audit_keys_old", "doors", mode="before")
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
+
+    @field_validator("audit_key")
+    @classmethod
+    def _long_enough(cls, value: str) -> str:
+        if value and len(value) < MIN_AUDIT_KEY:
+            raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
+        return value
 
     @field_validator("log_level", mode="before")
     @classmethod

@@ -9,6 +9,7 @@ from flask import Flask
 from sqlalchemy import Engine
 
 from app import (
+    admin,
     api,
     grpcweb,
     ingest,
@@ -19,6 +20,8 @@ from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
 from app.models.replica import prepare_replica
+from app.services.audit_keys import AuditKeys
+from app.services.estimate_counts import EstimateCounts
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
 from app.services.public_reads import PublicReads
@@ -60,14 +63,15 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+            audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
+            estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
     api.register_always(app)
     for door in settings.doors:
-        if door in DOORS:
-            DOORS[door](app, settings)
+        DOORS[door](app, settings)
     if settings.rate_limit:
         api.limits.register(
             app,
@@ -104,6 +108,10 @@ def _open_grpcweb(app: Flask, settings: Settings) -> None:
     grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
 
 
+def _open_console(app: Flask, settings: Settings) -> None:
+    admin.open_console(app, secret_key=settings.secret_key, trusted_proxies=settings.trusted_proxies)
+
+
 def _open_ingest(app: Flask, _settings: Settings) -> None:
     ingest.register_ingest(app)
 
@@ -112,5 +120,6 @@ DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
     "api": _open_api,
     "grpcweb": _open_grpcweb,
     "ingest": _open_ingest,
+    "admin": _open_console,
 }
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""

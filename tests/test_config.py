@@ -67,6 +67,7 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("COMPAT_CLIENTS", "perhaps"),
         ("LOG_LEVEL", "loud"),
         ("WEB_CONCURRENCY", "0"),
+        ("AUDIT_KEY", "k" * 31),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:

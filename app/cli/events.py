@@ -13,6 +13,7 @@ import click
 import orjson
 from flask.cli import with_appcontext
 
+from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
@@ -105,7 +106,7 @@ def replay_log() -> None:
             done += transfers
             advance_to(done)
 
-        count = replay(gateway, advance)
+        count = replay(gateway, advance, actor=cli_actor())
     click.echo(f"replayed: {count} transfers")
 
 
@@ -121,9 +122,9 @@ def retract(event_ids: tuple[str, ...], token: str | None, since: str | None, re
     gateway = current_gateway()
     try:
         if token and since:
-            ids = retract_reporter(gateway, token, _time(since, "--since"), reason, REPORTER)
+            ids = retract_reporter(gateway, token, _time(since, "--since"), reason, actor=cli_actor())
         else:
-            ids = retract_ids(gateway, event_ids, reason, REPORTER)
+            ids = retract_ids(gateway, event_ids, reason, actor=cli_actor())
     except NothingToRetract as nothing:
         raise click.ClickException(str(nothing)) from None
     for event_id in ids:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.services.gateway import current_gateway
 from app.services.sandbox.grow import grow
@@ -21,7 +22,7 @@ sandbox = DataGroup("sandbox", help="A network and transfers to try everything w
 def load() -> None:
     """Load the sandbox into an empty database. Refuses one that holds anything else."""
     try:
-        click.echo(load_sandbox(current_gateway()))
+        click.echo(load_sandbox(current_gateway(), actor=cli_actor()))
     except SandboxRefused as refused:
         raise click.ClickException(str(refused)) from None
 
@@ -29,7 +30,7 @@ def load() -> None:
 @sandbox.command("ensure")
 def ensure() -> None:
     """Load the sandbox into an empty database, freshen an aged one, leave any other alone."""
-    click.echo(ensure_sandbox(current_gateway()))
+    click.echo(ensure_sandbox(current_gateway(), actor=cli_actor()))
 
 
 @sandbox.command("grow")

@@ -2,10 +2,13 @@
 
 from app.models import (
     anomalies,
+    audit,
     blocked,
+    estimates,
     events,
     ingest_tokens,
     network,
+    operators,
     pools,
     pruned,
     transfers,
@@ -14,10 +17,13 @@ from app.models import (
 
 __all__ = [
     "anomalies",
+    "audit",
     "blocked",
+    "estimates",
     "events",
     "ingest_tokens",
     "network",
+    "operators",
     "pools",
     "pruned",
     "transfers",

@@ -30,6 +30,8 @@ READER_OPTIONS: dict[str, Any] = {
 """How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
 and no switching of their isolation level, which costs as much as the read itself."""
 
+_AFTER_COMMIT = "gateway_after_commit"
+
 _ADVISORY_KEY = 0x67617465  # "gate"
 
 
@@ -68,7 +70,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
     """
-    options: dict[str, Any] = {WRITER: True}
+    callbacks: list[Callable[[], None]] = []
+    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would keep the view of the database
         # from before the wait for the lock.
@@ -77,6 +80,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         yield connection
+    for callback in callbacks:
+        callback()
+
+
+def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
+    """Call back once the transaction stands, and not if it does not.
+
+    :param connection: opened by ``writing``.
+    """
+    connection.get_execution_options()[_AFTER_COMMIT].append(callback)
 
 
 @contextmanager

@@ -24,7 +24,13 @@ def estimate_transfer(
     :raises EstimateRefused: with the code of the first check that fails.
     :raises Unavailable: when the configuration is too old to be trusted.
     """
-    return estimate(estimate_inputs(gateway, request, usr_addr, caller))
+    try:
+        answer = estimate(estimate_inputs(gateway, request, usr_addr, caller))
+    except Exception as error:
+        gateway.estimate_counts.refused(error)
+        raise
+    gateway.estimate_counts.answered()
+    return answer
 
 
 def explain_estimate(
@@ -87,13 +93,13 @@ def _with_facts(inputs: EstimateInputs, facts: EstimateFacts) -> EstimateInputs:
     return replace(
         inputs,
         route=route,
-        src_pool=src and replace(_moved(src, facts.src), epoch_volume=facts.epoch_volume),
-        dst_pool=dst and _moved(dst, facts.dst),
+        src_pool=src and replace(moved_pool(src, facts.src), epoch_volume=facts.epoch_volume),
+        dst_pool=dst and moved_pool(dst, facts.dst),
     )
 
 
-def _moved(pool: PoolState, by: Moved) -> PoolState:
-    """A pool's opening values and what events added to them."""
+def moved_pool(pool: PoolState, by: Moved) -> PoolState:
+    """A pool now: its opening values and what events added to them."""
     return replace(
         pool,
         added=pool.added + by.added,

@@ -10,6 +10,8 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.domain.ingest_token import IngestToken
+from app.services.audit_keys import AuditKeys
+from app.services.estimate_counts import EstimateCounts
 from app.services.network_snapshot import NetworkSnapshots
 from app.services.public_reads import PublicReads
 
@@ -33,6 +35,8 @@ class Gateway:
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
+    audit_keys: AuditKeys
+    estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens that stand in the settings; the others are in the database."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
+from app.domain.codes import TransferHistoryStatus
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund_explanation import RefundExplanation, explain_refund
 from app.domain.transfer_state import TransferHistory, judge_transfer_refund, transfer_state
@@ -26,8 +27,14 @@ def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
     history, facts = gateway.public_reads.ask_consistently(_told_of, transfer_id)
     if not history.log:
         raise transfer_not_found(gateway, transfer_id)
-    status = transfer_state(history, facts).status
-    context, verdict = judge_transfer_refund(transfer_id, history.standing(), facts)
+    return evidence_of(history, transfer_state(history, facts).status, facts)
+
+
+def evidence_of(
+    history: TransferHistory, status: TransferHistoryStatus, facts: NetworkFacts
+) -> RefundExplanation:
+    """Judge the refund of a transfer whose log, status and network are at hand."""
+    context, verdict = judge_transfer_refund(history.transfer_id, history.standing(), facts)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     return explain_refund(verdict, context, validators, status)
 

@@ -18,6 +18,7 @@ from app.models.engine import reading
 from app.models.pruned import PrunedTransfer
 from app.services.feed.replay import replay
 from app.services.gateway import Gateway, current_gateway
+from tests.actors import TESTER
 from tests.conftest import BACKENDS
 from tests.faults.reporters import Events
 from tests.faults.test_sigkill import gateway_on, url
@@ -107,11 +108,11 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
             after = projections(connection)
         gone = {bytes.fromhex(transfer_id(n)[2:]) for n in range(OLD)}
         assert without(after, set()) == without(half, gone)
-        assert {name: len(after[name]) for name in OF_TRANSFERS if name != "refunds"} == {
+        assert {name: len(after[name]) for name in OF_TRANSFERS if len(after[name])} == {
             "transfers": NEW, "latency_records": NEW, "transfer_blocks": 2 * NEW
         }  # fmt: skip
         totals = {row[0]: row[2:] for row in after["pool_counters"]}
         assert totals[1][1] == (OLD + NEW) * 1_000_000_000
-        replay(gateway)
+        replay(gateway, actor=TESTER)
         with reading(gateway.engine) as connection:
             assert projections(connection) == after

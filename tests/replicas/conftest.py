@@ -14,6 +14,7 @@ from flask_migrate import upgrade
 from app import create_app
 from app.services.gateway import current_gateway
 from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.conftest import close_connections, make_settings
 from tests.replicas.cluster import Cluster, cluster
 
@@ -27,7 +28,7 @@ def servers() -> Iterator[Cluster]:
         app = create_app(make_settings(running.primary.url))
         with app.app_context():
             upgrade(directory="migrations")
-            load_sandbox(current_gateway())
+            load_sandbox(current_gateway(), actor=TESTER)
             close_connections()
         yield running
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.effects import SharedChange, latency_of
@@ -15,7 +15,7 @@ from app.domain.network_facts import NetworkFacts
 from app.domain.transfer_state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.services.feed.anomalies import Subject, hold, judge_pools
 from app.services.feed.log import load_histories
@@ -47,6 +47,7 @@ def project(
     old = load_states(connection, new)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
+    _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     write_latencies(connection, old, new)
     change = SharedChange()
@@ -83,6 +84,21 @@ def _transfer_row(state: TransferState) -> dict[str, Any]:
 def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
+
+
+def _write_hashes(
+    connection: Connection, old: dict[bytes, TransferState], new: dict[bytes, TransferState]
+) -> None:
+    """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
+    if old:
+        connection.execute(delete(TransferHash).where(TransferHash.transfer_id.in_(list(old))))
+    rows = [
+        {"transfer_id": transfer_id, "tx_hash": tx_hash}
+        for transfer_id, state in new.items()
+        for tx_hash in state.other_hashes
+    ]
+    if rows:
+        connection.execute(insert(TransferHash), rows)
 
 
 def _write_refunds(

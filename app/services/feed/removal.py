@@ -15,7 +15,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
-from app.models.transfers import Transfer
+from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories
@@ -41,7 +41,7 @@ def remove_transfers(
     _keep_ids(connection, states, rows)
     write_latencies(connection, states, {})
     _withdraw_volumes(connection, moved)
-    for model in (Event, Anomaly, TransferBlock, Transfer):
+    for model in (Event, Anomaly, TransferBlock, TransferHash, Transfer):
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
 

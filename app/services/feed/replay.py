@@ -10,6 +10,7 @@ import orjson
 from sqlalchemy import Connection, Row, delete, func, select, update
 
 from app.domain.anomalies import AnomalyKind
+from app.domain.audit import Actor
 from app.domain.transfer_state import ChainReading
 from app.extensions import Base
 from app.models import events as log
@@ -17,8 +18,9 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import FedFee, PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import FedValidatorSet
+from app.services.audit import record
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
 from app.services.feed.made_up import refuse_made_up
@@ -28,13 +30,15 @@ from app.services.feed.retract import rebuild_retracted
 from app.services.gateway import Gateway
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, TransferBlock, Transfer, PoolCounter, PoolVolume, FedFee,
+    LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, FedFee,
     FedValidatorSet, ChainProgress, RetractedEvent,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 
 
-def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers: None) -> int:
+def replay(
+    gateway: Gateway, progress: Callable[[int], None] = lambda _transfers: None, *, actor: Actor
+) -> int:
     """Throw every projection away and fold the log anew, in one transaction, while ingest waits.
 
     Anomalies that hold again stay acknowledged; those that only a refused line told of stay.
@@ -62,6 +66,10 @@ def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers
         for chain_id in chain_ids:
             chains.measure_again(connection, chain_id)
         _keep_acknowledged(connection, pool_anomalies)
+        record(
+            connection, gateway.audit_keys, actor, "events.replay", "event log",
+            now=gateway.clock(), detail=f"folded {count} transfers anew",
+        )  # fmt: skip
     return count
 
 

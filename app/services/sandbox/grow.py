@@ -23,7 +23,7 @@ from app.models.engine import writing
 from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
-from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.services.feed.facts import load_network_facts
 from app.services.feed.lines import Read, read_line
 from app.services.feed.projection import advance, apply_shared, project
@@ -77,7 +77,7 @@ def _write_completed(
 ) -> list[Life]:
     """Write the completed ones; returns the others, which the fold is asked about."""
     unusual: list[Life] = []
-    tables = [model.__table__ for model in (Transfer, TransferBlock, LatencyRecord, Refund)]
+    tables = [model.__table__ for model in (Transfer, TransferBlock, TransferHash, LatencyRecord, Refund)]
     with without_indexes(connection, tables):  # type: ignore[arg-type]
         rows = CompletedRows()
         for life in lives:

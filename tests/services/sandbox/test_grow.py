@@ -25,6 +25,7 @@ from app.services.sandbox.grow import grow
 from app.services.sandbox.lives import Lives, events_of
 from app.services.sandbox.loader import SandboxRefused
 from app.services.sandbox.network import network_document
+from tests.actors import TESTER
 from tests.services.feed.world import projections
 from tests.services.sandbox.conftest import NOW
 
@@ -61,7 +62,7 @@ def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.Mon
     with writing(gateway.engine) as connection:
         for table in reversed(db.metadata.sorted_tables):
             connection.execute(table.delete())
-    import_network(gateway, orjson.dumps(network_document()))
+    import_network(gateway, orjson.dumps(network_document()), actor=TESTER)
     told = [orjson.dumps(event) for life in LIVES for event in events_of(life)]
     assert ingest_lines(gateway, told, "test").refused == []
     fed = state(gateway)
@@ -89,7 +90,7 @@ def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: 
     with pytest.raises(SandboxRefused, match="not empty"):
         grow(gateway, Lives(50, NOW))
     with pytest.raises(MadeUpDatabase, match="its 50 transfers have no events"):
-        replay(gateway)
+        replay(gateway, actor=TESTER)
     assert state(gateway) == before
     run = client.application.test_cli_runner().invoke
     for command in (["replay"], ["export"], ["prune", "--before", "2026-01-01T00:00:00Z"], ["ingest", "-"]):

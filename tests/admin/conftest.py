@@ -1,0 +1,32 @@
+"""The console on an empty database, with a clock that the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+
+from app import create_app
+from app.services.gateway import Gateway
+from tests.admin.visitor import MovableClock, gateway_of
+from tests.conftest import close_connections, make_settings
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+def app(database_url: str, clock: MovableClock) -> Iterator[Flask]:
+    """Without a context around the test: requests would share its ``g``, and with it who is signed in."""
+    application = create_app(make_settings(database_url), clock=clock)
+    yield application
+    with application.app_context():
+        close_connections()
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return gateway_of(app)

@@ -1,0 +1,41 @@
+"""Every page of the console in a browser: accessible, quiet, at home."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.operators import Role
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+
+PAGES = (
+    "/admin/",
+    "/admin/operators/",
+    "/admin/operators/new",
+    "/admin/operators/1",
+    "/admin/account/",
+    "/admin/account/password",
+    "/admin/account/second-factor",
+)
+
+
+def test_the_pages_before_signing_in(visit: Visit) -> None:
+    visit.open("/admin/")
+    visit.check_accessibility()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages(visit: Visit, scheme: str) -> None:
+    visit.page.emulate_media(color_scheme=scheme)
+    visit.sign_in(email_of(Role.ADMIN))
+    for path in PAGES:
+        visit.open(path)
+        visit.check_accessibility()
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(visit: Visit) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    visit.sign_in(email_of(Role.ADMIN))
+    for path in PAGES:
+        page = visit.open(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
