@@ -19,9 +19,12 @@ test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="
 
 check: lint format-check types test ## lint, format check, types, tests: what CI runs
 
-bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md)
-	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m bench.feed
+BENCHES := http feed
+bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md; ONLY=http runs one)
+	$(VENV) requirements-bench.txt
+	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
+		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
+	done; exit $$missed
 
 soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 tells another story)
 	$(VENV) requirements-dev.txt

@@ -95,6 +95,7 @@ def _readers(settings: Settings) -> dict[str, dict[str, Any]]:
 def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> PublicReads:
     if "replica" not in engines:
         return PublicReads(engines[None], engines["reads"])
+    prepare(engines["replica"])
     prepare_replica(engines["replica"])
     replica = Replica(engines["replica"], engines["reads"], settings.replica_max_lag_seconds)
     return PublicReads(engines[None], engines["reads"], replica)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -92,15 +92,15 @@ def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
     connection.get_execution_options()[_AFTER_COMMIT].append(callback)
 
 
-@contextmanager
-def reading(engine: Engine) -> Iterator[Connection]:
+def reading(engine: Engine) -> AbstractContextManager[Connection]:
     """A connection for single-statement reads: no transaction round trips.
 
     :param engine: best one made with ``READER_OPTIONS``; any other is switched for this connection.
     """
-    options = {} if engine.get_execution_options().get(READER) else {"isolation_level": "AUTOCOMMIT"}
-    with engine.connect().execution_options(**options) as connection:
-        yield connection
+    connection = engine.connect()
+    if engine.get_execution_options().get(READER):
+        return connection
+    return connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def ask(

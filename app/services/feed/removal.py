@@ -18,8 +18,9 @@ from app.models.pools import PoolVolume
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
 from app.services.feed.facts import load_network_facts
+from app.services.feed.latencies import write_latencies
 from app.services.feed.log import load_histories
-from app.services.feed.projection import apply_volumes, write_latencies
+from app.services.feed.projection import apply_volumes, latencies_of
 from app.services.feed.pruned import content_digest, id_digest
 
 
@@ -39,7 +40,7 @@ def remove_transfers(
     _keep_reporters(connection, rows)
     _keep_sums(connection, moved)
     _keep_ids(connection, states, rows)
-    write_latencies(connection, states, {})
+    write_latencies(connection, latencies_of(states), {})
     _withdraw_volumes(connection, moved)
     for model in (Event, Anomaly, TransferBlock, TransferHash, Transfer):
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))

@@ -23,6 +23,7 @@ from app.models.validators import FedValidatorSet
 from app.services.audit import record
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
+from app.services.feed.latencies import forget_counts, recount
 from app.services.feed.made_up import refuse_made_up
 from app.services.feed.projection import CHUNK, advance, refold
 from app.services.feed.pruned import count_from_pruned, pruned_readings
@@ -51,6 +52,7 @@ def replay(
         refuse_made_up(connection)
         now = gateway.clock()
         pool_anomalies = _pool_anomalies(connection)
+        forget_counts(connection)
         for model in PROJECTIONS:
             connection.execute(delete(model))
         count_from_pruned(connection)
@@ -63,6 +65,7 @@ def replay(
             refold(connection, transfer_ids, facts, now)
             count += len(transfer_ids)
             progress(len(transfer_ids))
+        recount(connection, now)
         for chain_id in chain_ids:
             chains.measure_again(connection, chain_id)
         _keep_acknowledged(connection, pool_anomalies)

@@ -25,6 +25,7 @@ from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.services.feed.facts import load_network_facts
+from app.services.feed.latencies import recount
 from app.services.feed.lines import Read, read_line
 from app.services.feed.projection import advance, apply_shared, project
 from app.services.gateway import Gateway
@@ -69,6 +70,7 @@ def grow(gateway: Gateway, lives: Lives, progress: Callable[[int], None] = lambd
             chunk = unusual[start : start + FOLDED]
             project(connection, [_history(life, now) for life in chunk], facts, now)
             progress(len(chunk))
+        recount(connection, now)
     _tidy(gateway)
 
 
