@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import orjson
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, Table, insert
 
 from app.domain.effects import EPOCH, SharedChange
 from app.domain.events import TransferEvent
@@ -80,18 +81,20 @@ def _write_completed(
     """Write the completed ones; returns the others, which the fold is asked about."""
     unusual: list[Life] = []
     tables = [model.__table__ for model in (Transfer, TransferBlock, TransferHash, LatencyRecord, Refund)]
-    with without_indexes(connection, tables):  # type: ignore[arg-type]
-        rows = CompletedRows()
+    rows = CompletedRows()
+    # The next rows are made while the database takes the last: one thread at a time has the connection.
+    with without_indexes(connection, tables), ThreadPoolExecutor(1) as writer:  # type: ignore[arg-type]
+        written = writer.submit(int)
         for life in lives:
             if not life.usual:
                 unusual.append(life)
                 continue
             rows.add(life)
-            if len(rows.transfers) == CHUNK:
-                rows.write(connection)
-                progress(CHUNK)
-        progress(len(rows.transfers))
-        rows.write(connection)
+            if len(rows.latencies) == CHUNK:
+                progress(written.result())
+                written = writer.submit(_insert, connection, rows.take())
+        progress(written.result())
+        progress(_insert(connection, rows.take()))
     advance(connection, rows.readings())
     change = rows.change()
     volumes = [(*map(str, key), str(amount)) for key, amount in change.volumes.items()]
@@ -99,6 +102,17 @@ def _write_completed(
     change.volumes.clear()
     apply_shared(connection, change, now)
     return unusual
+
+
+Batch = list[tuple[Table, list[Row]]]
+"""Rows for some tables, the parents first."""
+
+
+def _insert(connection: Connection, batch: Batch) -> int:
+    """Insert them; how many transfers there were."""
+    for table, rows in batch:
+        fill(connection, table, rows)
+    return len(batch[0][1])
 
 
 @dataclass(slots=True)
@@ -145,15 +159,15 @@ class CompletedRows:
         self._read(src, src_block, sent_us)
         self._read(dst, dst_block, released_us)
 
-    def write(self, connection: Connection) -> None:
-        """Insert the rows and forget them; the sums stay."""
-        for model, rows in (
-            (Transfer, self.transfers),
-            (TransferBlock, self.blocks),
-            (LatencyRecord, self.latencies),
-        ):
-            fill(connection, model.__table__, rows)  # type: ignore[arg-type]
-            rows.clear()
+    def take(self) -> Batch:
+        """The rows so far, which are forgotten here; the sums stay."""
+        taken = [
+            (Transfer.__table__, self.transfers),
+            (TransferBlock.__table__, self.blocks),
+            (LatencyRecord.__table__, self.latencies),
+        ]
+        self.transfers, self.blocks, self.latencies = [], [], []
+        return taken  # type: ignore[return-value]
 
     def readings(self) -> dict[int, ChainReading]:
         """How far the chains have been read."""
