@@ -31,8 +31,8 @@ FINISHED: Final = (
     TransferHistoryStatus.TRANSFER_REFUNDED,
 )
 
-BATCH: Final = 200
-"""Transfers in one transaction: about a thousand events, a tenth of a second of the writers' turn."""
+BATCH: Final = 100
+"""Transfers in one transaction: some hundred events, about a tenth of a second of the writers' turn."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""

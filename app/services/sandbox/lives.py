@@ -95,7 +95,7 @@ class Lives:
         medians = [series.median // _US for series in SERIES]
         limit, others = int(self.pair_share * 2**32), len(SERIES) - 1
         for n in range(self.count):
-            digest = sha256(b"grown transfer %d" % n).hexdigest()
+            digest = digest_of(n)
             draw, pick, slow = int(digest[:8], 16), int(digest[8:16], 16), int(digest[16:24], 16)
             way = 0 if draw < limit else 1 + draw % others
             latency = medians[way] // 2 + pick % medians[way]
@@ -103,6 +103,11 @@ class Lives:
                 latency *= 4
             start = self._first + n * self._span // self.count
             yield Life(digest, way, start, latency, pick % UNUSUAL_IN > 0)
+
+
+def digest_of(number: int) -> str:
+    """The id of a transfer, 32 bytes in hex without 0x."""
+    return sha256(b"grown transfer %d" % number).hexdigest()
 
 
 def plan_of(life: Life) -> Plan:
