@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from flask import Flask, url_for
+from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
 from app.models.engine import reading
+from app.services.console.shapes import Amount
+from app.services.console.words import Tone
 from app.services.gateway import current_gateway
 from app.services.sandbox.loader import is_sandbox
 
@@ -26,9 +28,27 @@ def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
     app.add_template_global(_holds_sandbox, "is_sandbox")
-    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span)
+    app.add_template_global(has_endpoint)
+    app.jinja_env.globals["tones"] = TONES
+    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span, duration, share, spaced)
     for function in filters:
         app.add_template_filter(function)
+
+
+TONES: Final = {
+    Tone.UNKNOWN.value: "plain",
+    Tone.MOVING.value: "busy",
+    Tone.DONE.value: "good",
+    Tone.FAILED.value: "bad",
+    Tone.REFUND.value: "warn",
+    Tone.WAITING_FOR_USER.value: "warn",
+}
+"""The look of a state's pill by its tone."""
+
+
+def has_endpoint(name: str) -> bool:
+    """Whether this console has a page, so that others may link to it."""
+    return name in current_app.view_functions
 
 
 def asset(name: str) -> str:
@@ -82,9 +102,28 @@ def span(duration: timedelta | None) -> str:
     return " ".join(parts[:2])
 
 
+def duration(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    return span(timedelta(seconds=round(seconds)))
+
+
+def share(ppm: int) -> str:
+    """Millionths as a percentage, rounded down to a tenth: ``12.3 %``."""
+    tenths = ppm // 1_000
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
 def grouped(value: int | str | None) -> str:
     """A whole number with thin spaces between its thousands."""
     return "–" if value is None else f"{int(value):,}".replace(",", " ")
+
+
+def spaced(amount: Amount) -> str:
+    """An amount as people write it, its thousands apart: ``1 234.5 USDT``."""
+    if not amount.text:
+        return str(amount)
+    whole, point, fraction = amount.text.partition(".")
+    return f"{grouped(whole)}{point}{fraction} {amount.symbol}"
 
 
 def units(smallest: int | None, decimals: int) -> str:

@@ -12,13 +12,15 @@ SIGNIFICANT_DIGITS: Final = 4
 def number_text(number: Fraction) -> str:
     """A positive number as ``12``, ``0.25`` or, where it has no short decimal form, ``about 1.333``."""
     scaled = number * 10**SIGNIFICANT_DIGITS
-    context = Context(prec=SIGNIFICANT_DIGITS)
     if scaled.denominator == 1:
-        exact = Decimal(scaled.numerator).scaleb(-SIGNIFICANT_DIGITS)
-        text = f"{exact:,f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    rounded = context.divide(Decimal(number.numerator), Decimal(number.denominator))
-    return f"about {rounded:,f}"
+        return _plain(Decimal(scaled.numerator).scaleb(-SIGNIFICANT_DIGITS))
+    rounded = Context(prec=SIGNIFICANT_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"about {_plain(rounded)}"
+
+
+def _plain(number: Decimal) -> str:
+    text = f"{number:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def times_text(old: int | Fraction, new: int | Fraction) -> str:

@@ -122,14 +122,12 @@ def _record(row: AnomalyRow) -> AnomalyRecord:
 
 
 def _facts(row: AnomalyRow) -> dict[str, Any]:
-    """What an operator judges by: an anomaly that rests on more by now is not the one they saw."""
-    return {
-        "kind": row.kind,
-        "subject": row.subject,
-        "detail": row.detail,
-        "event_ids": list(row.event_ids),
-        "last_at": row.last_at.isoformat(),
-    }
+    """What an operator judges by: an anomaly that rests on more by now is not the one they saw.
+
+    One that rests on no events is told of again with every transfer, in other figures.
+    """
+    facts = {"kind": row.kind, "subject": row.subject, "event_ids": list(row.event_ids)}
+    return facts | {"last_at": row.last_at.isoformat()} if row.event_ids else facts
 
 
 def _sentence(rows: list[AnomalyRow]) -> str:
@@ -139,6 +137,6 @@ def _sentence(rows: list[AnomalyRow]) -> str:
 
 
 def _change(row: AnomalyRow, now: datetime, actor: Actor) -> AuditedChange:
-    facts = _facts(row)
+    facts = _facts(row) | {"detail": row.detail}
     acknowledged = {"acknowledged_at": now.isoformat(), "acknowledged_by": actor.name}
     return AuditedChange(row.subject, facts | dict.fromkeys(acknowledged), facts | acknowledged)

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from app import create_app
 from app.domain.operators import Role
 from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account, gateway_of
 from tests.conftest import close_connections, make_settings
 from tests.grpcweb.node import chromium
@@ -91,7 +92,7 @@ def sandbox_file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
     shutil.copy(sqlite_template, path)
     app = create_app(make_settings(f"sqlite:///{path}"))
     with app.app_context():
-        load_sandbox(gateway_of(app))
+        load_sandbox(gateway_of(app), actor=TESTER)
         for role in Role:
             add_account(app, role)
         close_connections()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from app.domain.audit import Actor, AuditedChange, Source, key_id
 from app.models.audit import AuditRecord
@@ -144,6 +144,16 @@ def test_an_inserted_record_is_found(gateway: Gateway) -> None:
     forger = replace(with_keys(gateway, "f" * 32))
     write(forger, 1)
     tamper(gateway, edit(3, key_id=key_id(gateway.audit_keys.present)))
+    assert (verify_audit(gateway).fault or "").startswith("record 3 does not follow")
+
+
+def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
+    """One that was sealed with the key and has its number, but followed something else."""
+    write(gateway, 3)
+    kept = dict(rows(gateway)[2]._mapping)
+    tamper(gateway, drop(3), drop(2))
+    record_alone(gateway, ALICE, "test.deed", "something else")
+    tamper(gateway, insert(AuditRecord).values(kept))
     assert (verify_audit(gateway).fault or "").startswith("record 3 does not follow")
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading
 from app.queries.transfer_list import (
+    EVERYTHING,
     Branch,
     Place,
     Span,
@@ -119,7 +120,7 @@ def _plan(
     if dst is not None:
         del others["dst_chain_id"]
         return by_destination(connection, dst), others
-    return [()], others
+    return EVERYTHING, others
 
 
 def write_place(place: Place) -> str:

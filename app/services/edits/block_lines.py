@@ -52,7 +52,7 @@ def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterat
     :param shared: ``reason``, ``source`` and ``expires_at`` of lines that give none, as the network
         document writes them.
     """
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    for number, line in enumerate(_lines(text), 1):
         if number > MAX_LINES:
             yield WrongLine(number, "", f"more than {MAX_LINES:,} lines: give the rest in a second go")
             return
@@ -63,15 +63,20 @@ def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterat
                 yield read
 
 
+def _lines(text: str) -> list[str]:
+    """The lines as a form numbers them, without the mark that spreadsheets put before the first."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 def _read(section: Section, number: int, line: str, shared: Mapping[str, Any]) -> GoodLine | WrongLine | None:
     def wrong(reason: str) -> WrongLine:
         return WrongLine(number, line[:LONGEST_SHOWN], reason)
 
-    columns = COLUMNS[section.name]
+    columns, delimiter = COLUMNS[section.name], "\t" if "\t" in line else ","
     if len(line) > MAX_LINE:
         return wrong(f"is longer than {MAX_LINE:,} characters")
     try:
-        (cells,) = csv.reader([line], delimiter="\t" if "\t" in line else ",", strict=True)
+        (cells,) = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         return wrong("has a quotation mark that does not end")
     cells = [cell.strip() for cell in cells]

@@ -134,7 +134,7 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
 def _of_route_block(change: Change, before: NetworkTerms, ways: WaysChanged) -> Iterator[Effect]:
     """A block that changes nothing now is worth knowing: it may be meant for another way."""
     row = change.after
-    if change.section.name != "route_blocks" or row is None or ways.stopped or ways.opened:
+    if change.section.name != "route_blocks" or row is None or change.before is not None or ways.stopped:
         return
     way = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
     back = way[0], way[2], way[1]

@@ -147,8 +147,8 @@ def _demand_new(connection: Connection, section: Section, row: Row, rows: Rows) 
 def _renamed(section: Section, before: Row, after: Row) -> Iterator[FieldError]:
     """A row's key says what it is about: what else refers to it would be about something else."""
     old, new = section.documented(before), section.documented(after)
-    fields = {field.attribute or name: name for name, field in section.schema.fields.items()}
-    for name in (fields[column] for column in section.key):
+    fields = section.schema.fields
+    for name in (fields[column].data_key or column for column in section.key):
         if old[name] != new[name]:
             yield FieldError(
                 name, f"cannot be changed ({old[name]}): add a new row, and remove this one if it is not used"

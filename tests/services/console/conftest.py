@@ -13,6 +13,7 @@ from app import create_app
 from app.models.engine import writing
 from app.services.gateway import Gateway, current_gateway
 from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.conftest import close_connections, make_settings
 from tests.services.feed.world import NOW, build_network
 
@@ -33,7 +34,7 @@ def sandbox_app(database_url: str) -> Iterator[Flask]:
     """The application with the sandbox loaded, inside its context."""
     application = create_app(make_settings(database_url), clock=lambda: SANDBOX_NOW)
     with application.app_context():
-        load_sandbox(current_gateway())
+        load_sandbox(current_gateway(), actor=TESTER)
         yield application
         close_connections()
 

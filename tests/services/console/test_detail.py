@@ -32,6 +32,7 @@ from app.services.feed.log import load_histories
 from app.services.feed.retract import retract_ids
 from app.services.gateway import Gateway
 from app.services.sandbox.catalogue import SANDBOX_TRANSFERS
+from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -111,12 +112,12 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
         sent(1, at=-100, event_id="send"),
         about(1, "network.status", at=-5, xfer_status=4, event_id="bad"),
     )
-    retract_ids(gateway, ["bad"], "a typing error", "night shift")
+    retract_ids(gateway, ["bad"], "a typing error", actor=TESTER)
     got = detail(gateway, 1)
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]
     assert sorted((line.event_id, line.stands, line.fallen) for line in told) == [
-        ("bad", False, "taken back by night shift: a typing error"),
+        ("bad", False, "taken back by an operator: a typing error"),
         ("send", False, reason),
         ("send", True, ""),
     ]  # fmt: skip
