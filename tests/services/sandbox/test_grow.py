@@ -53,6 +53,7 @@ def schema() -> list[str]:
     return sorted(keys + [f"{name} {index['name']} {index['column_names']}" for name, index in indexes])
 
 
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
 def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lives, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
