@@ -110,7 +110,15 @@ def _open_grpcweb(app: Flask, settings: Settings) -> None:
 
 
 def _open_console(app: Flask, settings: Settings) -> None:
-    admin.open_console(app, secret_key=settings.secret_key, trusted_proxies=settings.trusted_proxies)
+    admin.open_console(
+        app,
+        secret_key=settings.secret_key,
+        trusted_proxies=settings.trusted_proxies,
+        same_answers=admin.SameAnswers(
+            status=api.status_answerer(compat_clients=settings.compat_clients),
+            estimate=api.estimate_answerer(),
+        ),
+    )
 
 
 def _open_ingest(app: Flask, _settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
@@ -13,7 +14,6 @@ from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
 from app.models.engine import reading
-from app.services.console.shapes import Amount
 from app.services.console.words import Tone
 from app.services.gateway import current_gateway
 from app.services.sandbox.loader import is_sandbox
@@ -30,7 +30,9 @@ def register(app: Flask) -> None:
     app.add_template_global(_holds_sandbox, "is_sandbox")
     app.add_template_global(has_endpoint)
     app.jinja_env.globals["tones"] = TONES
-    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span, duration, share, spaced)
+    filters: tuple[Callable[..., str], ...] = (
+        cut, when, grouped, figure, units, pill, span, duration, share,
+    )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
 
@@ -118,12 +120,10 @@ def grouped(value: int | str | None) -> str:
     return "–" if value is None else f"{int(value):,}".replace(",", " ")
 
 
-def spaced(amount: Amount) -> str:
-    """An amount as people write it, its thousands apart: ``1 234.5 USDT``."""
-    if not amount.text:
-        return str(amount)
-    whole, point, fraction = amount.text.partition(".")
-    return f"{grouped(whole)}{point}{fraction} {amount.symbol}"
+def figure(text: str) -> str:
+    """A text that begins with a number, such as ``12345.5 USDT``, with the number's thousands apart."""
+    whole = re.match(r"-?[0-9]+", text)
+    return grouped(whole[0]) + text[whole.end() :] if whole and len(whole[0]) < 100 else text
 
 
 def units(smallest: int | None, decimals: int) -> str:

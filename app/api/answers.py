@@ -10,6 +10,7 @@ from marshmallow import Schema
 from werkzeug.datastructures import Headers
 
 from app.api.compiled import dumper
+from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
@@ -23,6 +24,7 @@ __all__ = [
     "PUBLIC_HEADERS",
     "answer",
     "body",
+    "refusal_body",
 ]
 
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
@@ -40,6 +42,11 @@ class _Whole(Response):
 
     def get_wsgi_headers(self, environ: Any) -> Headers:
         return self.headers
+
+
+def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
+    """The whole shape as JSON, all zero but ``err``."""
+    return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 
 def answer(shape: Schema, values: Any) -> Response:

@@ -9,6 +9,8 @@ from flask import Flask
 
 from app import create_app
 from app.services.gateway import Gateway
+from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, gateway_of
 from tests.conftest import close_connections, make_settings
 
@@ -29,4 +31,12 @@ def app(database_url: str, clock: MovableClock) -> Iterator[Flask]:
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
+    return gateway_of(app)
+
+
+@pytest.fixture
+def sandbox(app: Flask) -> Gateway:
+    """The gateway with the sandbox in it."""
+    with app.app_context():
+        load_sandbox(gateway_of(app), actor=TESTER)
     return gateway_of(app)
