@@ -73,6 +73,7 @@ class Replica:
         self._trusted_from = _NEVER
         self._penalty = 0.0
         self._complaint: str | None = "it was not looked at yet"
+        self._primary_silent = False
         self._lock = threading.Lock()
         self._watched_in: int | None = None
         self._closed = threading.Event()
@@ -93,7 +94,8 @@ class Replica:
             again = now - self._trusted_from < MAX_PENALTY_SECONDS
             self._penalty = min(2 * self._penalty, MAX_PENALTY_SECONDS) if again else FIRST_PENALTY_SECONDS
             self._trusted_from = now + self._penalty
-        _log.warning("a read from the replica failed, it is left out for %g s: %s", self._penalty, error)
+        cause = _first_line(error)
+        _log.warning("a read from the replica failed, it is left out for %g s: %s", self._penalty, cause)
 
     def check(self) -> None:
         """Find out how fresh it is. Called by its own thread, over and over."""
@@ -125,7 +127,11 @@ class Replica:
             self._marks.append(_Mark(ask(self._primary, flushed_position), now))
         except SQLAlchemyError as error:
             # Nothing new is known: what the replica shows gets older until it is too old.
-            _log.warning("the primary did not say how far it is: %s", _first_line(error))
+            if not self._primary_silent:
+                _log.warning("the primary does not say how far it is: %s", _first_line(error))
+            self._primary_silent = True
+        else:
+            self._primary_silent = False
 
     def _judge(self, shows_until: float, complaint: str | None) -> None:
         self._shows_until = shows_until
