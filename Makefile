@@ -19,7 +19,7 @@ test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="
 
 check: lint format-check types test ## lint, format check, types, tests: what CI runs
 
-BENCHES := http feed
+BENCHES := http feed scale
 bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md; ONLY=http runs one)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \

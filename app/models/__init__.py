@@ -11,6 +11,7 @@ from app.models import (
     network,
     operators,
     pools,
+    pruned,
     transfers,
     validators,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "network",
     "operators",
     "pools",
+    "pruned",
     "transfers",
     "validators",
 ]

@@ -6,11 +6,15 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.exc import DBAPIError
 
 from app.models.types import SqliteExactSum
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 WRITER = "gateway_writer"
 """Execution option of a connection that is about to write facts or configuration."""
@@ -115,11 +119,31 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
     return connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
+def ask(
+    engine: Engine, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """What ``question(connection, …)`` answers on a connection for single-statement reads.
+
+    A restart of the database leaves dead connections in the pool. The first to find one drops them
+    all and asks once more, so nobody else hears of it.
+
+    :param question: reads only, and reads to the end: it may be asked twice.
+    """
+    try:
+        with reading(engine) as connection:
+            return question(connection, *args, **kwargs)
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+    with reading(engine) as connection:
+        return question(connection, *args, **kwargs)
+
+
 @contextmanager
 def reading_consistently(engine: Engine) -> Iterator[Connection]:
     """One transaction in which several statements see the database at one moment.
 
-    :param engine: not one made with ``READER_OPTIONS``, which never opens a transaction.
+    :param engine: on SQLite not one made with ``READER_OPTIONS``, which never opens a transaction.
     """
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**level) as connection, connection.begin():

@@ -3,6 +3,9 @@
 The database finds the middle of the sorted latencies in one statement: from counts the wide bucket in which
 it lies, of that one the fine bucket, and the records of that one. Counts are of the records released after
 some moment; those between it and the window's start, and any of the future, are added or taken off.
+
+Each step is joined to the one before, not asked for by subqueries: those would be planned and run again and
+again (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -17,11 +20,15 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    Subquery,
     bindparam,
+    case,
     cast,
     func,
     literal_column,
+    or_,
     select,
+    true,
     union_all,
 )
 
@@ -31,118 +38,156 @@ from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.types import UtcTime
 
-_NEVER: Final = datetime.max.replace(tzinfo=UTC)
-
 _SRC = bindparam("src", type_=BigInteger)
 _DST = bindparam("dst", type_=BigInteger)
 _AFTER = bindparam("after", type_=UtcTime)
 _UNTIL = bindparam("until", type_=UtcTime)
+_NEVER = bindparam("never", datetime.max.replace(tzinfo=UTC), type_=UtcTime)
 
-_OF_PAIR = (LatencyRecord.src_chain_id == _SRC, LatencyRecord.dst_chain_id == _DST)
-_RELEASED = LatencyRecord.released_at
-_SINCE = func.coalesce(
-    select(LatencyWindow.since).scalar_subquery(), bindparam("never", _NEVER, type_=UtcTime), type_=UtcTime
-)
-
-
-def _bucket(latency: ColumnElement[int], width: int) -> ColumnElement[int]:
-    # The width in the text, not as a parameter: only so is it the indexed expression.
-    return latency.bitwise_rshift(literal_column(str(width)))
+# Short names: the driver parses a statement of more than 4,096 characters anew each time.
+_RECORDS = LatencyRecord.__table__.alias("r")
+_COUNTS = LatencyCount.__table__.alias("c")
+_RECORD, _COUNT = _RECORDS.c, _COUNTS.c
+_RECORDS_OF_PAIR = (_RECORD.src_chain_id == _SRC, _RECORD.dst_chain_id == _DST)
+_COUNTS_OF_PAIR = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _DST)
 
 
-def _signed(sign: int, *which: ColumnElement[bool]) -> Select[int, int]:
-    return select(
-        LatencyRecord.latency_us.label("us"), literal_column(str(sign), BigInteger).label("n")
-    ).where(*_OF_PAIR, *which)
+def _number(value: int) -> ColumnElement[int]:
+    """A number in the text, not a parameter: what is indexed, and what is planned once, depends on it."""
+    return literal_column(str(value), BigInteger)
 
 
-_CORRECTION = union_all(
-    _signed(1, _RELEASED > _AFTER, _RELEASED <= _UNTIL, _RELEASED <= _SINCE),
-    _signed(-1, _RELEASED > _SINCE, _RELEASED <= _AFTER),
-    _signed(-1, _RELEASED > _SINCE, _RELEASED > _UNTIL),
-).cte("correction")
+def _shifted(number: ColumnElement[int], bits: int) -> ColumnElement[int]:
+    return number.bitwise_rshift(_number(bits))
 
 
-def _counts(width: int, within: CTE | None = None) -> CTE:
-    """Bucket, count and the number of latencies in lower buckets, at one width.
+def _one_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, _number(1)), else_=_number(0))
 
-    :param within: the place of the middle at the next larger width; only what it covers is counted.
-    """
-    counts = select(LatencyCount.bucket, LatencyCount.n).where(
-        LatencyCount.src_chain_id == _SRC,
-        LatencyCount.dst_chain_id == _DST,
-        LatencyCount.width == literal_column(str(width)),
+
+def _sum(numbers: ColumnElement[int], over: dict[str, Any] | None = None) -> ColumnElement[int]:
+    """A sum, over a window if one is given. PostgreSQL makes it a NUMERIC, which is slow to go on with."""
+    total = func.sum(numbers)
+    return cast(total if over is None else total.over(**over), BigInteger)
+
+
+def _correction() -> CTE:
+    """Latencies that count otherwise than they are counted: 1 more or 1 less. Many come to 0."""
+    since = func.coalesce(select(LatencyWindow.since).scalar_subquery(), _NEVER, type_=UtcTime)
+    counted = select(since.label("since")).cte("counted").c.since
+    behind = counted < _AFTER
+    span = select(
+        counted,
+        case((behind, counted), else_=_AFTER).label("low"),
+        case((behind, _AFTER), else_=counted).label("high"),
+    ).cte("span")
+    released = _RECORD.released_at
+    in_window = _one_if((released > _AFTER) & (released <= _UNTIL))
+    between = (
+        select(_RECORD.latency_us, (in_window - _one_if(released > span.c.since)).label("n"))
+        .select_from(span.join(_RECORDS, true()))
+        .where(*_RECORDS_OF_PAIR, released > span.c.low, released <= span.c.high)
     )
-    correction = select(_bucket(_CORRECTION.c.us, width).label("bucket"), _CORRECTION.c.n)
-    if within is not None:
-        first, end = _ends(within)
-        counts = counts.where(LatencyCount.bucket >= first, LatencyCount.bucket < end)
-        bucket = _bucket(_CORRECTION.c.us, width)
-        correction = correction.where(bucket >= first, bucket < end)
-    both = union_all(counts, correction).subquery()
-    n = cast(func.sum(both.c.n), BigInteger)
-    return select(both.c.bucket, n.label("n")).group_by(both.c.bucket).cte(f"counts_{width}")
+    # Of two lower bounds SQLite would take the first, so that the span's end is no condition here.
+    future = (
+        select(_RECORD.latency_us, (-_one_if(released > span.c.high)).label("n"))
+        .select_from(span.join(_RECORDS, true()))
+        .where(*_RECORDS_OF_PAIR, released > _UNTIL)
+    )
+    return union_all(between, future).cte("correction")
 
 
-def _ends(place: CTE) -> tuple[ColumnElement[int], ColumnElement[int]]:
-    """The first fine bucket of a place among the wide ones, and the one after its last."""
-    scale = 1 << (WIDE - FINE)
-    first = select(place.c.first * scale).scalar_subquery()
-    return first, select((place.c.last + 1) * scale).scalar_subquery()
+def _wide(correction: CTE) -> Subquery:
+    """Every wide bucket with its number of latencies, and how many are in the window at all."""
+    counts = select(_COUNT.bucket, _COUNT.n).where(*_COUNTS_OF_PAIR, _COUNT.width == _number(WIDE))
+    corrected = select(_shifted(correction.c.latency_us, WIDE), correction.c.n)
+    both = union_all(counts, corrected).subquery()
+    buckets = select(both.c.bucket, _sum(both.c.n).label("n")).group_by(both.c.bucket).subquery()
+    return select(
+        buckets.c.bucket,
+        buckets.c.n,
+        _number(0).label("base"),
+        _sum(buckets.c.n, over={}).label("total"),
+    ).subquery()
 
 
-def _place(counts: CTE, width: int, wider: CTE | None = None) -> CTE:
-    """Where the middle lies: the bucket of it (the two of them, of an even number), and what is below."""
-    n = counts.c.n
-    below: ColumnElement[int] = cast(func.sum(n).over(order_by=counts.c.bucket), BigInteger) - n
-    total: ColumnElement[int] = cast(func.sum(n).over(), BigInteger)
-    if wider is not None:
-        below, total = below + wider.c.below, wider.c.total
-    ranked = select(counts.c.bucket, n, below.label("below"), total.label("total"))
-    if wider is not None:
-        ranked = ranked.select_from(counts.join(wider, literal_column("1 = 1")))
-    r = ranked.subquery()
-    lower, upper = (r.c.total - 1) // 2, r.c.total // 2  # places in the order, from 0
+def _fine(correction: CTE, place: CTE) -> Subquery:
+    """The same for the fine buckets in the place of the middle; ``base`` latencies are below them."""
+    whole = (place.c.base, place.c.total)
+    first, end = place.c.first * _number(1 << WIDE), (place.c.last + _number(1)) * _number(1 << WIDE)
+    counts = (
+        select(_COUNT.bucket, _COUNT.n, *whole)
+        .select_from(place.join(_COUNTS, true()))
+        .where(*_COUNTS_OF_PAIR, _COUNT.width == _number(FINE))
+        .where(_COUNT.bucket >= _shifted(first, FINE), _COUNT.bucket < _shifted(end, FINE))
+    )
+    corrected = (
+        select(_shifted(correction.c.latency_us, FINE), correction.c.n, *whole)
+        .select_from(place.join(correction, true()))
+        .where(correction.c.latency_us >= first, correction.c.latency_us < end)
+    )
+    both = union_all(counts, corrected).subquery()
     return (
         select(
-            func.min(r.c.bucket).label("first"),
-            func.max(r.c.bucket).label("last"),
-            func.min(r.c.below).label("below"),
-            func.min(r.c.total).label("total"),
+            both.c.bucket,
+            _sum(both.c.n).label("n"),
+            func.min(both.c.base).label("base"),
+            func.min(both.c.total).label("total"),
         )
-        .where(r.c.below <= upper, r.c.below + r.c.n > lower)
-        .cte(f"place_{width}")
+        .group_by(both.c.bucket)
+        .subquery()
     )
 
 
-_WIDE_PLACE = _place(_counts(WIDE), WIDE)
-_FINE_PLACE = _place(_counts(FINE, _WIDE_PLACE), FINE, _WIDE_PLACE)
-
-
-def _of_place(column: ColumnElement[Any]) -> Any:
-    return select(column).scalar_subquery()
-
-
-def _or_none(number: ColumnElement[int]) -> ColumnElement[int]:
-    """How many rows, 0 where there is no middle."""
-    return func.coalesce(_of_place(number), 0)
-
-
-_MIDDLE = DirectSelect(
-    select(LatencyRecord.latency_us)
-    .where(
-        *_OF_PAIR,
-        _bucket(LatencyRecord.__table__.c.latency_us, FINE).in_(
-            (_of_place(_FINE_PLACE.c.first), _of_place(_FINE_PLACE.c.last))
-        ),
-        _RELEASED > _AFTER,
-        _RELEASED <= _UNTIL,
+def _place(buckets: Subquery, name: str) -> CTE:
+    """Where the middle lies: its bucket, or two of an even number, and how many latencies are below."""
+    running = _sum(buckets.c.n, over={"order_by": buckets.c.bucket})
+    below = (buckets.c.base + running - buckets.c.n).label("below")
+    ranked = select(buckets.c.bucket, buckets.c.n, buckets.c.total, below).subquery().c
+    lower, upper = _middle(ranked.total)
+    return (
+        select(
+            func.min(ranked.bucket).label("first"),
+            func.max(ranked.bucket).label("last"),
+            func.min(ranked.below).label("base"),
+            func.min(ranked.total).label("total"),
+        )
+        .where(ranked.below <= upper, ranked.below + ranked.n > lower)
+        .cte(name)
     )
-    .order_by(LatencyRecord.latency_us)
-    .limit(_or_none(2 - _FINE_PLACE.c.total % 2))
-    .offset(_or_none((_FINE_PLACE.c.total - 1) // 2 - _FINE_PLACE.c.below)),
-    int,
-)
+
+
+def _middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+    """The places of the middle in the sorted order, counted from 0; the same one of an odd number."""
+    return (total - _number(1)) // _number(2), total // _number(2)
+
+
+def _statement() -> Select[*tuple[Any, ...]]:
+    correction = _correction()
+    place = _place(_fine(correction, _place(_wide(correction), "wide_place")), "fine_place")
+    latency = _RECORD.latency_us
+    rank = place.c.base + func.row_number().over(order_by=latency) - _number(1)
+    ranked = (
+        select(latency, rank.label("rank"), place.c.total)
+        .select_from(place.join(_RECORDS, true()))
+        .where(
+            *_RECORDS_OF_PAIR,
+            _shifted(latency, FINE).in_((place.c.first, place.c.last)),
+            _RECORD.released_at > _AFTER,
+            _RECORD.released_at <= _UNTIL,
+        )
+        .subquery()
+        .c
+    )
+    lower, upper = _middle(ranked.total)
+    return (
+        select(ranked.latency_us)
+        .where(or_(ranked.rank == lower, ranked.rank == upper))
+        .order_by(ranked.latency_us)
+    )
+
+
+_MIDDLE: Final = DirectSelect(_statement(), int)
 
 
 def middle_latencies(

@@ -9,7 +9,6 @@ from app.domain.blocking import IPAddress
 from app.domain.estimate import Estimate, Explanation, estimate, explain
 from app.domain.estimate_inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
 from app.domain.estimate_pricing import wants_pegged
-from app.models.engine import reading
 from app.queries.estimate_facts import Epoch, Moved, estimate_facts
 from app.services.gateway import Gateway
 from app.services.network_snapshot import NetworkSnapshot
@@ -51,10 +50,8 @@ def estimate_inputs(
     if route is None or src is None or dst is None or wants_pegged(inputs):
         return inputs
     epoch = Epoch.at(now, src.epoch_seconds) if src.epoch_cap is not None and src.epoch_seconds else None
-    with reading(gateway.reads) as connection:
-        facts = estimate_facts(
-            connection, request.token_symbol, request.src_chain_id, request.dst_chain_id, epoch
-        )
+    way = request.token_symbol, request.src_chain_id, request.dst_chain_id
+    facts = gateway.public_reads.ask(estimate_facts, *way, epoch)
     return replace(
         inputs,
         route=route if facts.fed_fee is None else replace(route, base_fee=_fed(*facts.fed_fee)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -45,12 +45,12 @@ def project(
     new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
     if not new:
         return
-    old = _load_states(connection, new)
+    old = load_states(connection, new)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
-    write_latencies(connection, _latencies(old), _latencies(new))
+    write_latencies(connection, latencies_of(old), latencies_of(new))
     change = SharedChange()
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
@@ -59,7 +59,7 @@ def project(
     _advance_chains(connection, new.values())
 
 
-def _load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
+def load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
     """What is projected now; without evidence, blocks and readings, which are not summed."""
     rows = connection.execute(select(Transfer.__table__).where(Transfer.transfer_id.in_(list(ids))))
     return {
@@ -128,7 +128,8 @@ def _base64(values: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(value).decode() for value in values]
 
 
-def _latencies(states: dict[bytes, TransferState]) -> dict[bytes, Latency]:
+def latencies_of(states: Mapping[bytes, TransferState]) -> dict[bytes, Latency]:
+    """The latencies that states count for, of those that do."""
     return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 
 
@@ -151,10 +152,11 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
         )
     upsert(connection, PoolCounter, rows)
     judge_pools(connection, counters, now)
-    _apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
+    apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
 
 
-def _apply_volumes(connection: Connection, moved: dict[tuple[int, str, int], int]) -> None:
+def apply_volumes(connection: Connection, moved: Mapping[tuple[int, str, int], int]) -> None:
+    """Add to the volumes of pools (chain, symbol) by minute."""
     rows = []
     for (chain_id, symbol, minute), amount in moved.items():
         key = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol, PoolVolume.minute == minute)
