@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from flask import Flask, url_for
+from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
 from app.models.engine import reading
+from app.services.console.words import Tone
 from app.services.gateway import current_gateway
 from app.services.sandbox.loader import is_sandbox
 
@@ -27,9 +28,29 @@ def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
     app.add_template_global(_holds_sandbox, "is_sandbox")
-    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, figure, units, pill, span)
+    app.add_template_global(has_endpoint)
+    app.jinja_env.globals["tones"] = TONES
+    filters: tuple[Callable[..., str], ...] = (
+        cut, when, grouped, figure, units, pill, span, duration, share,
+    )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
+
+
+TONES: Final = {
+    Tone.UNKNOWN.value: "plain",
+    Tone.MOVING.value: "busy",
+    Tone.DONE.value: "good",
+    Tone.FAILED.value: "bad",
+    Tone.REFUND.value: "warn",
+    Tone.WAITING_FOR_USER.value: "warn",
+}
+"""The look of a state's pill by its tone."""
+
+
+def has_endpoint(name: str) -> bool:
+    """Whether this console has a page, so that others may link to it."""
+    return name in current_app.view_functions
 
 
 def asset(name: str) -> str:
@@ -81,6 +102,17 @@ def span(duration: timedelta | None) -> str:
         if count or (unit == "s" and not parts):
             parts.append(f"{count} {unit}")
     return " ".join(parts[:2])
+
+
+def duration(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    return span(timedelta(seconds=round(seconds)))
+
+
+def share(ppm: int) -> str:
+    """Millionths as a percentage, rounded down to a tenth: ``12.3 %``."""
+    tenths = ppm // 1_000
+    return f"{tenths // 10}.{tenths % 10} %"
 
 
 def grouped(value: int | str | None) -> str:

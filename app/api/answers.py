@@ -7,7 +7,9 @@ from typing import Any, Final
 import orjson
 from flask import Response
 from marshmallow import Schema
+from werkzeug.datastructures import Headers
 
+from app.api.compiled import dumper
 from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
@@ -32,7 +34,14 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 def body(shape: Schema, values: Any) -> bytes:
     """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
-    return orjson.dumps(shape.dump(values))
+    return orjson.dumps(dumper(shape)(values))
+
+
+class _Whole(Response):
+    """A response that says everything from the start; werkzeug would copy and check its headers again."""
+
+    def get_wsgi_headers(self, environ: Any) -> Headers:
+        return self.headers
 
 
 def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
@@ -42,4 +51,4 @@ def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
 
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: :func:`body` with the headers of the public door."""
-    return Response(body(shape, values), 200, PUBLIC_HEADERS)
+    return _Whole(body(shape, values), 200, PUBLIC_HEADERS)

@@ -116,12 +116,17 @@ def acknowledge(gateway: Gateway, seen: Mapping[int, str], *, actor: Actor) -> S
     return Saved(tuple(f"acknowledge {row.kind} of {row.subject}" for row in waiting), record_id)
 
 
+def seen_of(row: AnomalyRow | table.Anomaly) -> str:
+    """What is to be handed back with the acknowledgement of an anomaly that was shown."""
+    return fingerprint(_facts(row))
+
+
 def _record(row: AnomalyRow) -> AnomalyRecord:
     values = dict(row._mapping) | {"kind": AnomalyKind(row.kind), "event_ids": tuple(row.event_ids)}
-    return AnomalyRecord(**values, seen=fingerprint(_facts(row)))
+    return AnomalyRecord(**values, seen=seen_of(row))
 
 
-def _facts(row: AnomalyRow) -> dict[str, Any]:
+def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
     """What an operator judges by: an anomaly that rests on more by now is not the one they saw.
 
     One that rests on no events is told of again with every transfer, in other figures.

@@ -6,16 +6,14 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Row
-
 from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.freshness import age_in_words
 from app.models.engine import reading
-from app.queries.transfers import newest_events, transfer_row
+from app.queries.transfers import TransferRow, newest_events, transfer_row
 from app.services.gateway import Gateway
-from app.services.network.terms import NetworkTerms
+from app.services.network.terms import ChainInfo, NetworkTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,8 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)
 
 
-def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
-    src, dst = terms.chain_infos.get(row.src_chain_id), terms.chain_infos.get(row.dst_chain_id)
+def _status(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
+    src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
     status = Status(row.status)
     to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED
     evidence: dict[str, Any] = {}
@@ -93,11 +91,17 @@ def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
     )
 
 
-def _bridge_type(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> BridgeType:
+def _chain(terms: NetworkTerms, chain_id: int | None) -> ChainInfo | None:
+    return None if chain_id is None else terms.chain_infos.get(chain_id)
+
+
+def _bridge_type(terms: NetworkTerms, row: TransferRow) -> BridgeType:
     """How the transfer crosses. Of a burn only the pegged pairs know whether it is paid out or minted."""
     if row.kind == SendKind.POOL:
         return BridgeType.POOL
     if row.kind == SendKind.DEPOSIT:
         return BridgeType.DEPOSIT_MINT
-    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id)) if row.kind else None
+    if row.kind is None or row.symbol is None or row.src_chain_id is None or row.dst_chain_id is None:
+        return BridgeType.UNDEFINED
+    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id))
     return pegged.bridge_type if pegged else BridgeType.UNDEFINED

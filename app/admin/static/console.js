@@ -84,6 +84,14 @@
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
   });
 
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-pick-all]");
+    if (!button) return;
+    const boxes = [...document.querySelectorAll(`input[type="checkbox"][form="${button.dataset.pickAll}"]`)];
+    const all = boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = !all;
+  });
+
   if (!window.isSecureContext) {
     for (const note of document.querySelectorAll(".insecure")) note.hidden = false;
   }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final
 
-from flask import Blueprint, url_for
+from flask import Blueprint, request, url_for
 from flask_admin import Admin, BaseView
 
 from app.admin.access import READ, Access, may
@@ -24,12 +25,18 @@ class ConsoleView(BaseView):
     section: ClassVar[str] = "Overview"
     access: ClassVar[Mapping[str, Access]] = {}
     closed: ClassVar[frozenset[str]] = frozenset()
+    largest_form: ClassVar[int | None] = None
+    """Bytes that a form of the view may have, where the framework's own limit is too low."""
     _urls: list[Any]
 
     def create_blueprint(self, admin: Admin) -> Blueprint:
         """Register the routes, without the closed ones."""
         self._urls = [url for url in self._urls if url[1] not in self.closed]
-        return super().create_blueprint(admin)
+        blueprint: Blueprint = super().create_blueprint(admin)
+        if self.largest_form is not None:
+            # Before the guard, which reads the form once it knows that its sender may send one.
+            blueprint.before_request(partial(_allow_forms, self.largest_form))
+        return blueprint
 
     def access_rules(self) -> dict[str, Access]:
         """The rule of each endpoint.
@@ -44,6 +51,10 @@ class ConsoleView(BaseView):
     def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         # The library's own runs a view a second time when it raises TypeError.
         return fn(self, *args, **kwargs)
+
+
+def _allow_forms(largest: int) -> None:
+    request.max_form_memory_size = request.max_content_length = largest
 
 
 @dataclass(frozen=True, slots=True)

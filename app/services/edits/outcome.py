@@ -113,12 +113,12 @@ class Users:
 
 
 class InUse(EditRefused):
-    """A row that others use cannot be removed."""
+    """A row that others use cannot be removed. ``advice`` is what to do instead."""
 
     def __init__(self, subject: str, users: tuple[Users, ...], advice: str) -> None:
         used = "; ".join(map(str, users))
         super().__init__(f"{subject} cannot be removed: it is used by {used}. {advice}")
-        self.users = users
+        self.subject, self.users, self.advice = subject, users, advice
 
 
 def counted(count: int, kind: str) -> str:

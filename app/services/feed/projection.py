@@ -10,14 +10,15 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.domain.effects import SharedChange, latency_of
+from app.domain.effects import Latency, SharedChange, latency_of
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer_state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.services.feed.anomalies import Subject, hold, judge_pools
+from app.services.feed.latencies import write_latencies
 from app.services.feed.log import load_histories
 
 _COLUMNS = tuple(
@@ -49,7 +50,7 @@ def project(
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
-    _write_latencies(connection, old, new)
+    write_latencies(connection, _latencies(old), _latencies(new))
     change = SharedChange()
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
@@ -127,26 +128,8 @@ def _base64(values: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(value).decode() for value in values]
 
 
-def _write_latencies(
-    connection: Connection, old: dict[bytes, TransferState], new: dict[bytes, TransferState]
-) -> None:
-    before = {i: latency for i, state in old.items() if (latency := latency_of(state)) is not None}
-    after = {i: latency for i, state in new.items() if (latency := latency_of(state)) is not None}
-    gone = [i for i in before if i not in after]
-    if gone:
-        connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
-    rows = [
-        {
-            "transfer_id": transfer_id,
-            "src_chain_id": latency.src_chain_id,
-            "dst_chain_id": latency.dst_chain_id,
-            "released_at": latency.released_at,
-            "latency_us": latency.microseconds,
-        }
-        for transfer_id, latency in after.items()
-        if before.get(transfer_id) != latency
-    ]
-    upsert(connection, LatencyRecord, rows)
+def _latencies(states: dict[bytes, TransferState]) -> dict[bytes, Latency]:
+    return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:

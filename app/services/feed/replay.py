@@ -23,6 +23,7 @@ from app.models.validators import FedValidatorSet
 from app.services.audit import record
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
+from app.services.feed.latencies import forget_counts, recount
 from app.services.feed.projection import CHUNK, advance, refold
 from app.services.feed.retract import rebuild_retracted
 from app.services.gateway import Gateway
@@ -47,6 +48,7 @@ def replay(
     with writing(gateway.engine) as connection:
         now = gateway.clock()
         pool_anomalies = _pool_anomalies(connection)
+        forget_counts(connection)
         for model in PROJECTIONS:
             connection.execute(delete(model))
         rebuild_retracted(connection)
@@ -58,6 +60,7 @@ def replay(
             refold(connection, transfer_ids, facts, now)
             count += len(transfer_ids)
             progress(len(transfer_ids))
+        recount(connection, now)
         for chain_id in chain_ids:
             chains.measure_again(connection, chain_id)
         _keep_acknowledged(connection, pool_anomalies)

@@ -18,6 +18,7 @@ from app.models.transfers import TransferHash
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from app.services.gateway import Gateway, current_gateway
+from tests.actors import TESTER
 from tests.conftest import BACKENDS, close_connections, make_settings, new_postgres_database
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent, transfer_id
 
@@ -48,7 +49,7 @@ def test_a_send_that_fell_is_still_found_and_moves_back_when_it_stands_again(gat
     assert hashes(gateway) == set()
     feed(gateway, sent(1, at=-20, src_tx_hash=OTHER_SEND))
     assert hashes(gateway) == {(transfer_id(1), OTHER_SEND)}
-    retract_ids(gateway, ["send"], "wrong", "cli")
+    retract_ids(gateway, ["send"], "wrong", actor=TESTER)
     assert hashes(gateway) == {(transfer_id(1), SEND)}
 
 
@@ -78,7 +79,7 @@ TOLD = {
 def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     assert hashes(gateway) == TOLD
-    replay(gateway)
+    replay(gateway, actor=TESTER)
     assert hashes(gateway) == TOLD
 
 
