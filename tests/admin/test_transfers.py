@@ -169,6 +169,7 @@ def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
     assert "Paid out and refunded" in page
     assert "stop the route" in page
+    assert 'href="/admin/anomalies/"' in page
 
 
 def test_lists_are_filtered_and_go_on(app: Flask, sandbox: Gateway) -> None:
