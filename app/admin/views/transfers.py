@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import abort, current_app, flash, redirect, request, url_for
+from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
@@ -73,7 +73,6 @@ class TransfersView(ConsoleView):
             timeline=timeline_of(detail),
             reply=reply_to_user(detail),
             answer=laid_out(answer),
-            anomalies_list="anomalies.index_view" in current_app.view_functions,
         )
 
     def _found(self, asked: ListRequest, result: SearchResult) -> ResponseReturnValue:
