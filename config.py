@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from limits import parse_many
 from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -17,6 +17,9 @@ INSTANCE = Path(__file__).resolve().parent / "instance"
 
 Door = Literal["api", "grpcweb", "ingest", "admin"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
+
+
+MIN_AUDIT_KEY = 32
 
 
 class ConfigError(SystemExit):
@@ -35,7 +38,11 @@ class Settings(BaseSettings):
 
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
+    replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
     secret_key: str = ""
+    audit_key: str = ""
+    audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
+    audit_key_file: Path = INSTANCE / "audit_key"
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
@@ -43,6 +50,7 @@ class Settings(BaseSettings):
     rate_limit_storage_url: str = "memory://"
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
+    estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     host: str = "127.0.0.1"
@@ -50,10 +58,17 @@ class Settings(BaseSettings):
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
 
-    @field_validator("ingest_tokens", "doors", mode="before")
+    @field_validator("ingest_tokens", "audit_keys_old", "doors", mode="before")
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
+
+    @field_validator("audit_key")
+    @classmethod
+    def _long_enough(cls, value: str) -> str:
+        if value and len(value) < MIN_AUDIT_KEY:
+            raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
+        return value
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -95,6 +110,14 @@ class Settings(BaseSettings):
         if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
             raise ValueError("must be a sqlite: or postgresql: URL")
         return url.render_as_string(hide_password=False)
+
+    @field_validator("database_replica_url")
+    @classmethod
+    def _replica_of_postgresql(cls, value: str, info: ValidationInfo) -> str:
+        both = value, info.data.get("database_url", "postgresql")
+        if value and not all(url.startswith("postgresql") for url in both):
+            raise ValueError("only PostgreSQL has replicas: it and DATABASE_URL must be postgresql: URLs")
+        return value
 
 
 def load_settings() -> Settings:

@@ -85,9 +85,11 @@ def when_ready(server: Any) -> None:
         host, port = listener.sock.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         if "api" in _settings.doors:
-            sys.stdout.write(f"API   {address}/v2/\nDocs  {address}/docs\n")
+            sys.stdout.write(f"API      {address}/v2/\nDocs     {address}/docs\n")
         else:
             sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
+        if "admin" in _settings.doors and _settings.secret_key:
+            sys.stdout.write(f"Console  {address}/admin/\n")
     sys.stdout.flush()
 
 

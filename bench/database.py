@@ -51,7 +51,9 @@ def postgres_server() -> Iterator[Database]:
 @contextmanager
 def gateway_on(url: str) -> Iterator[Flask]:
     """A migrated application on the database, inside its context."""
-    app = create_app(Settings.model_validate({"database_url": url, "secret_key": "bench"}))
+    app = create_app(
+        Settings.model_validate({"database_url": url, "secret_key": "bench", "audit_key": "bench" * 8})
+    )
     with app.app_context():
         upgrade(directory=str(Path(__file__).parent.parent / "migrations"))
         yield app

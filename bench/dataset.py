@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 from sqlalchemy import select, text
 
+from app.domain.audit import Actor, Source
 from app.domain.crypto import keccak256
 from app.models.engine import reading
 from app.models.transfers import Transfer
@@ -21,6 +22,7 @@ from app.services.sandbox.latencies import SERIES
 from app.services.sandbox.loader import load_sandbox
 
 WEEK = timedelta(days=7)
+OPERATOR = Actor("cli:bench", Source.CLI)
 TRANSFERS = 10_000
 PLANS = tuple(series.typical for series in SERIES[:5])
 """Five pairs of chains, so each has a fifth of the transfers."""
@@ -39,7 +41,7 @@ Pegged routes would flatter: they need no database."""
 
 def fill(gateway: Gateway, count: int = TRANSFERS) -> None:
     """Load the sandbox and, through the feed, so many completed transfers of the last seven days."""
-    load_sandbox(gateway)
+    load_sandbox(gateway, actor=OPERATOR)
     verdict = ingest_lines(gateway, _events(count, gateway.clock()), "bench")
     if verdict.refused:
         raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
+from app.domain.audit import Actor, Source
 from app.services.feed.ingest import ingest_lines
 from app.services.gateway import Gateway, current_gateway
 from app.services.network_document import import_network
@@ -25,6 +26,7 @@ LEVELS = (0, 100_000, 1_000_000)
 ROUNDS = 5
 PER_ROUND = 4_000
 EVENTS_PER_TRANSFER = 4
+OPERATOR = Actor("cli:bench", Source.CLI)
 BAR = 1.3
 
 
@@ -72,7 +74,7 @@ def main() -> int:
     print("events already in | µs an event (median, min to max) | events a second | times the start")
     with postgres() as url, gateway_on(url):
         gateway = current_gateway()
-        import_network(gateway, orjson.dumps(network_document()))
+        import_network(gateway, orjson.dumps(network_document()), actor=OPERATOR)
         ingest_lines(gateway, events(0, PER_ROUND, now), "bench")  # warms up and is not counted
         already = PER_ROUND
         for level in LEVELS:

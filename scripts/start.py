@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import runpy
-import secrets
 import socket
 import sys
 from pathlib import Path
@@ -20,13 +19,19 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from app import create_app
+from app.cli.actor import cli_actor
+from app.domain.operators import Role
 from app.extensions import db
-from app.services.gateway import current_gateway
+from app.services.gateway import Gateway, current_gateway
+from app.services.key_file import KeyFileUnusable, kept_key
+from app.services.operators.accounts import AccountRefused, any_account, create_account
+from app.services.operators.passwords import generate_password
 from app.services.sandbox.loader import SandboxRefused, ensure_sandbox
 from config import INSTANCE, Settings, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
+FIRST_OPERATOR = "admin@localhost"
 
 
 def secret_key(file: Path = KEY_FILE) -> str:
@@ -35,20 +40,9 @@ def secret_key(file: Path = KEY_FILE) -> str:
     :raises SystemExit: where the file cannot be read or written, or is empty.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            key = file.read_text(encoding="ascii").strip()
-        else:
-            key = secrets.token_hex(32)
-            with os.fdopen(descriptor, "w") as output:
-                output.write(key + "\n")
-    except OSError as error:
-        raise SystemExit(f"SECRET_KEY: not set, and {file} cannot be used: {error.strerror}") from None
-    if not key:
-        raise SystemExit(f"SECRET_KEY: {file} is empty; delete it and start again")
-    return key
+        return kept_key(file)
+    except KeyFileUnusable as unusable:
+        raise SystemExit(f"SECRET_KEY: not set, and {unusable}") from None
 
 
 def check_address(settings: Settings) -> None:
@@ -84,7 +78,9 @@ def prepare_database(app: Flask) -> None:
         try:
             upgrade(directory=str(ROOT / "migrations"))
             if url.get_backend_name() == "sqlite":
-                sys.stdout.write(ensure_sandbox(current_gateway()) + "\n")
+                sys.stdout.write(ensure_sandbox(current_gateway(), actor=cli_actor()) + "\n")
+            if "admin" in app.config["SETTINGS"].doors:
+                sys.stdout.write(first_account(current_gateway()))
         except DBAPIError as error:
             raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
         except SandboxRefused as refused:  # another process was quicker, with something else
@@ -92,6 +88,22 @@ def prepare_database(app: Flask) -> None:
         finally:
             for engine in db.engines.values():
                 engine.dispose()
+
+
+def first_account(gateway: Gateway) -> str:
+    """How to sign in to the console: where nobody can, an account is made, its password said this once."""
+    if any_account(gateway):
+        return ""
+    password = generate_password()
+    try:
+        create_account(gateway, FIRST_OPERATOR, password, Role.ADMIN, actor=cli_actor())
+    except AccountRefused:  # another process was quicker, or the account is switched off
+        return ""
+    return (
+        f"Sign in to the console as {FIRST_OPERATOR} with the password {password} (shown this once).\n"
+        "Another account: .venv/bin/flask --app wsgi operators create EMAIL --role operator\n"
+        f"A new password:  .venv/bin/flask --app wsgi operators new-password {FIRST_OPERATOR}\n"
+    )
 
 
 def main() -> None:

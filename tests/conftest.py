@@ -52,8 +52,10 @@ def make_settings(database_url: str, **changes: object) -> Settings:
     values: dict[str, object] = {
         "database_url": database_url,
         "secret_key": "test-only",
+        "audit_key": "test-only audit key, 32 characters or more",
         "config_max_age_seconds": 0,
         "ingest_tokens": ("test-token",),
+        "estimate_counts_seconds": 0,
     }
     return Settings.model_validate(values | changes)
 

@@ -39,10 +39,10 @@ ROOMS = {
     "extensions": room(
         "", "sqlalchemy flask_sqlalchemy flask_migrate flask_limiter flask_cors flask_security"
     ),
-    "models": room("domain extensions", "sqlalchemy"),
+    "models": room("domain extensions", "sqlalchemy psycopg"),
     "queries": room("models domain extensions", "sqlalchemy"),
     "services": room(
-        "queries models domain extensions", "sqlalchemy marshmallow orjson flask.current_app alembic"
+        "queries models domain extensions", "sqlalchemy marshmallow orjson flask.current_app alembic argon2"
     ),
     "http": room("domain", WEB),
     "api": room(HTTP_DOOR, f"{WEB} marshmallow apispec flask_limiter flask_cors"),
@@ -50,7 +50,7 @@ ROOMS = {
     "ingest": room(HTTP_DOOR, WEB),
     "admin": room(
         f"{HTTP_DOOR} models",
-        f"{WEB} flask_admin flask_security flask_login flask_wtf wtforms markupsafe sqlalchemy",
+        f"{WEB} flask_admin flask_security flask_login flask_wtf wtforms passlib markupsafe sqlalchemy",
     ),
     "watcher": room("services domain", "eth_abi web3"),
     "cli": room(DOOR, "flask click orjson"),

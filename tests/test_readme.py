@@ -23,6 +23,7 @@ from app.services.sandbox.catalogue import (
 )
 from app.services.sandbox.loader import load_sandbox
 from config import Settings
+from tests.actors import TESTER
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -30,13 +31,17 @@ SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
 BASE = "http://127.0.0.1:8000"
 EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
 EXAMPLES = EXAMPLE.findall(README)
-DEFAULTS = {"DATABASE_URL": "instance/gateway.db", "DOORS": "api,grpcweb,ingest,admin"}
+DEFAULTS = {
+    "AUDIT_KEY_FILE": "instance/audit_key",
+    "DATABASE_URL": "instance/gateway.db",
+    "DOORS": "api,grpcweb,ingest,admin",
+}
 
 
 @pytest.fixture
 def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     """A client of a gateway that holds the sandbox, as after the first `make run`."""
-    load_sandbox(current_gateway())
+    load_sandbox(current_gateway(), actor=TESTER)
     return client
 
 
@@ -114,7 +119,7 @@ def test_the_sandbox_page_lists_the_whole_catalogue() -> None:
 
 def test_the_documented_settings_are_the_settings() -> None:
     documented = dict(settings_table(README))
-    assert set(documented) == {name.upper() for name in Settings.model_fields} - {"DATABASE_REPLICA_URL"}
+    assert set(documented) == {name.upper() for name in Settings.model_fields}
     for name, shown in documented.items():
         default = Settings.model_fields[name.lower()].default
         if isinstance(default, bool):

@@ -20,6 +20,7 @@ OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
 USED_OTHERWISE = {
+    "cryptography": "libpass encrypts the secrets of one-time codes with it",
     "eth-hash": "the keccak behind eth-abi and eth-keys",
     "granian": "a contestant of make bench",
     "httptools": "uvicorn parses requests with it",
@@ -29,6 +30,7 @@ USED_OTHERWISE = {
     "mypy": "make types",
     "psycopg": "SQLAlchemy loads it by the name in the database's URL",
     "pytest-xdist": "make test",
+    "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
     "types-protobuf": "make types",
 }

@@ -10,6 +10,7 @@ from marshmallow import Schema
 from werkzeug.datastructures import Headers
 
 from app.api.compiled import dumper
+from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
@@ -22,11 +23,18 @@ __all__ = [
     "PRIVATE_HEADERS",
     "PUBLIC_HEADERS",
     "answer",
+    "body",
+    "refusal_body",
 ]
 
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
 
 PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
+
+
+def body(shape: Schema, values: Any) -> bytes:
+    """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
+    return orjson.dumps(dumper(shape)(values))
 
 
 class _Whole(Response):
@@ -36,6 +44,11 @@ class _Whole(Response):
         return self.headers
 
 
+def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
+    """The whole shape as JSON, all zero but ``err``."""
+    return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
+
+
 def answer(shape: Schema, values: Any) -> Response:
-    """A successful answer: the attributes or items of ``values`` in this shape, ``err`` null."""
-    return _Whole(orjson.dumps(dumper(shape)(values)), 200, PUBLIC_HEADERS)
+    """A successful answer: :func:`body` with the headers of the public door."""
+    return _Whole(body(shape, values), 200, PUBLIC_HEADERS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flask import Flask, Request, Response
+from ipaddress import ip_address
+
+from flask import Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 
 
@@ -19,3 +21,16 @@ class SparingSessions(SecureCookieSessionInterface):
         """Nothing to do, not even a cookie to think about, for an empty one that nobody has looked at."""
         if session or session.accessed or session.modified:
             super().save_session(app, session, response)
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        """Cookies travel over https alone, but for a gateway that is tried out on one's own machine."""
+        return not is_loopback(request.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a request's Host, with or without a port, is this machine's own name for itself."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    try:
+        return name == "localhost" or ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from flask.cli import AppGroup, with_appcontext
 
+from app.services.audit_keys import AuditKeyUnusable
 from app.services.faults import DATABASE_UNAVAILABLE
 from app.services.gateway import current_gateway
 from app.services.readiness import database_complaint
@@ -26,6 +27,8 @@ class DataGroup(AppGroup):
             raise click.ClickException(
                 f"the database cannot be reached or is held by others ({cause}); run the command again"
             ) from None
+        except AuditKeyUnusable as unusable:
+            raise click.ClickException(f"{unusable}; nothing was changed") from None
 
 
 @with_appcontext

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 import click
-from flask.cli import AppGroup
 
+from app.cli.actor import cli_actor
+from app.cli.group import DataGroup
+from app.cli.text import table, time
 from app.services.gateway import current_gateway
 from app.services.ingest_tokens import (
     TYPES,
@@ -18,7 +19,7 @@ from app.services.ingest_tokens import (
     revoke_token,
 )
 
-ingest_tokens = AppGroup("ingest-tokens", help="Who may report events over HTTP.")
+ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP.")
 
 
 @ingest_tokens.command("create")
@@ -33,7 +34,7 @@ def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
     Without --type it may report every event type, without --chain about every chain.
     """
     try:
-        token = create_token(current_gateway(), name, types, chains)
+        token = create_token(current_gateway(), name, types, chains, actor=cli_actor())
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"The token of {name}, shown this once:", err=True)
@@ -44,10 +45,7 @@ def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
 def list_() -> None:
     """List every token, revoked ones too, and when an event was last accepted from each."""
     head = ("NAME", "STATE", "TYPES", "CHAINS", "CREATED", "LAST ACCEPTED")
-    rows = [head, *(_row(record) for record in list_tokens(current_gateway()))]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    for row in rows:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    click.echo(table(head, [_row(record) for record in list_tokens(current_gateway())]))
 
 
 @ingest_tokens.command("revoke")
@@ -55,30 +53,26 @@ def list_() -> None:
 def revoke(name: str) -> None:
     """Let the token called NAME count no longer, from now on and in every process."""
     try:
-        revoked_at = revoke_token(current_gateway(), name)
+        revoked_at = revoke_token(current_gateway(), name, actor=cli_actor())
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
-    click.echo(f"{name} is revoked since {_time(revoked_at)}")
+    click.echo(f"{name} is revoked since {time(revoked_at)}")
 
 
 def _row(record: TokenRecord) -> tuple[str, ...]:
     state = "valid" if record.key_id else "environment"
     if record.revoked_at is not None:
-        state = f"revoked {_time(record.revoked_at)}"
+        state = f"revoked {time(record.revoked_at)}"
     scope = record.scope
     return (
         record.name,
         state,
         _members(None if scope.types is None else sorted(scope.types, key=TYPES.index)),
         _members(None if scope.chains is None else sorted(scope.chains)),
-        _time(record.created_at),
-        _time(record.last_received_at),
+        time(record.created_at),
+        time(record.last_received_at),
     )
 
 
 def _members(values: Iterable[object] | None) -> str:
     return "all" if values is None else ",".join(map(str, values))
-
-
-def _time(at: datetime | None) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else "-"

@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 import click
 
+from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.services.gateway import current_gateway
 from app.services.network_document import NetworkRefused, export_network, import_network
@@ -24,7 +25,7 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool) -> None:
     the JSON path it is about, and exits with 1.
     """
     try:
-        outcome = import_network(current_gateway(), file.read(), dry_run=dry_run)
+        outcome = import_network(current_gateway(), file.read(), actor=cli_actor(), dry_run=dry_run)
     except NetworkRefused as refused:
         for error in refused.errors:
             click.echo(error, err=True)

@@ -85,6 +85,8 @@ class TransferState:
     blocks: tuple[tuple[int, int], ...] = ()
     """Highest block by chain over all events, standing or not: what a reorg may reach."""
     readings: tuple[tuple[int, ChainReading], ...] = ()
+    other_hashes: tuple[str, ...] = ()
+    """Transactions that the log names beside the two above, standing or not; ascending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     release = standing.first(TransferReleased)
     origin = origin_of(logged.event for logged in history.kept())
     refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+    src_tx_hash, dst_tx_hash = _src_tx_hash(standing), _dst_tx_hash(standing)
     return TransferState(
         transfer_id=history.transfer_id,
         status=answer.status,
@@ -174,8 +177,8 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         amount=teller.amount if teller else None,
         sender=teller.sender if teller else None,
         receiver=teller.receiver if teller else None,
-        src_tx_hash=_src_tx_hash(standing),
-        dst_tx_hash=_dst_tx_hash(standing),
+        src_tx_hash=src_tx_hash,
+        dst_tx_hash=dst_tx_hash,
         sent_at=standing_send.at if standing_send else None,
         released_at=release.at if release else None,
         relayed_amount=_relayed_amount(send, release, facts),
@@ -183,7 +186,18 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts)),
         blocks=_highest_blocks(history.kept(), origin),
         readings=_readings(standing, origin),
+        other_hashes=tuple(sorted(_tx_hashes(history.log) - {src_tx_hash, dst_tx_hash})),
     )
+
+
+def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:
+    """Every transaction that an accepted event names, whether or not the event stands."""
+    return {
+        tx_hash
+        for logged in log
+        for name in ("src_tx_hash", "dst_tx_hash", "tx_hash")
+        if (tx_hash := getattr(logged.event, name, None)) is not None
+    }
 
 
 @dataclass(frozen=True, slots=True)

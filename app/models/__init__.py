@@ -2,24 +2,32 @@
 
 from app.models import (
     anomalies,
+    audit,
     blocked,
+    estimates,
     events,
     ingest_tokens,
     latencies,
     network,
+    operators,
     pools,
+    pruned,
     transfers,
     validators,
 )
 
 __all__ = [
     "anomalies",
+    "audit",
     "blocked",
+    "estimates",
     "events",
     "ingest_tokens",
     "latencies",
     "network",
+    "operators",
     "pools",
+    "pruned",
     "transfers",
     "validators",
 ]

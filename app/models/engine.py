@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.exc import DBAPIError
 
 from app.models.types import SqliteExactSum
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 WRITER = "gateway_writer"
 """Execution option of a connection that is about to write facts or configuration."""
@@ -25,6 +29,8 @@ READER_OPTIONS: dict[str, Any] = {
 }
 """How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
 and no switching of their isolation level, which costs as much as the read itself."""
+
+_AFTER_COMMIT = "gateway_after_commit"
 
 _ADVISORY_KEY = 0x67617465  # "gate"
 
@@ -80,7 +86,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
     """
-    options: dict[str, Any] = {WRITER: True}
+    callbacks: list[Callable[[], None]] = []
+    options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
     if engine.dialect.name == "postgresql":
         # Stricter levels, which a server may have as its default, would keep the view of the database
         # from before the wait for the lock.
@@ -89,6 +96,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         yield connection
+    for callback in callbacks:
+        callback()
+
+
+def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
+    """Call back once the transaction stands, and not if it does not.
+
+    :param connection: opened by ``writing``.
+    """
+    connection.get_execution_options()[_AFTER_COMMIT].append(callback)
 
 
 def reading(engine: Engine) -> AbstractContextManager[Connection]:
@@ -102,11 +119,31 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
     return connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
+def ask(
+    engine: Engine, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """What ``question(connection, …)`` answers on a connection for single-statement reads.
+
+    A restart of the database leaves dead connections in the pool. The first to find one drops them
+    all and asks once more, so nobody else hears of it.
+
+    :param question: reads only, and reads to the end: it may be asked twice.
+    """
+    try:
+        with reading(engine) as connection:
+            return question(connection, *args, **kwargs)
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+    with reading(engine) as connection:
+        return question(connection, *args, **kwargs)
+
+
 @contextmanager
 def reading_consistently(engine: Engine) -> Iterator[Connection]:
     """One transaction in which several statements see the database at one moment.
 
-    :param engine: not one made with ``READER_OPTIONS``, which never opens a transaction.
+    :param engine: on SQLite not one made with ``READER_OPTIONS``, which never opens a transaction.
     """
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**level) as connection, connection.begin():

@@ -11,15 +11,39 @@ from app.domain.latency import FINE
 from app.extensions import Base
 from app.models.types import Address, ExactInteger, Hash32, Uint256, UtcTime
 
+OPEN = "status NOT IN (2, 5, 10)"
+"""The transfers that are not over: not failed, completed or refunded. A query says it in these very
+words (``transfer_is_open``), or the index of them does not serve."""
+
+transfer_is_open = text(OPEN)
+
 
 class Transfer(Base):
-    """A transfer as the standing events tell it (``domain.lifecycle.TransferState``)."""
+    """A transfer as the standing events tell it (``domain.lifecycle.TransferState``).
+
+    The indexes that end in ``updated_at`` list transfers, the last changed first; the one of open
+    transfers loses each when it is over, so it stays small. A hash is only ever looked for whole:
+    PostgreSQL's hash indexes take a third of the room.
+    """
 
     __tablename__ = "transfers"
     __table_args__ = (
         Index("ix_transfers_src_chain_id_symbol_sent_at", "src_chain_id", "symbol", "sent_at"),
         Index("ix_transfers_dst_chain_id", "dst_chain_id"),
         Index("ix_transfers_status_since", "status", "status_since"),
+        Index("ix_transfers_updated_at", "updated_at"),
+        Index(
+            "ix_transfers_open",
+            "status",
+            "updated_at",
+            sqlite_where=transfer_is_open,
+            postgresql_where=transfer_is_open,
+        ),
+        Index("ix_transfers_pair_updated_at", "src_chain_id", "dst_chain_id", "updated_at"),
+        Index("ix_transfers_sender_updated_at", "sender", "updated_at"),
+        Index("ix_transfers_receiver_updated_at", "receiver", "updated_at"),
+        Index("ix_transfers_src_tx_hash", "src_tx_hash", postgresql_using="hash"),
+        Index("ix_transfers_dst_tx_hash", "dst_tx_hash", postgresql_using="hash"),
     )
 
     transfer_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
@@ -41,6 +65,18 @@ class Transfer(Base):
         ExactInteger, doc="what the release took from the destination pool; destination units"
     )
     updated_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest event's time")
+
+
+class TransferHash(Base):
+    """A transaction that the log names and the transfer's row does not: of a refund, of a payout that is
+    waiting, of a send or payout that fell or that another one outranks. What people search by."""
+
+    __tablename__ = "transfer_hashes"
+
+    transfer_id: Mapped[bytes] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    tx_hash: Mapped[str] = mapped_column(String(128), primary_key=True, index=True)
 
 
 class Refund(Base):

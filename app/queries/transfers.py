@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from app.models.direct import DirectSelect
 from app.models.events import ChainProgress
+from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
 
 
@@ -48,6 +49,7 @@ _STATUS = DirectSelect(
     .where(Transfer.transfer_id == bindparam("transfer_id")),
     TransferRow,
 )
+_PRUNED = select(PrunedTransfer.status).where(PrunedTransfer.transfer_id == bindparam("transfer_id"))
 _FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
     ChainProgress.newest_at.desc(), ChainProgress.chain_id
 )
@@ -56,6 +58,11 @@ _FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
 def transfer_row(connection: Connection, transfer_id: bytes) -> TransferRow | None:
     """The transfer with its refund's evidence, None for an unknown id."""
     return _STATUS.first(connection, {"transfer_id": transfer_id})
+
+
+def pruned_status(connection: Connection, transfer_id: bytes) -> int | None:
+    """The status that a transfer had when it was pruned, None where it was not."""
+    return connection.scalar(_PRUNED, {"transfer_id": transfer_id})
 
 
 def newest_events(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:

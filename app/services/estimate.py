@@ -9,7 +9,6 @@ from app.domain.blocking import IPAddress
 from app.domain.estimate import Estimate, Explanation, estimate, explain
 from app.domain.estimate_inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
 from app.domain.estimate_pricing import wants_pegged
-from app.models.engine import reading
 from app.queries.estimate_facts import Epoch, Moved, estimate_facts
 from app.services.gateway import Gateway
 from app.services.network_snapshot import NetworkSnapshot
@@ -25,7 +24,13 @@ def estimate_transfer(
     :raises EstimateRefused: with the code of the first check that fails.
     :raises Unavailable: when the configuration is too old to be trusted.
     """
-    return estimate(estimate_inputs(gateway, request, usr_addr, caller))
+    try:
+        answer = estimate(estimate_inputs(gateway, request, usr_addr, caller))
+    except Exception as error:
+        gateway.estimate_counts.refused(error)
+        raise
+    gateway.estimate_counts.answered()
+    return answer
 
 
 def explain_estimate(
@@ -45,15 +50,13 @@ def estimate_inputs(
     if route is None or src is None or dst is None or wants_pegged(inputs):
         return inputs
     epoch = Epoch.at(now, src.epoch_seconds) if src.epoch_cap is not None and src.epoch_seconds else None
-    with reading(gateway.reads) as connection:
-        facts = estimate_facts(
-            connection, request.token_symbol, request.src_chain_id, request.dst_chain_id, epoch
-        )
+    way = request.token_symbol, request.src_chain_id, request.dst_chain_id
+    facts = gateway.public_reads.ask(estimate_facts, *way, epoch)
     return replace(
         inputs,
         route=route if facts.fed_fee is None else replace(route, base_fee=_fed(*facts.fed_fee)),
-        src_pool=_moved(src, facts.src, facts.epoch_volume),
-        dst_pool=_moved(dst, facts.dst),
+        src_pool=moved_pool(src, facts.src, facts.epoch_volume),
+        dst_pool=moved_pool(dst, facts.dst),
     )
 
 
@@ -91,8 +94,8 @@ def _fed(amount: int, since: datetime) -> BaseFee:
     return BaseFee(amount, since=since, fed=True)
 
 
-def _moved(pool: PoolState, by: Moved, epoch_volume: int = 0) -> PoolState:
-    """A pool's opening values and what events added to them."""
+def moved_pool(pool: PoolState, by: Moved, epoch_volume: int = 0) -> PoolState:
+    """A pool now: its opening values and what events added to them."""
     return PoolState(
         added=pool.added + by.added,
         sent=pool.sent + by.sent,

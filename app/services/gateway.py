@@ -10,7 +10,10 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.domain.ingest_token import IngestToken
+from app.services.audit_keys import AuditKeys
+from app.services.estimate_counts import EstimateCounts
 from app.services.network_snapshot import NetworkSnapshots
+from app.services.public_reads import PublicReads
 
 Clock = Callable[[], datetime]
 
@@ -26,10 +29,14 @@ class Gateway:
 
     engine: Engine
     reads: Engine
-    """For single-statement reads; see ``app.models.engine.reading``."""
+    """For single-statement reads of the newest facts; see ``app.models.engine.ask``."""
+    public_reads: PublicReads
+    """For public answers, which a replica may give."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots
+    audit_keys: AuditKeys
+    estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens that stand in the settings; the others are in the database."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from app.domain.audit import Actor, AuditedChange
 from app.domain.errors import Unauthorized
 from app.domain.events import EventType
 from app.domain.ingest_scope import Scope
@@ -23,10 +24,14 @@ from app.domain.ingest_token import (
     token_text,
 )
 from app.models import ingest_tokens as table
-from app.models.engine import reading, writing
+from app.models.engine import ask, reading, writing
 from app.queries.ingest_tokens import every_token, last_accepted, valid_token
+from app.services.audit import record
 from app.services.feed.schema import MAX_CHAIN_ID, SCHEMAS
 from app.services.gateway import Gateway
+
+DOCUMENTED = ("name", "types", "chains", "created_at", "revoked_at")
+"""The columns that the audit log keeps."""
 
 TYPES = tuple(SCHEMAS)
 """Event types that reporters report."""
@@ -48,7 +53,9 @@ class TokenRecord:
     last_received_at: datetime | None = None
 
 
-def create_token(gateway: Gateway, name: str, types: Iterable[str] = (), chains: Iterable[int] = ()) -> str:
+def create_token(
+    gateway: Gateway, name: str, types: Iterable[str] = (), chains: Iterable[int] = (), *, actor: Actor
+) -> str:
     """Make a token and keep its digest. The text returned is not kept: it can be shown once only.
 
     :param types: event types that its bearer may report; none given allows all.
@@ -71,6 +78,8 @@ def create_token(gateway: Gateway, name: str, types: Iterable[str] = (), chains:
         if _named(connection, name) is not None:
             raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
         connection.execute(insert(table.IngestToken).values(row))
+        change = AuditedChange(f"ingest token {name}", None, _documented(row))
+        _record(connection, gateway, actor, "create", change)
     return token
 
 
@@ -88,7 +97,7 @@ def _check(name: str, types: Iterable[str], chains: Iterable[int]) -> None:
             raise TokenRefused(f"{chain_id} is no chain id; those are from 1 to {MAX_CHAIN_ID}")
 
 
-def revoke_token(gateway: Gateway, name: str) -> datetime:
+def revoke_token(gateway: Gateway, name: str, *, actor: Actor) -> datetime:
     """Let a token count no longer; when it was revoked.
 
     It takes the writers' turn: when this returns, nothing more is accepted from the token's bearer
@@ -105,14 +114,37 @@ def revoke_token(gateway: Gateway, name: str) -> datetime:
         if row.revoked_at is None:
             of_row = table.IngestToken.id == row.id
             connection.execute(update(table.IngestToken).where(of_row).values(revoked_at=gateway.clock()))
-            row = _named(connection, name)
+            before, row = row, _named(connection, name)
+            states = (_documented(state._mapping) for state in (before, row))
+            _record(connection, gateway, actor, "revoke", AuditedChange(f"ingest token {name}", *states))
     revoked_at: datetime = row.revoked_at
     return revoked_at
 
 
 def _named(connection: Connection, name: str) -> Any:
-    columns = (table.IngestToken.id, table.IngestToken.revoked_at)
+    columns = (table.IngestToken.id, *(getattr(table.IngestToken, column) for column in DOCUMENTED))
     return connection.execute(select(*columns).where(table.IngestToken.name == name)).one_or_none()
+
+
+def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the audit log keeps of a token: nothing of its text, not even the digest."""
+    times = {"created_at": row["created_at"], "revoked_at": row.get("revoked_at")}
+    return {column: row[column] for column in DOCUMENTED if column not in times} | {
+        column: None if at is None else at.isoformat() for column, at in times.items()
+    }
+
+
+def _record(connection: Connection, gateway: Gateway, actor: Actor, deed: str, change: AuditedChange) -> None:
+    record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        f"ingest_token.{deed}",
+        change.subject,
+        now=gateway.clock(),
+        detail=f"{deed} {change.subject}",
+        changes=[change],
+    )
 
 
 def list_tokens(gateway: Gateway) -> list[TokenRecord]:
@@ -149,8 +181,7 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
     found = [token for token in gateway.environment_tokens if token.is_(presented)]
     key_id = key_id_of(presented)
     if key_id is not None and not found:
-        with reading(gateway.reads) as connection:
-            row = valid_token(connection, key_id)
+        row = ask(gateway.reads, valid_token, key_id)
         if row is not None:
             token = IngestToken(row.name, row.digest, _scope(row.types, row.chains), key_id)
             found = [token] if token.is_(presented) else []

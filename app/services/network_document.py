@@ -8,10 +8,12 @@ from datetime import datetime
 import orjson
 from sqlalchemy import Connection
 
+from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
 from app.queries.network import load_rows
+from app.services.audit import record
 from app.services.gateway import Gateway
-from app.services.network.changes import Change, apply, compare
+from app.services.network.changes import Change, apply, compare, in_words
 from app.services.network.guards import refusals
 from app.services.network.parts import bump
 from app.services.network.reader import Document, NetworkRefused, read_document
@@ -30,8 +32,8 @@ class ImportOutcome:
     applied: bool
 
 
-def import_network(gateway: Gateway, text: bytes, *, dry_run: bool = False) -> ImportOutcome:
-    """Make the document the whole configuration, all or nothing, in one transaction.
+def import_network(gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool = False) -> ImportOutcome:
+    """Make the document the whole configuration, all or nothing, in one transaction, and record it.
 
     What agrees with it stays untouched: parts keep their versions, routes the age of their base fee.
 
@@ -43,12 +45,20 @@ def import_network(gateway: Gateway, text: bytes, *, dry_run: bool = False) -> I
             changes = _changes(connection, document)
         return ImportOutcome(tuple(map(str, changes)), applied=False)
     with writing(gateway.engine) as connection:
-        return import_within(connection, document, gateway.clock())
+        now = gateway.clock()
+        changes = import_within(connection, document, now)
+        if changes:
+            record(
+                connection, gateway.audit_keys, actor, "network.import", "network document",
+                now=now, detail=in_words(changes), changes=[change.audited for change in changes],
+            )  # fmt: skip
+    return ImportOutcome(tuple(map(str, changes)), applied=True)
 
 
-def import_within(connection: Connection, document: Document, now: datetime) -> ImportOutcome:
-    """As :func:`import_network`, within a transaction that the caller opened by ``writing``.
+def import_within(connection: Connection, document: Document, now: datetime) -> list[Change]:
+    """As :func:`import_network`, within a transaction that the caller opened by ``writing`` and records.
 
+    :returns: what changed, in the document's order.
     :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
     """
     changes = _changes(connection, document)
@@ -56,7 +66,7 @@ def import_within(connection: Connection, document: Document, now: datetime) -> 
         apply(connection, changes, now)
         bump(connection, {change.section.part for change in changes}, now)
         refold_after_network_change(connection, FactsChanged.by(changes), now)
-    return ImportOutcome(tuple(map(str, changes)), applied=True)
+    return changes
 
 
 def export_network(gateway: Gateway) -> bytes:

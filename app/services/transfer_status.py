@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.freshness import age_in_words
-from app.models.engine import reading
-from app.queries.transfers import TransferRow, newest_events, transfer_row
+from app.queries.transfers import TransferRow, newest_events, pruned_status, transfer_row
 from app.services.gateway import Gateway
 from app.services.network.terms import ChainInfo, NetworkTerms
 
@@ -40,15 +39,14 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
-        row = transfer_row(connection, transfer_id)
+    row = gateway.public_reads.ask(transfer_row, transfer_id)
     if row is None:
-        raise transfer_not_found(gateway)
+        raise transfer_not_found(gateway, transfer_id)
     return _status(terms, row)
 
 
-def transfer_not_found(gateway: Gateway) -> GatewayError:
-    """The error for an id that is not known, for the caller to raise.
+def transfer_not_found(gateway: Gateway, transfer_id: bytes) -> GatewayError:
+    """The error for an id that is not known, or no longer, for the caller to raise.
 
     Users whose funds have left ask first: does the gateway see my chain at all? So it says how fresh
     the view of each chain is.
@@ -56,8 +54,13 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
-        newest = newest_events(connection)
+    status = gateway.public_reads.ask(pruned_status, transfer_id)
+    if status is not None:
+        return GatewayError(
+            f"transfer not found: it {_ENDS[Status(status)]} long ago and is no longer kept here",
+            reason=Reason.TRANSFER_NOT_FOUND,
+        )
+    newest = gateway.public_reads.ask(newest_events)
     now = gateway.clock()
     ages = []
     for progress in newest:
@@ -66,6 +69,13 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
         ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
     seen = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
     return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)
+
+
+_ENDS: Final = {
+    Status.TRANSFER_FAILED: "failed, with nothing taken,",
+    Status.TRANSFER_COMPLETED: "was completed",
+    Status.TRANSFER_REFUNDED: "was refunded",
+}
 
 
 def _status(terms: NetworkTerms, row: TransferRow) -> TransferStatus:

@@ -25,6 +25,7 @@ from app.services.sandbox.catalogue import (
 )
 from app.services.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.services.sandbox.network import network_document, paying_contract
+from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
 from tests.domain import contract_mirror
 
@@ -35,7 +36,7 @@ VECTORS = Path(__file__).parent.parent / "contract" / "vectors"
 def client(open_app: Any) -> FlaskClient:
     app: Flask = open_app()
     with app.app_context():
-        load_sandbox(current_gateway())
+        load_sandbox(current_gateway(), actor=TESTER)
     return app.test_client()
 
 
@@ -146,5 +147,5 @@ def test_latencies(client: FlaskClient) -> None:
 def test_it_loads_into_an_empty_database_only(client: FlaskClient) -> None:
     with client.application.app_context():
         with pytest.raises(SandboxRefused, match="not empty"):
-            load_sandbox(current_gateway())
-        assert ensure_sandbox(current_gateway()) == "sandbox is fresh"
+            load_sandbox(current_gateway(), actor=TESTER)
+        assert ensure_sandbox(current_gateway(), actor=TESTER) == "sandbox is fresh"

@@ -13,6 +13,7 @@ from flask import Flask
 from app.services.feed.ingest import ingest_lines
 from app.services.gateway import Gateway
 from app.services.network_document import import_network
+from tests.actors import TESTER
 
 NOW = datetime(2026, 3, 8, 12, 0, 0, tzinfo=UTC)
 VECTORS = Path(__file__).parents[1] / "contract" / "vectors"
@@ -86,7 +87,7 @@ def network() -> dict[str, Any]:
 
 def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     """Import the network."""
-    import_network(gateway_of(app), json.dumps(document or network()).encode())
+    import_network(gateway_of(app), json.dumps(document or network()).encode(), actor=TESTER)
 
 
 def gateway_of(app: Flask) -> Gateway:

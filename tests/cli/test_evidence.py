@@ -19,6 +19,7 @@ from app.domain.codes import TransferHistoryStatus
 from app.services.gateway import current_gateway
 from app.services.sandbox.catalogue import sandbox_id
 from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.conftest import make_settings
 from tests.domain.evidence_kit import VECTORS
 
@@ -62,7 +63,7 @@ def sandbox(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     app = create_app(make_settings(f"sqlite:///{path}"))
     with app.app_context():
         gateway = current_gateway()
-        load_sandbox(gateway)
+        load_sandbox(gateway, actor=TESTER)
     yield app  # outside of its context, which commands of another application would take for theirs
     gateway.engine.dispose()
     gateway.reads.dispose()

@@ -25,6 +25,7 @@ from app.extensions import db
 from app.services.gateway import current_gateway
 from app.services.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
 from tests.conftest import make_settings
 from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
@@ -73,7 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     url = f"sqlite:///{folder / 'gateway.db'}"
     app = create_app(make_settings(url))
     with app.app_context():
-        load_sandbox(current_gateway())
+        load_sandbox(current_gateway(), actor=TESTER)
         db.engine.dispose()
     with serving("wsgi:app", folder / "log", DATABASE_URL=url) as running:
         yield running

@@ -14,6 +14,7 @@ from app.models.engine import reading
 from app.services.feed.retract import retract_ids
 from app.services.gateway import Gateway
 from app.services.ingest_tokens import create_token
+from tests.actors import TESTER
 from tests.ingest.kit import kept, post, verdict
 from tests.services.feed.world import about, address, event, prepared, released, request, sent
 
@@ -24,7 +25,7 @@ def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[in
 
 
 def test_types(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "sends", ["transfer.sent", "chain.head"])
+    token = create_token(gateway, "sends", ["transfer.sent", "chain.head"], actor=TESTER)
     head = event("chain.head", chain_id=77, block=5)
     told = reasons(client, token, sent(1), released(1), head)
     assert told == {2: "type: transfer.released is outside this token's scope"}
@@ -58,7 +59,7 @@ SIGNERS = {"signers": [address(1)], "powers": ["1"]}
 def test_events_that_name_their_chain(
     client: FlaskClient, gateway: Gateway, reported: dict[str, Any], outside: int | None
 ) -> None:
-    token = create_token(gateway, "one-and-two", chains=[1, 2])
+    token = create_token(gateway, "one-and-two", chains=[1, 2], actor=TESTER)
     expected = {} if outside is None else {1: f"chain {outside} is outside this token's scope"}
     assert reasons(client, token, reported) == expected
 
@@ -79,7 +80,9 @@ def test_events_whose_chain_the_send_tells(
     client: FlaskClient, gateway: Gateway, kind: str, fields: dict[str, Any]
 ) -> None:
     of_source = (kind, fields) in SOURCE
-    of_one, of_two = (create_token(gateway, f"only-{chain}", chains=[chain]) for chain in (1, 2))
+    of_one, of_two = (
+        create_token(gateway, f"only-{chain}", chains=[chain], actor=TESTER) for chain in (1, 2)
+    )
     inside, outside = (of_one, of_two) if of_source else (of_two, of_one)
     follows = about(1, kind, **fields)
     assert reasons(client, inside, follows) == {1: UNKNOWN_YET}
@@ -92,7 +95,9 @@ def test_events_whose_chain_the_send_tells(
 
 
 def test_refund_requests_are_of_the_source(client: FlaskClient, gateway: Gateway) -> None:
-    of_one, of_two = (create_token(gateway, f"only-{chain}", chains=[chain]) for chain in (1, 2))
+    of_one, of_two = (
+        create_token(gateway, f"only-{chain}", chains=[chain], actor=TESTER) for chain in (1, 2)
+    )
     post(client, [sent(1)])
     ready = prepared(1, request(1))
     assert reasons(client, of_two, ready) == {1: "chain 1 is outside this token's scope"}
@@ -102,14 +107,16 @@ def test_refund_requests_are_of_the_source(client: FlaskClient, gateway: Gateway
 def test_a_send_earlier_in_the_same_upload_counts_a_later_one_does_not(
     client: FlaskClient, gateway: Gateway
 ) -> None:
-    token = create_token(gateway, "only-1", chains=[1])
+    token = create_token(gateway, "only-1", chains=[1], actor=TESTER)
     confirmed = [about(n, "transfer.confirmed") for n in (1, 2)]
     assert reasons(client, token, sent(1), confirmed[0], confirmed[1], sent(2)) == {3: UNKNOWN_YET}
     assert reasons(client, token, confirmed[1]) == {}
 
 
 def test_a_submission_tells_the_chain_of_a_failure_only(client: FlaskClient, gateway: Gateway) -> None:
-    of_one, of_two = (create_token(gateway, f"only-{chain}", chains=[chain]) for chain in (1, 2))
+    of_one, of_two = (
+        create_token(gateway, f"only-{chain}", chains=[chain], actor=TESTER) for chain in (1, 2)
+    )
     post(client, [about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2)])
     assert reasons(client, of_one, about(1, "transfer.confirmed")) == {1: UNKNOWN_YET}
     assert reasons(client, of_two, released(1)) == {1: UNKNOWN_YET}
@@ -121,23 +128,23 @@ def test_a_submission_tells_the_chain_of_a_failure_only(client: FlaskClient, gat
 
 def test_a_false_send_opens_no_other_chain(client: FlaskClient, gateway: Gateway) -> None:
     """Whoever may report chain 3 cannot make a transfer between 1 and 2 its own by another send."""
-    of_three = create_token(gateway, "only-3", chains=[3])
+    of_three = create_token(gateway, "only-3", chains=[3], actor=TESTER)
     false = sent(1, at=-1000, src_chain_id=3, dst_chain_id=3)
     post(client, [sent(1)])
     assert reasons(client, of_three, false) == {}
     for kind in ("transfer.confirmed", "refund.completed"):
         assert reasons(client, of_three, about(1, kind)) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_three, released(1)) == {1: "chain 2 is outside this token's scope"}
-    of_one = create_token(gateway, "only-1", chains=[1])
+    of_one = create_token(gateway, "only-1", chains=[1], actor=TESTER)
     assert reasons(client, of_one, about(1, "transfer.confirmed")) == {
         1: "chain 3 is outside this token's scope"
     }
-    retract_ids(gateway, [false["id"]], "wrong", "cli")
+    retract_ids(gateway, [false["id"]], "wrong", actor=TESTER)
     assert reasons(client, of_one, about(1, "transfer.confirmed")) == {}
 
 
 def test_what_a_reorg_took_back_still_tells_the_chain(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "only-1", chains=[1])
+    token = create_token(gateway, "only-1", chains=[1], actor=TESTER)
     reorg = event("chain.reorged", chain_id=1, from_block=100)
     assert reasons(client, token, sent(1), reorg, about(1, "transfer.failed")) == {}
 
@@ -145,7 +152,7 @@ def test_what_a_reorg_took_back_still_tells_the_chain(client: FlaskClient, gatew
 def test_a_reporter_learns_and_raises_nothing_outside_its_scope(
     client: FlaskClient, gateway: Gateway
 ) -> None:
-    token = create_token(gateway, "only-1", chains=[1])
+    token = create_token(gateway, "only-1", chains=[1], actor=TESTER)
     foreign = sent(1, src_chain_id=2, dst_chain_id=1)
     post(client, [foreign])
     outside = "chain 2 is outside this token's scope"
@@ -155,7 +162,7 @@ def test_a_reporter_learns_and_raises_nothing_outside_its_scope(
 
 
 def test_both_limits_together(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "heads-of-2", ["chain.head"], [2])
+    token = create_token(gateway, "heads-of-2", ["chain.head"], [2], actor=TESTER)
     told = reasons(
         client,
         token,

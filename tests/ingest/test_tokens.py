@@ -21,6 +21,7 @@ from app.models.ingest_tokens import IngestToken
 from app.services.feed import ingest
 from app.services.gateway import Gateway, current_gateway
 from app.services.ingest_tokens import create_token, revoke_token
+from tests.actors import TESTER
 from tests.conftest import close_connections, make_settings
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
 from tests.services.feed.world import NOW, sent
@@ -61,7 +62,7 @@ def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskCl
 
 
 def test_every_token_is_another(gateway: Gateway) -> None:
-    assert len({create_token(gateway, f"t{n}") for n in range(20)}) == 20
+    assert len({create_token(gateway, f"t{n}", actor=TESTER) for n in range(20)}) == 20
 
 
 def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -104,8 +105,8 @@ NOT_MADE = [
 
 def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
     for name in ("taken", "gone"):
-        create_token(gateway, name)
-    revoke_token(gateway, "gone")
+        create_token(gateway, name, actor=TESTER)
+    revoke_token(gateway, "gone", actor=TESTER)
     for arguments, said in NOT_MADE:
         tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
         assert tried.exit_code != 0, arguments
@@ -118,7 +119,7 @@ def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
 def test_revoked_everywhere_at_once(
     cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
 ) -> None:
-    token = create_token(gateway, "relayer-1")
+    token = create_token(gateway, "relayer-1", actor=TESTER)
     other = elsewhere.test_client()
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
@@ -131,11 +132,11 @@ def test_revoked_everywhere_at_once(
 
 
 def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
-    create_token(gateway, "relayer-1")
-    first = revoke_token(gateway, "relayer-1")
+    create_token(gateway, "relayer-1", actor=TESTER)
+    first = revoke_token(gateway, "relayer-1", actor=TESTER)
     assert first == NOW
     a_day_later = replace(gateway, clock=lambda: NOW + timedelta(days=1))
-    assert revoke_token(a_day_later, "relayer-1") == NOW
+    assert revoke_token(a_day_later, "relayer-1", actor=TESTER) == NOW
 
 
 @pytest.mark.parametrize(
@@ -151,12 +152,12 @@ def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
-    token = create_token(gateway, "relayer-1")
+    token = create_token(gateway, "relayer-1", actor=TESTER)
     read = ingest._read
 
     def revoke_then_read(*arguments: Any) -> Any:
         if len(kept(gateway)) == 4:
-            revoke_token(gateway, "relayer-1")
+            revoke_token(gateway, "relayer-1", actor=TESTER)
         return read(*arguments)
 
     monkeypatch.setattr(ingest, "_read", revoke_then_read)
@@ -189,14 +190,14 @@ def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
 
 
 def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
-    for token in (TOKEN, create_token(gateway, "relayer-1")):
+    for token in (TOKEN, create_token(gateway, "relayer-1", actor=TESTER)):
         for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
             assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
 
 
 def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "relayer-1")
-    other = create_token(gateway, "relayer-2")
+    token = create_token(gateway, "relayer-1", actor=TESTER)
+    other = create_token(gateway, "relayer-2", actor=TESTER)
     head, secret = token[:20], token[21:]
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
@@ -240,7 +241,7 @@ def test_no_token_no_feed(database_url: str) -> None:
 
 
 def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "relayer-1")
+    token = create_token(gateway, "relayer-1", actor=TESTER)
     statements: list[str] = []
 
     @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")

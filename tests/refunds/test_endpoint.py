@@ -14,6 +14,7 @@ from app.domain.crypto import address_of, checksum_address
 from app.services.gateway import current_gateway
 from app.services.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.conftest import make_settings
 from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
@@ -117,7 +118,7 @@ def test_the_sandbox(database_url: str) -> None:
     app = create_app(make_settings(database_url), clock=lambda: NOW)
     client: FlaskClient = app.test_client()
     with app.app_context():
-        load_sandbox(current_gateway())
+        load_sandbox(current_gateway(), actor=TESTER)
     valid = 0
     for transfer in SANDBOX_TRANSFERS:
         asked = {"transfer_id": transfer.transfer_id}

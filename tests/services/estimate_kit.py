@@ -15,6 +15,7 @@ from app.models.transfers import Transfer
 from app.services.estimate import estimate_transfer
 from app.services.gateway import Gateway
 from app.services.network_document import import_network
+from tests.actors import TESTER
 from tests.services.network_kit import changed, text
 
 NOON = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
@@ -39,7 +40,7 @@ def celr(src: int, dst: int, **changes: Any) -> EstimateRequest:
 
 
 def configure(gateway: Gateway, path: str, value: Any) -> None:
-    import_network(gateway, text(changed(path, value)))
+    import_network(gateway, text(changed(path, value)), actor=TESTER)
 
 
 def write(gateway: Gateway, model: type[Any], **values: Any) -> None:

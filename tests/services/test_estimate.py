@@ -22,6 +22,7 @@ from app.services.estimate import estimate_inputs, explain_estimate
 from app.services.gateway import Gateway, current_gateway
 from app.services.network_document import import_network
 from app.services.network_snapshot import NetworkSnapshots
+from tests.actors import TESTER
 from tests.services.estimate_kit import (
     FIXED_FEE,
     NOON,
@@ -43,7 +44,7 @@ VECTOR = json.loads(Path("tests/contract/vectors/estimate_usdt_1_to_56.json").re
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon, half a minute later, on the small network."""
     gateway = replace(current_gateway(), clock=lambda: NOON)
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     return gateway
 
 
@@ -51,7 +52,7 @@ def test_the_recorded_estimate_comes_out_exact(gateway: Gateway) -> None:
     document = network()
     document["routes"][0] |= {"perc_fee_tiers": [{"from": "0", "ppm": 0}]}
     document["chains"][0]["minimal_max_slippage"] = 0
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     asked, exact = VECTOR["request"], VECTOR["exact"]
     estimate = answer(gateway, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
     assert estimate.eq_value_token_amt == int(exact["eq_value_token_amt"])
@@ -73,7 +74,7 @@ def test_the_minimum_of_the_source_chain_and_the_gas_of_the_destination_count(ga
     document = network()
     document["chains"][0]["minimal_max_slippage"] = 400_000
     document["chains"][2]["drop_gas_amt"] = "77"
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     estimate = answer(gateway)
     assert (estimate.max_slippage, estimate.drop_gas_amt) == (400_000, 77)
 
@@ -133,7 +134,7 @@ def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:
 def test_any_other_epoch_sums_the_sends_themselves(gateway: Gateway) -> None:
     document = network()
     document["pools"][0] |= {"epoch_cap": "5", "epoch_seconds": 45}
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     start = datetime.fromtimestamp(int(NOON.timestamp()) // 45 * 45, UTC)
     tick = timedelta(microseconds=1)
     send(gateway, 1, start)

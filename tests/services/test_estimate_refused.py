@@ -18,6 +18,7 @@ from app.models.pools import PoolVolume
 from app.services.estimate import estimate_transfer
 from app.services.gateway import Gateway, current_gateway
 from app.services.network_document import import_network
+from tests.actors import TESTER
 from tests.services.estimate_kit import (
     NOON,
     USDT,
@@ -36,7 +37,7 @@ from tests.services.network_kit import VILLAIN, network, text
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon, half a minute later, on the small network."""
     gateway = replace(current_gateway(), clock=lambda: NOON)
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     return gateway
 
 

@@ -13,6 +13,7 @@ from app.services import network_document
 from app.services.gateway import Gateway, current_gateway
 from app.services.network.refold import FactsChanged
 from app.services.network_document import NetworkRefused, export_network, import_network
+from tests.actors import TESTER
 from tests.services import network_kit as kit
 from tests.services.network_kit import VAULT, VILLAIN, changed, network, text
 
@@ -59,13 +60,13 @@ def test_kept_events_are_judged_again_where_facts_changed(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, facts: FactsChanged
 ) -> None:
     told: list[FactsChanged] = []
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     monkeypatch.setattr(
         network_document, "refold_after_network_change", lambda _, change, _now: told.append(change)
     )
-    import_network(gateway, text(changed(path, value)), dry_run=True)
+    import_network(gateway, text(changed(path, value)), dry_run=True, actor=TESTER)
     assert told == []
-    import_network(gateway, text(changed(path, value)))
+    import_network(gateway, text(changed(path, value)), actor=TESTER)
     assert told == [facts]
 
 
@@ -73,7 +74,7 @@ def test_accounts_of_other_chains_are_told_apart_without_letter_case(gateway: Ga
     document = network()
     document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
     with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* is given twice"):
-        import_network(gateway, text(document))
+        import_network(gateway, text(document), actor=TESTER)
 
 
 def kit_account(address: str) -> dict[str, Any]:
@@ -85,19 +86,19 @@ def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
     document["blocked_networks"] = [
         {"cidr": f"10.{i >> 8}.{i & 255}.0/24", "reason": "", "expires_at": None} for i in range(3000)
     ]
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     assert exported(gateway) == document
     document["tokens"].append(kit.token(1, "USDC"))
-    assert import_network(gateway, text(document)).changes == ("add token USDC on chain 1",)
+    assert import_network(gateway, text(document), actor=TESTER).changes == ("add token USDC on chain 1",)
 
 
 def test_addresses_come_in_any_letter_case_and_go_out_with_their_checksum(gateway: Gateway) -> None:
     odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
-    import_network(gateway, text(changed("tokens.0.address", odd)))
+    import_network(gateway, text(changed("tokens.0.address", odd)), actor=TESTER)
     assert exported(gateway)["tokens"][0]["address"] == VAULT
 
 
 def test_a_block_may_come_before_the_token_it_blocks(gateway: Gateway) -> None:
     document = changed("route_blocks.0.dst_chain_id", 137)
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     assert exported(gateway)["route_blocks"] == document["route_blocks"]

@@ -32,6 +32,7 @@ from app.services import network_snapshot
 from app.services.gateway import Gateway, current_gateway
 from app.services.network_document import import_network
 from app.services.network_snapshot import NetworkSnapshot, NetworkSnapshots
+from tests.actors import TESTER
 from tests.services import network_kit as kit
 from tests.services.network_kit import VILLAIN, changed, network, text
 
@@ -72,7 +73,7 @@ class Database:
 def gateway(app: Flask) -> Iterator[Gateway]:
     """A gateway on the small network."""
     gateway = current_gateway()
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     yield gateway
 
 
@@ -95,7 +96,7 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
     gateway: Gateway, database: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
-    import_network(gateway, text(changed("chains.0.name", "Main")))
+    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += 1.0
     assert snapshots.current() is first
     timer.now += 0.001
@@ -106,14 +107,14 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
 def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
     snapshots = NetworkSnapshots(gateway.engine, 0)
     assert snapshots.current().terms.chains[1].name == "Ethereum"
-    import_network(gateway, text(changed("chains.0.name", "Main")))
+    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
     assert snapshots.current().terms.chains[1].name == "Main"
 
 
 def test_the_application_has_one(app: Flask) -> None:
     gateway = current_gateway()
     assert gateway.snapshots.current().terms.chains == {}
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     assert set(gateway.snapshots.current().terms.chains) == {1, 10, 56}
 
 
@@ -142,7 +143,7 @@ def test_only_the_part_that_changed_is_built_again(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
 ) -> None:
     before = snapshots.current()
-    import_network(gateway, text(changed(path, value)))
+    import_network(gateway, text(changed(path, value)), actor=TESTER)
     timer.now += 2
     after = snapshots.current()
     parts = ("terms", "configs", "blocked_addresses", "blocked_networks")
@@ -206,7 +207,7 @@ def test_many_threads_share_one_renewal(
     gateway: Gateway, database: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
-    import_network(gateway, text(changed("chains.0.name", "Main")))
+    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += 2
     start, names = threading.Barrier(8), []
 
@@ -289,12 +290,12 @@ def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
 ) -> None:
     document = network()
     document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     pegged = snapshots.current().terms.pegged
     assert pegged["CELR", 10, 56] == PeggedTerms(BridgeType.BURN_MINT, 99, (FeeTier(0, 1),))
     assert pegged["CELR", 56, 10].base_fee == 7
     document["pegged_pairs"][0]["bridge_version"] = 1
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     timer.now += 2
     assert ("CELR", 10, 56) not in snapshots.current().terms.pegged
 
@@ -302,7 +303,9 @@ def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
 def test_a_pair_between_two_chains_goes_before_burn_and_mint(
     gateway: Gateway, snapshots: NetworkSnapshots
 ) -> None:
-    import_network(gateway, text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})))
+    import_network(
+        gateway, text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})), actor=TESTER
+    )
     pegged = snapshots.current().terms.pegged
     assert pegged["CELR", 10, 56].bridge_type is BridgeType.DEPOSIT_MINT
     assert pegged["CELR", 10, 56].base_fee == 3
@@ -329,6 +332,7 @@ def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapsh
                 ]
             }
         ),
+        actor=TESTER,
     )
     assert snapshots.current().terms.blocks == {
         ("USDT", 10, 56): RouteBlock.BOTH,
@@ -345,7 +349,7 @@ def test_messages_name_only_open_ways(gateway: Gateway, snapshots: NetworkSnapsh
     document["chains"][1]["disabled"] = True
     document["tokens"][5]["xfer_disabled"] = True
     document["route_blocks"][0] |= {"src_chain_id": 1, "both_directions": False}
-    import_network(gateway, text(document))
+    import_network(gateway, text(document), actor=TESTER)
     timer.now += 2
     terms = snapshots.current().terms
     assert terms.symbol_chains == {"USDT": ("Ethereum", "BNB Chain"), "CELR": ("Ethereum",)}

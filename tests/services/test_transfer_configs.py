@@ -13,6 +13,7 @@ from flask import Flask
 from app.services.gateway import Gateway, current_gateway
 from app.services.network_document import import_network
 from app.services.transfer_configs import transfer_configs
+from tests.actors import TESTER
 from tests.services.network_kit import changed, network, text
 
 RECORDED = json.loads(Path("tests/contract/vectors/transfer_configs_testnet.json").read_text())
@@ -95,7 +96,7 @@ def answer(gateway: Gateway) -> dict[str, Any]:
 
 
 def test_every_named_field_is_as_recorded(gateway: Gateway) -> None:
-    import_network(gateway, text(document()))
+    import_network(gateway, text(document()), actor=TESTER)
     ours = answer(gateway)
     assert ours["err"] is None
     assert ours["chains"] == [picked(chain, CHAIN_KEYS) for chain in RECORDED["chains"]]
@@ -109,7 +110,7 @@ def test_every_named_field_is_as_recorded(gateway: Gateway) -> None:
 
 def test_pairs_are_as_recorded_but_for_what_a_token_says_once(gateway: Gateway) -> None:
     """The recorded pair keeps copies of its tokens' names, icons and switches; here they stand once."""
-    import_network(gateway, text(document()))
+    import_network(gateway, text(document()), actor=TESTER)
     (ours,) = answer(gateway)["pegged_pair_configs"]
     (recorded,) = RECORDED["pegged_pair_configs"]
     assert picked(ours, PAIR_KEYS) == picked(recorded, PAIR_KEYS)
@@ -148,7 +149,7 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
         "reason": "secret",
     }
     configured["route_blocks"].append(one_way)
-    import_network(gateway, text(configured))
+    import_network(gateway, text(configured), actor=TESTER)
     ours = answer(gateway)
     assert [chain["id"] for chain in ours["chains"]] == [1, 10, 56, 2**32 - 1]
     assert ours["chain_token"][str(2**32 - 1)] == {"token": []}
@@ -166,12 +167,12 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
 
 
 def test_the_etag_follows_the_content_alone(gateway: Gateway) -> None:
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     first = transfer_configs(gateway)
     assert transfer_configs(gateway) is first
-    import_network(gateway, text(changed("routes.0.base_fee", "1")))
+    import_network(gateway, text(changed("routes.0.base_fee", "1")), actor=TESTER)
     assert transfer_configs(gateway).etag == first.etag
-    import_network(gateway, text(changed("tokens.0.xfer_disabled", True)))
+    import_network(gateway, text(changed("tokens.0.xfer_disabled", True)), actor=TESTER)
     assert transfer_configs(gateway).etag != first.etag
-    import_network(gateway, text(network()))
+    import_network(gateway, text(network()), actor=TESTER)
     assert transfer_configs(gateway).body == first.body

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.effects import Latency, SharedChange, latency_of
@@ -15,7 +15,7 @@ from app.domain.network_facts import NetworkFacts
 from app.domain.transfer_state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
-from app.models.transfers import Refund, Transfer
+from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.services.feed.anomalies import Subject, hold, judge_pools
 from app.services.feed.latencies import write_latencies
@@ -45,11 +45,12 @@ def project(
     new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
     if not new:
         return
-    old = _load_states(connection, new)
+    old = load_states(connection, new)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
+    _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
-    write_latencies(connection, _latencies(old), _latencies(new))
+    write_latencies(connection, latencies_of(old), latencies_of(new))
     change = SharedChange()
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
@@ -58,7 +59,7 @@ def project(
     _advance_chains(connection, new.values())
 
 
-def _load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
+def load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
     """What is projected now; without evidence, blocks and readings, which are not summed."""
     rows = connection.execute(select(Transfer.__table__).where(Transfer.transfer_id.in_(list(ids))))
     return {
@@ -84,6 +85,21 @@ def _transfer_row(state: TransferState) -> dict[str, Any]:
 def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
+
+
+def _write_hashes(
+    connection: Connection, old: dict[bytes, TransferState], new: dict[bytes, TransferState]
+) -> None:
+    """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
+    if old:
+        connection.execute(delete(TransferHash).where(TransferHash.transfer_id.in_(list(old))))
+    rows = [
+        {"transfer_id": transfer_id, "tx_hash": tx_hash}
+        for transfer_id, state in new.items()
+        for tx_hash in state.other_hashes
+    ]
+    if rows:
+        connection.execute(insert(TransferHash), rows)
 
 
 def _write_refunds(
@@ -112,7 +128,8 @@ def _base64(values: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(value).decode() for value in values]
 
 
-def _latencies(states: dict[bytes, TransferState]) -> dict[bytes, Latency]:
+def latencies_of(states: Mapping[bytes, TransferState]) -> dict[bytes, Latency]:
+    """The latencies that states count for, of those that do."""
     return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 
 
@@ -135,10 +152,11 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
         )
     upsert(connection, PoolCounter, rows)
     judge_pools(connection, counters, now)
-    _apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
+    apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
 
 
-def _apply_volumes(connection: Connection, moved: dict[tuple[int, str, int], int]) -> None:
+def apply_volumes(connection: Connection, moved: Mapping[tuple[int, str, int], int]) -> None:
+    """Add to the volumes of pools (chain, symbol) by minute."""
     rows = []
     for (chain_id, symbol, minute), amount in moved.items():
         key = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol, PoolVolume.minute == minute)

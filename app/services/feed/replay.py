@@ -10,6 +10,7 @@ import orjson
 from sqlalchemy import Connection, Row, delete, func, select, update
 
 from app.domain.anomalies import AnomalyKind
+from app.domain.audit import Actor
 from app.domain.transfer_state import ChainReading
 from app.extensions import Base
 from app.models import events as log
@@ -17,36 +18,44 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import FedFee, PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import FedValidatorSet
+from app.services.audit import record
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
 from app.services.feed.latencies import forget_counts, recount
+from app.services.feed.made_up import refuse_made_up
 from app.services.feed.projection import CHUNK, advance, refold
+from app.services.feed.pruned import count_from_pruned, pruned_readings
 from app.services.feed.retract import rebuild_retracted
 from app.services.gateway import Gateway
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, TransferBlock, Transfer, PoolCounter, PoolVolume, FedFee,
+    LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, FedFee,
     FedValidatorSet, ChainProgress, RetractedEvent,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 
 
-def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers: None) -> int:
+def replay(
+    gateway: Gateway, progress: Callable[[int], None] = lambda _transfers: None, *, actor: Actor
+) -> int:
     """Throw every projection away and fold the log anew, in one transaction, while ingest waits.
 
     Anomalies that hold again stay acknowledged; those that only a refused line told of stay.
 
     :param progress: told the number of transfers after each chunk of them.
     :returns: how many transfers there are.
+    :raises MadeUpDatabase: there is no log that tells of them.
     """
     with writing(gateway.engine) as connection:
+        refuse_made_up(connection)
         now = gateway.clock()
         pool_anomalies = _pool_anomalies(connection)
         forget_counts(connection)
         for model in PROJECTIONS:
             connection.execute(delete(model))
+        count_from_pruned(connection)
         rebuild_retracted(connection)
         pools.fold_fees_again(connection)
         chain_ids = _replay_chains(connection, now)
@@ -60,6 +69,10 @@ def replay(gateway: Gateway, progress: Callable[[int], None] = lambda _transfers
         for chain_id in chain_ids:
             chains.measure_again(connection, chain_id)
         _keep_acknowledged(connection, pool_anomalies)
+        record(
+            connection, gateway.audit_keys, actor, "events.replay", "event log",
+            now=gateway.clock(), detail=f"folded {count} transfers anew",
+        )  # fmt: skip
     return count
 
 
@@ -75,8 +88,11 @@ def _replay_chains(connection: Connection, now: datetime) -> Sequence[int]:
         .where(log.Event.chain_id.is_not(None))
         .group_by(log.Event.chain_id)
     ).all()
-    advance(connection, {row.chain_id: ChainReading(None, row.newest_at) for row in rows})
-    chain_ids = [row.chain_id for row in rows]
+    readings = pruned_readings(connection)
+    for row in rows:
+        readings[row.chain_id] = ChainReading(None, row.newest_at).furthest(readings.get(row.chain_id))
+    advance(connection, readings)
+    chain_ids = sorted(readings)
     for chain_id in chain_ids:
         pools.recount_liquidity(connection, chain_id, now)
         chains.fold_validators(connection, chain_id, now)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, delete, insert, select
 
+from app.domain.audit import Actor, AuditedChange, Source
 from app.domain.events import (
     ChainEvent,
     ChainReorged,
@@ -25,12 +26,17 @@ from app.domain.events import (
 from app.domain.standing import Logged, retracted_by
 from app.models import events as log
 from app.models.engine import writing
+from app.services.audit import record
 from app.services.feed import chains, pools
 from app.services.feed.codec import decode_event, encode_event
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import Entry, append, last_seq
 from app.services.feed.projection import refold
+from app.services.feed.pruned import any_pruned, last_pruned_of
 from app.services.gateway import Gateway
+
+REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
+"""The reporter's name that a retraction bears."""
 
 CHUNK = 500
 """Events named by one retraction, so that an entry of the log stays readable."""
@@ -40,29 +46,37 @@ class NothingToRetract(ValueError):
     """No event answers the description; the message says which."""
 
 
-def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, operator: str) -> list[str]:
+def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor) -> list[str]:
     """Take back events by their ids.
 
-    :param operator: kept as the retraction's reporter.
+    :param actor: who is recorded; the retraction's reporter is the way by which they came.
     :returns: the ids of the retractions appended, by which they can be taken back.
-    :raises NothingToRetract: when an id is not in the log; then nothing is taken back.
+    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is taken back.
     """
     with writing(gateway.engine) as connection:
         wanted = list(dict.fromkeys(event_ids))
         known = set(connection.scalars(select(log.Event.event_id).where(log.Event.event_id.in_(wanted))))
+        if pruned := any_pruned(connection, wanted):
+            raise NothingToRetract(f"{pruned!r} is of a finished transfer that was pruned: what it did stays")
         if missing := [event_id for event_id in wanted if event_id not in known]:
             raise NothingToRetract(f"no event has the id {missing[0]!r}")
-        return _retract(connection, wanted, reason, operator, gateway.clock())
+        return _retract(connection, gateway, wanted, reason, actor)
 
 
 def retract_reporter(
-    gateway: Gateway, reporter: str, since: datetime, reason: str, operator: str
+    gateway: Gateway, reporter: str, since: datetime, reason: str, *, actor: Actor
 ) -> list[str]:
     """Take back all that a token reported since a time (of receipt).
 
-    :raises NothingToRetract: when it reported nothing since then.
+    :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
     """
     with writing(gateway.engine) as connection:
+        pruned = last_pruned_of(connection, reporter)
+        if pruned is not None and pruned >= since:
+            raise NothingToRetract(
+                f"of what {reporter!r} reported up to {pruned.isoformat()} some was pruned, and what it did "
+                "stays: choose a later time, or take events back by their ids"
+            )
         wanted = connection.scalars(
             select(log.Event.event_id)
             .where(log.Event.reporter == reporter, log.Event.received_at >= since)
@@ -71,12 +85,13 @@ def retract_reporter(
         ).all()
         if not wanted:
             raise NothingToRetract(f"{reporter!r} has reported nothing since {since.isoformat()}")
-        return _retract(connection, list(dict.fromkeys(wanted)), reason, operator, gateway.clock())
+        return _retract(connection, gateway, list(dict.fromkeys(wanted)), reason, actor)
 
 
 def _retract(
-    connection: Connection, event_ids: list[str], reason: str, operator: str, now: datetime
+    connection: Connection, gateway: Gateway, event_ids: list[str], reason: str, actor: Actor
 ) -> list[str]:
+    now = gateway.clock()
     seq = last_seq(connection)
     entries = []
     for start in range(0, len(event_ids), CHUNK):
@@ -84,15 +99,43 @@ def _retract(
         targets = tuple(event_ids[start : start + CHUNK])
         event = EventsRetracted(id=f"retract-{uuid.uuid4()}", at=now, targets=targets, reason=reason)
         entries.append(Entry(seq, 0, event, encode_event(event)))
-    append(connection, entries, operator, now)
-    fold_retractions(connection, now)
-    return [entry.event.id for entry in entries]
+    append(connection, entries, REPORTERS[actor.source], now)
+    if pruned := any_pruned(connection, fold_retractions(connection, now)):
+        raise NothingToRetract(f"that would give back or take back {pruned!r}, which was pruned: it stays")
+    retractions = [entry.event.id for entry in entries]
+    retracted = {"events": event_ids, "retractions": retractions, "reason": reason}
+    _record(connection, gateway, actor, retracted)
+    return retractions
 
 
-def fold_retractions(connection: Connection, now: datetime) -> None:
-    """Let the retractions that are in the log take back what they name, and give back what not."""
+def _record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    retracted: Mapping[str, Any],
+) -> None:
+    event_ids = retracted["events"]
+    subject = f"event {event_ids[0]}" if len(event_ids) == 1 else f"{len(event_ids)} events"
+    record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        "events.retract",
+        subject,
+        now=gateway.clock(),
+        detail=f"took back {subject}: {retracted['reason']}",
+        changes=[AuditedChange(subject, None, retracted)],
+    )
+
+
+def fold_retractions(connection: Connection, now: datetime) -> set[str]:
+    """Let the retractions that are in the log take back what they name, and give back what not.
+
+    :returns: the ids of the events that stand now and did not, or the other way round.
+    """
     changed = rebuild_retracted(connection)
     _fold_again(connection, _events(connection, changed), now)
+    return changed
 
 
 def rebuild_retracted(connection: Connection) -> set[str]:

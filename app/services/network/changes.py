@@ -10,6 +10,7 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
+from app.domain.audit import AuditedChange
 from app.services.network.sections import SECTIONS, Row, Section
 
 
@@ -39,6 +40,14 @@ class Change:
         """The row that says what the change is about."""
         return cast(Row, self.before or self.after)
 
+    @property
+    def audited(self) -> AuditedChange:
+        """The change as the audit log keeps it: whole rows as the document writes them."""
+        before, after = (
+            None if row is None else self.section.documented(row) for row in (self.before, self.after)
+        )
+        return AuditedChange(self.section.describe(self.row), before, after)
+
     def __str__(self) -> str:
         name = self.section.describe(self.row)
         if self.before is None:
@@ -56,6 +65,15 @@ class Change:
 
 def _shown(value: Any) -> str:
     return orjson.dumps(value).decode()
+
+
+def in_words(changes: Sequence[Change]) -> str:
+    """The changes in one line: what the only one does, or how many there are."""
+    if len(changes) == 1:
+        return str(changes[0])
+    came = sum(change.before is None for change in changes)
+    went = sum(change.after is None for change in changes)
+    return f"{came} added, {len(changes) - came - went} changed, {went} removed"
 
 
 def compare(section: Section, standing: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:

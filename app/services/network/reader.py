@@ -43,21 +43,25 @@ def read_document(text: bytes) -> Document:
     try:
         read: dict[str, Any] = _SCHEMA.load(data)
     except ValidationError as error:
-        raise NetworkRefused(tuple(_paths("", error.messages))) from None
+        raise NetworkRefused(
+            tuple(
+                f"{path or 'the document'}: {message}" for path, message in messages_by_path(error.messages)
+            )
+        ) from None
     document = {section.name: read[section.name] for section in SECTIONS}
-    if found := tuple(faults(document)):
-        raise NetworkRefused(found)
+    if broken := tuple(faults(document)):
+        raise NetworkRefused(broken)
     return document
 
 
-def _paths(path: str, messages: Any) -> Iterator[str]:
-    """Marshmallow's nested messages as lines ``routes[3].rate.value: …``."""
+def messages_by_path(messages: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Marshmallow's nested messages, each after its path (``routes[3].rate.value``; empty for the whole)."""
     if isinstance(messages, dict):
         for key, inner in messages.items():
-            yield from _paths(path if key == "_schema" else _join(path, key), inner)
+            yield from messages_by_path(inner, path if key == "_schema" else _join(path, key))
         return
     for message in messages if isinstance(messages, list) else [messages]:
-        yield f"{path or 'the document'}: {message}"
+        yield path, message
 
 
 def _join(path: str, key: Any) -> str:

@@ -8,10 +8,12 @@ from datetime import timedelta
 import orjson
 from sqlalchemy import Connection, func, select
 
+from app.domain.audit import Actor
 from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.network import Chain
 from app.models.transfers import LatencyRecord
+from app.services.audit import record, record_alone
 from app.services.feed.ingest import Verdict, ingest_lines, ingest_within
 from app.services.gateway import Gateway
 from app.services.network.reader import read_document
@@ -35,40 +37,48 @@ def is_sandbox(connection: Connection) -> bool:
     return reporter == REPORTER
 
 
-def load_sandbox(gateway: Gateway) -> str:
+def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     """Load the sandbox into an empty database and say what was loaded.
 
     :raises SandboxRefused: when the database holds anything.
     """
     with writing(gateway.engine) as connection:
-        if not _is_empty(connection):
+        if not is_empty(connection):
             raise SandboxRefused(
                 "the database is not empty; the sandbox loads into an empty one only "
                 "(set DATABASE_URL to a new database)"
             )
         now = gateway.clock()
-        import_within(connection, read_document(orjson.dumps(network_document())), now)
+        changes = import_within(connection, read_document(orjson.dumps(network_document())), now)
         verdict = ingest_within(connection, gateway, _lines(sandbox_events(now)), REPORTER)
         _expect_all_taken(verdict)
-    return f"sandbox loaded: {verdict.accepted} events"
+        loaded = f"sandbox loaded: {verdict.accepted} events"
+        record(
+            connection, gateway.audit_keys, actor, "sandbox.load", "sandbox",
+            now=now, detail=loaded, changes=[change.audited for change in changes],
+        )  # fmt: skip
+    return loaded
 
 
-def ensure_sandbox(gateway: Gateway) -> str:
+def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     """Load the sandbox where nothing is, freshen it where it has aged, leave other data alone."""
     with reading(gateway.reads) as connection:
-        empty, ours = _is_empty(connection), is_sandbox(connection)
+        empty, ours = is_empty(connection), is_sandbox(connection)
         newest = connection.scalar(select(func.max(LatencyRecord.released_at)))
     if empty:
-        return load_sandbox(gateway)
+        return load_sandbox(gateway, actor=actor)
     now = gateway.clock()
     if not ours or newest is None or now - newest <= STALE_AFTER:
         return "sandbox is fresh" if ours else "the database holds other data than the sandbox"
     verdict = ingest_lines(gateway, _lines(fresh_events(now, newest)), REPORTER)
     _expect_all_taken(verdict)
-    return f"sandbox freshened: {verdict.accepted} events"
+    freshened = f"sandbox freshened: {verdict.accepted} events"
+    record_alone(gateway, actor, "sandbox.freshen", "sandbox", detail=freshened)
+    return freshened
 
 
-def _is_empty(connection: Connection) -> bool:
+def is_empty(connection: Connection) -> bool:
+    """Whether nothing was ever told or configured here."""
     return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
 
 

@@ -12,6 +12,7 @@ from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import PoolCounter
 from app.services.gateway import Gateway
 from app.services.network_document import export_network, import_network
+from tests.actors import TESTER
 from tests.services.feed.world import KEYS, feed, prepared, released, request, sent, signature, signed
 
 
@@ -31,7 +32,7 @@ def test_a_refund_counts_when_its_network_becomes_known(
     wd = request(1)
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 7
-    import_network(gateway, document)
+    import_network(gateway, document, actor=TESTER)
     assert status(1).status == 8
 
 
@@ -41,7 +42,7 @@ def test_a_release_without_an_amount_counts_when_the_decimals_become_known(
     document = without_network(gateway)
     feed(gateway, sent(1), released(1))
     assert status(1).relayed_amount is None
-    import_network(gateway, document)
+    import_network(gateway, document, actor=TESTER)
     assert status(1).relayed_amount == 10**21
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
@@ -54,5 +55,5 @@ def test_a_change_of_the_opening_validators_judges_refunds_again(
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 8
     document = export_network(gateway).replace(b'"power": "10"', b'"power": "1000"')
-    import_network(gateway, document)
+    import_network(gateway, document, actor=TESTER)
     assert status(1).status == 7

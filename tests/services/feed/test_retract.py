@@ -18,6 +18,7 @@ from app.services.feed.replay import export_log, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.gateway import Gateway
+from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -41,7 +42,7 @@ def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
 
 def retract(gateway: Gateway, *events: dict[str, Any] | str) -> list[str]:
     ids = [e if isinstance(e, str) else str(e["id"]) for e in events]
-    return retract_ids(gateway, ids, "wrong", "cli")
+    return retract_ids(gateway, ids, "wrong", actor=TESTER)
 
 
 def test_a_retracted_release_falls_and_comes_back_with_the_retraction_s_retraction(
@@ -127,10 +128,10 @@ def test_pools_fees_validators_and_heads_are_undone(gateway: Gateway, status: Ca
 def test_all_of_a_token_since_a_time(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), sent(2), reporter="good")
     feed(gateway, released(1), released(2), reporter="bad")
-    assert retract_reporter(gateway, "bad", NOW - timedelta(seconds=1), "stolen", "cli")
+    assert retract_reporter(gateway, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER)
     assert [status(n).status for n in (1, 2)] == [1, 1]
     with pytest.raises(NothingToRetract, match="has reported nothing since"):
-        retract_reporter(gateway, "bad", NOW + timedelta(seconds=1), "stolen", "cli")
+        retract_reporter(gateway, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
 
 
 def test_an_unknown_id_retracts_nothing(gateway: Gateway, status: Callable[[int], Any]) -> None:
@@ -165,7 +166,7 @@ def everything(gateway: Gateway) -> None:
 def test_replay_changes_nothing(gateway: Gateway) -> None:
     everything(gateway)
     before = state(gateway)
-    assert replay(gateway) == 4
+    assert replay(gateway, actor=TESTER) == 4
     after = state(gateway)
     assert {**after, "chain_progress": []} == {**before, "chain_progress": []}
     assert before["anomalies"]

@@ -18,7 +18,7 @@ from app.models.anomalies import Anomaly
 from app.models.events import ChainProgress, TransferBlock
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import FedFee, PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import FedValidatorSet
 from app.services.feed.ingest import Verdict, ingest_lines
 from app.services.gateway import Gateway
@@ -185,6 +185,7 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         Refund,
         LatencyRecord,
         TransferBlock,
+        TransferHash,
         PoolCounter,
         PoolVolume,
         FedFee,

@@ -1,0 +1,89 @@
+"""What every answer of the console carries, and its pages for what goes wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from flask import Response, current_app, request
+from flask_wtf.csrf import CSRFError
+from werkzeug.exceptions import HTTPException
+
+from app.domain.errors import GatewayError, Unavailable
+from app.services.faults import DATABASE_UNAVAILABLE
+
+_log = logging.getLogger(__name__)
+
+CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""Nothing inline, nothing from elsewhere: a text that slipped through unescaped would still do nothing."""
+
+_HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+_WORDS: Final = {
+    400: ("That could not be read", "Go back, load the page again and repeat what you did."),
+    403: ("Your role does not allow this", "Ask an administrator if you should be able to do it."),
+    404: ("There is nothing here", "The address is wrong, or what it showed has been removed."),
+    405: ("That is not possible here", "Go back and use the page's own buttons."),
+    413: ("That was too large", "Send it in smaller parts."),
+    503: ("The database does not answer", "Nothing was changed. Try again in a few seconds."),
+}
+_FAILED: Final = ("Something went wrong in the gateway", "Nothing was changed. The log tells what happened.")
+
+
+def protect(response: Response) -> Response:
+    """Headers of every page; what shows facts is never kept by a cache, styles and scripts are."""
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    kept = request.endpoint == "console.static" and "v" in request.args
+    response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if kept else "no-store"
+    return response
+
+
+def answer_error(error: Exception) -> Response:
+    """A page that says what happened and what to do; of the gateway's own errors in their own words."""
+    status, (title, advice) = _explain(error)
+    if status >= 500:
+        _log.log(
+            logging.ERROR if status == 500 else logging.WARNING,
+            "%s %s answered %d", request.method, request.path, status, exc_info=error,
+        )  # fmt: skip
+    # Not by render_template: it would ask for who is signed in, and that may be what failed.
+    page = current_app.jinja_env.get_template("console/error.html")
+    return protect(Response(page.render(status=status, title=title, advice=advice), status))
+
+
+def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
+    if isinstance(error, CSRFError):
+        return 400, ("This form is out of date", "Go back, load the page again and send it once more.")
+    if isinstance(error, (*DATABASE_UNAVAILABLE, Unavailable)):
+        return 503, _WORDS[503]
+    if isinstance(error, GatewayError):
+        return 400, (error.msg, "Go back and correct it.")
+    if isinstance(error, HTTPException):
+        code = error.code or 500
+        return code, _WORDS.get(code, _WORDS[400] if 400 <= code < 500 else _FAILED)
+    return 500, _FAILED
+
+
+def divide_errors(prefix: str, others: Callable[[Exception], Any]) -> Callable[[Exception], Any]:
+    """The application's error handler: the console's pages under its prefix, elsewhere ``others``."""
+
+    def answer(error: Exception) -> Any:
+        if not request.path.startswith(prefix):
+            return others(error)
+        if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
+            return error  # a redirect of the routing
+        return answer_error(error)
+
+    return answer

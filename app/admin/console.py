@@ -1,0 +1,108 @@
+"""The console, put together: sign-in, views, rules, and nothing of it on the way of public requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from flask import Blueprint, Flask
+from flask_admin import Admin
+from flask_admin.theme import Theme
+
+from app.admin import answers, formats
+from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
+from app.admin.same_answers import SameAnswers
+from app.admin.security import PREFIX, secure
+from app.admin.views import VIEWS, HomeView
+from app.admin.views.base import menu
+
+_CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What the console's requests want to know; in ``app.extensions["console"]``."""
+
+    trusted_proxies: int
+    rules: Rules
+    same_answers: SameAnswers
+
+
+def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, same_answers: SameAnswers) -> None:
+    """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
+    if not secret_key:
+        app.register_blueprint(_closed())
+        return
+    before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
+    blueprints = set(app.blueprints)
+    csrf = secure(app, secret_key)
+    assets = Blueprint(
+        "console", __name__, url_prefix=PREFIX, static_folder="static", template_folder="templates"
+    )
+    app.register_blueprint(assets)
+    index = HomeView()
+    admin = Admin(name="Transfer gateway", index_view=index, theme=Theme("console", "console/base.html"))
+    views = [view() for view in VIEWS]
+    admin.add_views(*views)
+    admin.init_app(app)
+    rules = dict(SECURITY_RULES)
+    for view in (index, *views):
+        rules.update(view.access_rules())
+    app.extensions["console"] = Console(trusted_proxies, rules, same_answers)
+    formats.register(app)
+    app.context_processor(partial(_for_every_page, (index, *views), rules))
+    own = set(app.blueprints) - blueprints
+    _confine(app, before, own)
+    for name in own:
+        app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
+        app.after_request_funcs.setdefault(name, []).insert(0, answers.protect)  # the last to run
+    _answer_errors(app)
+
+
+def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
+    """Move what the extensions want to run around every request to the console's own.
+
+    They would load sessions for public requests, which have none: time on the hot path and
+    ``Vary: Cookie`` on answers that depend on no cookie.
+    """
+    for name in _CHAINS_OF_HOOKS:
+        hooks = getattr(app, name)
+        added = [hook for hook in hooks.get(None, ()) if hook not in before[name]]
+        hooks[None] = [hook for hook in hooks.get(None, ()) if hook in before[name]]
+        for blueprint in blueprints:
+            hooks.setdefault(blueprint, []).extend(added)
+
+
+def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
+    """What the base template asks for."""
+    return {"console_menu": partial(menu, views), "may": partial(_may, rules)}
+
+
+def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
+    """Whether the one who is signed in may use a route: buttons that would be refused are not shown."""
+    rule: Access | None = rules.get(endpoint)
+    return rule is not None and may(rule.of(method))
+
+
+def _answer_errors(app: Flask) -> None:
+    handlers = app.error_handler_spec[None][None]
+    handlers[Exception] = answers.divide_errors(f"{PREFIX}/", handlers[Exception])
+
+
+def _closed() -> Blueprint:
+    """What stands at the console's address while there is no key to sign its sessions with."""
+    closed = Blueprint("console", __name__, url_prefix=PREFIX)
+
+    @closed.get("/")
+    def index() -> tuple[str, int, dict[str, str]]:
+        return (
+            "The console needs SECRET_KEY: set it and start the gateway again.\n",
+            503,
+            {
+                "Content-Type": "text/plain; charset=utf-8",
+            },
+        )
+
+    return closed

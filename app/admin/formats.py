@@ -1,0 +1,145 @@
+"""How values look on the console's pages: hashes, times, amounts, states."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Flask, current_app, url_for
+from markupsafe import Markup, escape
+
+from app.models.engine import reading
+from app.services.console.words import Tone
+from app.services.gateway import current_gateway
+from app.services.sandbox.loader import is_sandbox
+
+STATIC: Final = Path(__file__).parent / "static"
+
+_SHOWN_WHOLE: Final = 20
+"""Texts up to this length are not cut."""
+
+
+def register(app: Flask) -> None:
+    """Make the formats known to the templates."""
+    app.add_template_global(asset, "asset")
+    app.add_template_global(_holds_sandbox, "is_sandbox")
+    app.add_template_global(has_endpoint)
+    app.jinja_env.globals["tones"] = TONES
+    filters: tuple[Callable[..., str], ...] = (
+        cut, when, grouped, figure, units, pill, span, duration, share, sentence,
+    )  # fmt: skip
+    for function in filters:
+        app.add_template_filter(function)
+
+
+TONES: Final = {
+    Tone.UNKNOWN.value: "plain",
+    Tone.MOVING.value: "busy",
+    Tone.DONE.value: "good",
+    Tone.FAILED.value: "bad",
+    Tone.REFUND.value: "warn",
+    Tone.WAITING_FOR_USER.value: "warn",
+}
+"""The look of a state's pill by its tone."""
+
+
+def has_endpoint(name: str) -> bool:
+    """Whether this console has a page, so that others may link to it."""
+    return name in current_app.view_functions
+
+
+def asset(name: str) -> str:
+    """The address of a static file, another one whenever its content changes: it may be kept for ever."""
+    return url_for("console.static", filename=name, v=_digest(name))
+
+
+@cache
+def _digest(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+
+
+def _holds_sandbox() -> bool:
+    with reading(current_gateway().engine) as connection:
+        return is_sandbox(connection)
+
+
+def cut(text: str | bytes | None) -> Markup:
+    """A long hash or address cut in its middle, whole on hover, copied by a click."""
+    if text is None or text == "":
+        return Markup('<span class="none">–</span>')
+    whole = f"0x{text.hex()}" if isinstance(text, bytes) else text
+    if len(whole) <= _SHOWN_WHOLE:
+        return Markup('<span class="mono">{}</span>').format(whole)
+    return Markup(
+        '<button type="button" class="hash mono" data-copy="{0}" title="{0}" '
+        'aria-label="Copy {0}">{1}…{2}</button>'
+    ).format(whole, whole[:8], whole[-6:])
+
+
+def when(at: datetime | None) -> Markup:
+    """A time, in UTC until the page's script puts it into the reader's zone."""
+    if at is None:
+        return Markup('<span class="none">–</span>')
+    iso = at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(
+        iso, at.strftime("%Y-%m-%d %H:%M:%S"), at.strftime("%Y-%m-%d %H:%M")
+    )
+
+
+def span(duration: timedelta | None) -> str:
+    """A duration in its two largest units, such as ``2 h 5 min``."""
+    if duration is None:
+        return "–"
+    seconds = int(duration.total_seconds())
+    parts: list[str] = []
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        count, seconds = divmod(seconds, size)
+        if count or (unit == "s" and not parts):
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])
+
+
+def duration(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    return span(timedelta(seconds=round(seconds)))
+
+
+def share(ppm: int) -> str:
+    """Millionths as a percentage, rounded down to a tenth: ``12.3 %``."""
+    tenths = ppm // 1_000
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def grouped(value: int | str | None) -> str:
+    """A whole number with thin spaces between its thousands."""
+    return "–" if value is None else f"{int(value):,}".replace(",", " ")
+
+
+def figure(text: str) -> str:
+    """A text that begins with a number, such as ``12345.5 USDT``, with the number's thousands apart."""
+    whole = re.match(r"-?[0-9]+", text)
+    return grouped(whole[0]) + text[whole.end() :] if whole and len(whole[0]) < 100 else text
+
+
+def units(smallest: int | None, decimals: int) -> str:
+    """An amount in the token's own units, exact, without trailing zeros: ``1 234.5``."""
+    if smallest is None:
+        return "–"
+    whole, rest = divmod(smallest, 10**decimals)
+    fraction = str(rest).zfill(decimals).rstrip("0") if rest else ""
+    return grouped(whole) + (f".{fraction}" if fraction else "")
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter and ends with a stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
+
+
+def pill(text: Any, kind: str = "plain") -> Markup:
+    """A state as a pill; ``kind`` is good, warn, bad, busy or plain."""
+    return Markup('<span class="pill pill-{}">{}</span>').format(escape(kind), text)

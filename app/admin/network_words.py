@@ -1,0 +1,130 @@
+"""Names of chains and decimals of tokens on the console's pages, read once a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import g
+from markupsafe import Markup
+from sqlalchemy import select
+
+from app.admin.formats import grouped, units
+from app.domain.amounts import format_units
+from app.models.engine import reading
+from app.models.network import Chain, Token
+from app.services.gateway import current_gateway
+
+_ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
+
+Choices = list[tuple[str, str]]
+"""Values of a select and what they are called."""
+
+
+def chain_names() -> Mapping[int, str]:
+    """Names of the chains by id, in the order of the names."""
+    if "network_chain_names" not in g:
+        with reading(current_gateway().reads) as connection:
+            rows = connection.execute(select(Chain.chain_id, Chain.name)).all()
+        found = {row.chain_id: row.name for row in rows}
+        g.network_chain_names = dict(sorted(found.items(), key=lambda item: item[1].casefold()))
+    names: Mapping[int, str] = g.network_chain_names
+    return names
+
+
+def token_decimals() -> Mapping[tuple[int, str], int]:
+    """Decimals by chain id and symbol."""
+    if "network_decimals" not in g:
+        with reading(current_gateway().reads) as connection:
+            rows = connection.execute(select(Token.chain_id, Token.symbol, Token.decimal)).all()
+        g.network_decimals = {(row.chain_id, row.symbol): row.decimal for row in rows}
+    decimals: Mapping[tuple[int, str], int] = g.network_decimals
+    return decimals
+
+
+def chain_choices() -> Choices:
+    """The chains for a select."""
+    return [(str(chain_id), f"{name} ({chain_id})") for chain_id, name in chain_names().items()]
+
+
+def symbol_choices() -> Choices:
+    """The symbols of all tokens for a select."""
+    symbols = sorted({symbol for _, symbol in token_decimals()}, key=str.casefold)
+    return [(symbol, symbol) for symbol in symbols]
+
+
+def decimals_by_place() -> dict[str, int]:
+    """Decimals by ``"CHAIN SYMBOL"``, for the page's script."""
+    return {f"{chain_id} {symbol}": found for (chain_id, symbol), found in token_decimals().items()}
+
+
+def chain_cell(chain_id: int | None) -> Markup:
+    """A chain's name with its id beside it."""
+    if chain_id is None:
+        return Markup('<span class="none">–</span>')
+    name = chain_names().get(chain_id)
+    if name is None:
+        return Markup('chain {} <span class="faint">not configured</span>').format(chain_id)
+    return Markup('<span class="nowrap">{} <span class="faint">{}</span></span>').format(name, chain_id)
+
+
+def row_title(one: str, values: Mapping[str, Any]) -> str:
+    """What a row is called in headings and links, by the names of its chains.
+
+    :param one: what such rows are called, such as ``route``.
+    :param values: the row as the document writes it, or as much of it as is known.
+    """
+    if "address" in values and "symbol" not in values:
+        return f"{one} {values['address']}"
+    if "cidr" in values:
+        return f"{one} {values['cidr']}"
+    if "id" in values:
+        return f"{one} {values.get('name', '')} ({values['id']})"
+    names, symbol = chain_names(), values.get("symbol", "")
+    ends = [values[key] for key in _ENDS if key in values]
+    called = [names.get(end, f"chain {end}") for end in ends]
+    if len(called) == 2:
+        return f"{one} of {symbol} from {called[0]} to {called[1]}"
+    return f"{one} {symbol} on {called[0]}" if called else one
+
+
+def amount_cell(smallest: int | None, chain_id: int, symbol: str, none: str = "–") -> Markup:
+    """An amount in human units, and under it in smallest ones."""
+    if smallest is None:
+        return Markup('<span class="none">{}</span>').format(none)
+    decimals = token_decimals().get((chain_id, symbol))
+    if decimals is None:
+        return Markup("{}").format(grouped(smallest))
+    if smallest < 0:
+        return Markup("−{}").format(amount_cell(-smallest, chain_id, symbol))
+    return Markup('{} <span class="faint">{}</span><small class="smallest">{}</small>').format(
+        units(smallest, decimals), symbol, grouped(smallest)
+    )
+
+
+def in_units(smallest: str, place: tuple[Any, Any] | None) -> str:
+    """``12.5 USDT`` for an amount of the token at this chain id and symbol; empty where that is not known."""
+    if place is None or not (smallest.isascii() and smallest.isdigit()) or len(smallest) > 78:
+        return ""
+    decimals = token_decimals().get(place)
+    return "" if decimals is None else f"{units(int(smallest), decimals)} {place[1]}"
+
+
+def percent(ppm: int | None) -> str:
+    """``400`` parts per million is ``0.04 %``."""
+    return "–" if ppm is None else f"{format_units(ppm, 4)} %"
+
+
+def tiers_cell(tiers: Sequence[tuple[int, int]], chain_id: int, symbol: str) -> Markup:
+    """The first tier's share and the last one's; all of them on hover."""
+    (_, first), *more = tiers
+    if not more:
+        return Markup("{}").format(percent(first))
+    decimals = token_decimals().get((chain_id, symbol))
+    lines = [
+        f"from {grouped(start) if decimals is None else units(start, decimals)}: {percent(ppm)}"
+        for start, ppm in tiers
+    ]
+    return Markup('<span title="{}">{} … {}</span><small class="smallest">{} tiers</small>').format(
+        "\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers)
+    )

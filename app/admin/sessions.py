@@ -1,0 +1,50 @@
+"""The signed cookie names a row of the database: a session can be ended from elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flask import request, session
+from flask_login import current_user
+from flask_security.utils import logout_user
+
+from app.admin.requests import actor_named
+from app.services.gateway import current_gateway
+from app.services.operators.sessions import begin_session, end_session, session_stands
+
+SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
+
+_KEPT: Final = frozenset({"_user_id", "_fresh", "_id", "fs_cc", "fs_paa", "_flashes"})
+"""What Flask-Login and Flask-Security have just written about the new sign-in."""
+
+
+def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, **_more: Any) -> None:
+    """At a whole sign-in (password, and the second factor where there is one): a fresh session.
+
+    Nothing from before survives in the cookie, the forms' token neither.
+    """
+    for key in set(session) - _KEPT:
+        del session[key]
+    session.permanent = True
+    # Flask-Security says how for passwords, not for second factors.
+    how = {"password": "password", "change": "new password"}.get((authn_via or ["code"])[0], "second factor")
+    browser = request.user_agent.string
+    session[SECRET] = begin_session(current_gateway(), user.id, actor_named(user.email), browser, how)
+
+
+def leave_ended_session() -> bool:
+    """Forget a sign-in whose session has ended, here or elsewhere; whether there was one."""
+    if not current_user.is_authenticated:
+        return False
+    if session_stands(current_gateway(), current_user.id, session.get(SECRET, "")):
+        return False
+    logout_user()
+    session.clear()
+    return True
+
+
+def close_session(_sender: Any, user: Any, **_more: Any) -> None:
+    """At sign-out: the cookie is worth nothing any more, also where somebody copied it."""
+    secret = session.pop(SECRET, None)
+    if secret is not None and user.is_authenticated:
+        end_session(current_gateway(), user.id, secret, actor_named(user.email))

@@ -1,0 +1,112 @@
+"""What cannot be together: to be looked at, and acknowledged."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flask import flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from markupsafe import Markup
+
+from app.admin.access import Access, Audience, may
+from app.admin.formats import pill, when
+from app.admin.requests import actor
+from app.admin.views.lists import Choice, ListView, Present
+from app.admin.views.network import ChainIs, flash_saved
+from app.domain.anomalies import AnomalyKind
+from app.models.anomalies import Anomaly
+from app.services.anomalies import acknowledge, seen_of
+from app.services.edits.outcome import Conflict
+from app.services.gateway import current_gateway
+
+_CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_MOST_AT_ONCE: Final = 1000
+
+
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+class AnomaliesView(ListView):
+    """Anomalies that hold; those that wait first."""
+
+    section = "Overview"
+    model_class = Anomaly
+    title = "Anomalies"
+    explanation = (
+        "What the events say and what cannot be. It is here while it holds. To acknowledge it is to say "
+        "that somebody has seen to it; when it rests on further events, it waits again."
+    )
+    nothing = "No anomaly: everything that was reported fits together."
+    list_template = "console/anomalies.html"
+    access = {**ListView.access, "acknowledge": _CHANGE}
+    column_list = ("select", "kind", "subject", "chain_id", "detail", "last_at", "acknowledged_at")
+    column_export_list = (
+        "id", "kind", "subject", "chain_id", "detail", "event_ids", "first_at", "last_at",
+        "acknowledged_at", "acknowledged_by",
+    )  # fmt: skip
+    column_labels = {
+        "select": "Pick",
+        "subject": "About",
+        "chain_id": "Chain",
+        "last_at": "Last",
+        "acknowledged_at": "State",
+    }
+    column_sortable_list = ("kind", "subject", "chain_id", "last_at", "acknowledged_at")
+    column_searchable_list = ("subject", "detail")
+    column_default_sort = [("last_at", True), ("id", True)]
+    column_filters = (
+        Choice(Anomaly.kind, "Kind", [(kind.value, _words(kind.value)) for kind in AnomalyKind]),
+        Present(Anomaly.acknowledged_at, "State", "acknowledged", "waiting"),
+        ChainIs(Anomaly.chain_id, "Chain"),
+    )
+    column_formatters = {
+        "select": lambda v, c, m, p: _pick(m),
+        "kind": lambda v, c, m, p: pill(_words(m.kind), "plain" if m.acknowledged_at is not None else "bad"),
+        "subject": lambda v, c, m, p: _subject(m),
+        "last_at": lambda v, c, m, p: when(m.last_at),
+        "acknowledged_at": lambda v, c, m, p: _state(m),
+    }
+
+    @expose("/acknowledge", methods=("POST",))
+    def acknowledge(self) -> ResponseReturnValue:
+        """Note that those that were picked have been seen to: all of them, or none."""
+        seen: dict[int, str] = {}
+        for picked in request.form.getlist("pick")[:_MOST_AT_ONCE]:
+            number, _, fingerprint = picked.partition(" ")
+            if number.isascii() and number.isdecimal() and int(number[:20]) < 1 << 63:
+                seen[int(number)] = fingerprint
+        if not seen:
+            flash("Pick at least one anomaly, then acknowledge it.", "warning")
+            return redirect(url_for("anomalies.index_view"))
+        try:
+            flash_saved(acknowledge(current_gateway(), seen, actor=actor()))
+        except Conflict as refused:
+            flash(f"Nothing was acknowledged: {refused}.", "error")
+        return redirect(url_for("anomalies.index_view"))
+
+
+def _pick(row: Anomaly) -> Any:
+    if row.acknowledged_at is not None or not may(_CHANGE.change):
+        return ""
+    return Markup(
+        '<input type="checkbox" name="pick" form="acknowledge" value="{} {}" aria-label="Pick {} of {}">'
+    ).format(row.id, seen_of(row), _words(row.kind), row.subject)
+
+
+def _subject(row: Anomaly) -> Any:
+    if row.transfer_id is None:
+        return Markup('<span class="break">{}</span>').format(row.subject)
+    whole = f"0x{row.transfer_id.hex()}"
+    return Markup('<a class="mono" href="{}transfers/{}" title="{}">transfer {}…{}</a>').format(
+        url_for("admin.index"), whole, whole, whole[:8], whole[-6:]
+    )
+
+
+def _state(row: Anomaly) -> Any:
+    if row.acknowledged_at is None:
+        return pill("waiting", "warn")
+    return Markup('{} <span class="faint">{}<br>{}</span>').format(
+        pill("acknowledged"), row.acknowledged_by or "", when(row.acknowledged_at)
+    )

@@ -1,0 +1,152 @@
+"""Who did what, when and from where, and whether the record of it still holds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from flask import Response, abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+
+from app.admin.access import READ, Access, Audience
+from app.admin.views.base import ConsoleView
+from app.admin.views.lists import neutral_cell
+from app.domain.difference import difference
+from app.services.audit_log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.services.fields import read_time
+from app.services.gateway import Gateway, current_gateway
+
+_PAGE: Final = 50
+_LONGEST: Final = 256
+_ACTIONS: Final = (
+    ("network", "the network"),
+    ("blocked", "blocks in bulk"),
+    ("events", "the event log"),
+    ("ingest_token", "ingest tokens"),
+    ("operator", "accounts"),
+    ("anomaly", "anomalies"),
+    ("sandbox", "the sandbox"),
+    ("sign_in", "sign-ins"),
+    ("sign_out", "sign-outs"),
+)
+_COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
+
+
+class AuditView(ConsoleView):
+    """The audit log: a list, a page for each record, an export, a check."""
+
+    section = "Records"
+    access = {
+        "index": READ,
+        "record": READ,
+        "export_csv": READ,
+        "export_lines": READ,
+        "verify": Access(Audience.NOBODY, Audience.VIEWER),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Audit", endpoint="audit")
+
+    @expose("/")
+    def index(self) -> str:
+        """The newest records that match."""
+        wanted, fields = _filter()
+        before = request.args.get("before", type=int)
+        rows = list_audit(current_gateway(), wanted, before=_within_64_bits(before), limit=_PAGE + 1)
+        return self.render(
+            "console/audit/index.html",
+            rows=rows[:_PAGE],
+            older=rows[_PAGE - 1].id if len(rows) > _PAGE else None,
+            first_page=before is None,
+            fields=fields,
+            actions=_ACTIONS,
+        )
+
+    @expose("/<int:record_id>")
+    def record(self, record_id: int) -> str:
+        """One record, with what it changed field by field."""
+        entry = show_audit(current_gateway(), record_id) if record_id < 1 << 63 else None
+        if entry is None:
+            abort(404)
+        changes = [(change, difference(change.before, change.after)) for change in entry.changes]
+        return self.render("console/audit/record.html", row=entry.record, changes=changes)
+
+    @expose("/export.csv")
+    def export_csv(self) -> Response:
+        """The matching records as a table, newest first."""
+        wanted, _ = _filter()
+        return Response(
+            _csv(current_gateway(), wanted),
+            mimetype="text/csv",
+            headers={"Content-Disposition": "attachment; filename=audit.csv"},
+        )
+
+    @expose("/export.ndjson")
+    def export_lines(self) -> Response:
+        """The matching records with all that verification needs but the key, oldest first."""
+        wanted, _ = _filter()
+        gateway = current_gateway()
+        return Response(
+            export_audit(gateway, wanted),
+            mimetype="application/x-ndjson",
+            headers={"Content-Disposition": "attachment; filename=audit.ndjson"},
+        )
+
+    @expose("/verify", methods=("POST",))
+    def verify(self) -> ResponseReturnValue:
+        """Follow the chain from its first record to its last."""
+        found = verify_audit(current_gateway())
+        if found.fault is None:
+            flash(f"All {found.count} records hold. The last is {found.head}: note it elsewhere.", "success")
+        else:
+            flash(f"The chain is broken: {found.fault}. It is good up to {found.head}.", "error")
+        return redirect(url_for("audit.index"))
+
+
+def _filter() -> tuple[AuditFilter, dict[str, str]]:
+    """What the URL asks for, and its fields as typed. A date that is none is left out, and said so."""
+    fields = {
+        name: request.args.get(name, "").replace("\0", "").strip()[:_LONGEST]
+        for name in ("actor", "action", "subject", "since", "until")
+    }
+    wanted = AuditFilter(
+        actor=fields["actor"] or None,
+        action=fields["action"] or None,
+        subject=fields["subject"] or None,
+        since=_day(fields["since"]),
+        until=_day(fields["until"]),
+    )
+    return wanted, fields
+
+
+def _day(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return read_time(f"{text}T00:00:00Z" if len(text) == len("2026-01-31") else text)
+    except ValueError:
+        flash(f"“{text[:60]}” is no day such as 2026-01-31, so it was left out.", "warning")
+        return None
+
+
+def _within_64_bits(number: int | None) -> int | None:
+    return None if number is None else max(min(number, (1 << 63) - 1), 0)
+
+
+def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:
+    yield _line(_COLUMNS)
+    before = None
+    while rows := list_audit(gateway, wanted, before=before, limit=1000):
+        for row in rows:
+            yield _line([neutral_cell(getattr(row, name)) for name in _COLUMNS])
+        before = rows[-1].id
+
+
+def _line(cells: Iterable[Any]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow(cells)
+    return buffer.getvalue()

@@ -1,0 +1,77 @@
+"""What every view of the console shares: its rule for each route, its place in the menu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from flask import Blueprint, request, url_for
+from flask_admin import Admin, BaseView
+
+from app.admin.access import READ, Access, may
+
+SECTIONS: Final = ("Overview", "Network", "Protection", "Records", "People")
+"""The groups of the menu, in its order."""
+
+
+class ConsoleView(BaseView):
+    """A view whose routes all have a rule in ``access``; one without stops the start.
+
+    ``closed`` names routes that flask-admin brings along and that the console does not have.
+    """
+
+    section: ClassVar[str] = "Overview"
+    access: ClassVar[Mapping[str, Access]] = {}
+    closed: ClassVar[frozenset[str]] = frozenset()
+    largest_form: ClassVar[int | None] = None
+    """Bytes that a form of the view may have, where the framework's own limit is too low."""
+    _urls: list[Any]
+
+    def create_blueprint(self, admin: Admin) -> Blueprint:
+        """Register the routes, without the closed ones."""
+        self._urls = [url for url in self._urls if url[1] not in self.closed]
+        blueprint: Blueprint = super().create_blueprint(admin)
+        if self.largest_form is not None:
+            # Before the guard, which reads the form once it knows that its sender may send one.
+            blueprint.before_request(partial(_allow_forms, self.largest_form))
+        return blueprint
+
+    def access_rules(self) -> dict[str, Access]:
+        """The rule of each endpoint.
+
+        :raises RuntimeError: a route has none.
+        """
+        missing = {name for _, name, _ in self._urls} - set(self.access)
+        if missing:
+            raise RuntimeError(f"{type(self).__name__} has no access rule for {', '.join(sorted(missing))}")
+        return {f"{self.endpoint}.{name}": self.access[name] for _, name, _ in self._urls}
+
+    def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        # The library's own runs a view a second time when it raises TypeError.
+        return fn(self, *args, **kwargs)
+
+
+def _allow_forms(largest: int) -> None:
+    request.max_form_memory_size = request.max_content_length = largest
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """A link of the menu."""
+
+    name: str
+    url: str
+    endpoint: str
+
+
+def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
+    """The menu of whoever is signed in, by section; empty sections are left out."""
+    entries: dict[str, list[MenuEntry]] = {section: [] for section in SECTIONS}
+    for view in views:
+        rule = view.access.get(view._default_view, READ)
+        if view.section in entries and may(rule.read):
+            url = url_for(f"{view.endpoint}.{view._default_view}")
+            entries[view.section].append(MenuEntry(view.name, url, view.endpoint))
+    return [(section, found) for section, found in entries.items() if found]

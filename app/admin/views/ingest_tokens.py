@@ -1,0 +1,132 @@
+"""Who may report events over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from sqlalchemy import select
+
+from app.admin.access import ADMINISTER, Access, Audience
+from app.admin.formats import pill, when
+from app.admin.network_words import chain_names
+from app.admin.requests import actor
+from app.admin.views.lists import ListView, Present
+from app.models.engine import reading
+from app.models.ingest_tokens import IngestToken
+from app.services.gateway import current_gateway
+from app.services.ingest_tokens import TYPES, TokenRefused, create_token, list_tokens, revoke_token
+
+
+class IngestTokensView(ListView):
+    """Reporters' tokens: made once, shown once, revoked."""
+
+    section = "People"
+    model_class = IngestToken
+    title = "Ingest tokens"
+    explanation = (
+        "Who may report events, of which kinds and chains. Tokens are shown once, when they are made."
+    )
+    nothing = "No token is made yet. A reporter needs one to send events over HTTP."
+    row_endpoint = "ingest_tokens.show"
+    new_endpoint = "ingest_tokens.new"
+    new_label = "New token"
+    list_template = "console/ingest_tokens/list.html"
+    access = {
+        "index_view": Access(Audience.ADMIN),
+        "details_view": Access(Audience.ADMIN),
+        "export": Access(Audience.ADMIN),
+        "new": ADMINISTER,
+        "show": Access(Audience.ADMIN),
+        "revoke": Access(Audience.NOBODY, Audience.ADMIN),
+    }
+    column_list = ("name", "state", "types", "chains", "last_received_at", "created_at")
+    column_export_list = ("name", "key_id", "types", "chains", "created_at", "revoked_at")
+    column_labels = {"chains": "Chains", "last_received_at": "Last accepted", "created_at": "Made"}
+    column_sortable_list = ("name", "created_at")
+    column_searchable_list = ("name", "key_id")
+    column_default_sort = "name"
+    column_filters = (Present(IngestToken.revoked_at, "State", "revoked", "valid"),)
+    column_formatters = {
+        "state": lambda v, c, m, p: pill("revoked") if m.revoked_at else pill("valid", "good"),
+        "types": lambda v, c, m, p: "all" if m.types is None else ", ".join(m.types),
+        "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
+        "last_received_at": lambda v, c, m, p: when(_last().get(m.name)),
+        "created_at": lambda v, c, m, p: when(m.created_at),
+    }
+
+    def of_environment(self) -> list[str]:
+        """Names of the tokens that stand in the settings."""
+        return [token.name for token in current_gateway().environment_tokens]
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Make a token and show it, this once."""
+        name = request.form.get("name", "").strip()
+        types, chains = request.form.getlist("types"), request.form.getlist("chains")
+        error = None
+        if request.method == "POST":
+            try:
+                if strangers := sorted(set(request.form) - {"csrf_token", "name", "types", "chains"}):
+                    raise TokenRefused(f"This form has no field “{strangers[0][:60]}”: nothing was made.")
+                ids = [int(chain) for chain in chains if chain.isascii() and chain.isdecimal()]
+                if len(ids) != len(chains):
+                    raise TokenRefused("A chain is named by its id: load the page again.")
+                token = create_token(current_gateway(), name, types, ids, actor=actor())
+            except TokenRefused as refused:
+                error = str(refused)
+            else:
+                return self.render("console/ingest_tokens/made.html", token=token, token_name=name)
+        return self.render(
+            "console/ingest_tokens/new.html",
+            error=error,
+            given={"name": name, "types": types, "chains": chains},
+            types=TYPES,
+            chains=chain_names(),
+        )
+
+    @expose("/<int:token_id>")
+    def show(self, token_id: int) -> str:
+        """One token, and the way to revoke it."""
+        token = _token(token_id)
+        return self.render(
+            "console/ingest_tokens/show.html",
+            token=token,
+            last=_last().get(token["name"]),
+            chains=None if token["chains"] is None else [_chain(chain) for chain in token["chains"]],
+        )
+
+    @expose("/<int:token_id>/revoke", methods=("POST",))
+    def revoke(self, token_id: int) -> ResponseReturnValue:
+        """Let a token count no longer; its name has to be typed."""
+        token = _token(token_id)
+        if request.form.get("typed", "").strip() != token["name"]:
+            flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")
+            return redirect(url_for("ingest_tokens.show", token_id=token_id))
+        revoke_token(current_gateway(), token["name"], actor=actor())
+        flash(f"{token['name']} is revoked: nothing more is accepted with it.", "success")
+        return redirect(url_for("ingest_tokens.index_view"))
+
+
+def _token(token_id: int) -> Mapping[str, Any]:
+    columns = [column for column in IngestToken.__table__.columns if column.key != "digest"]
+    if token_id >= 1 << 63:
+        abort(404)
+    with reading(current_gateway().reads) as connection:
+        row = connection.execute(select(*columns).where(IngestToken.id == token_id)).mappings().one_or_none()
+    if row is None:
+        abort(404)
+    return dict(row)
+
+
+def _last() -> dict[str, Any]:
+    """When something was last accepted from each token."""
+    return {token.name: token.last_received_at for token in list_tokens(current_gateway())}
+
+
+def _chain(chain_id: int) -> str:
+    name = chain_names().get(chain_id)
+    return f"{name} ({chain_id})" if name else f"chain {chain_id}"

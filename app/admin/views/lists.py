@@ -1,0 +1,170 @@
+"""Lists of rows: search, filters, sorting, pages, details and CSV export, from flask-admin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from flask import current_app, flash, request, url_for
+from flask_admin.contrib.sqla import ModelView
+from flask_admin.contrib.sqla.filters import BaseSQLAFilter
+from flask_admin.model.base import ViewArgs
+
+from app.admin.access import READ
+from app.admin.views.base import ConsoleView
+from app.extensions import Base, db
+
+STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
+STOCK_EXTRAS: Final = frozenset({"action_view", "ajax_lookup", "ajax_update"})
+"""Routes of the library that write without our checks, or that nothing here needs."""
+
+_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+_LONGEST_SEARCH: Final = 200
+_LAST_PAGE: Final = 1_000_000
+
+
+class Choice(BaseSQLAFilter):
+    """One of a few values. Whatever else the URL says is no choice, and said so."""
+
+    def __init__(self, column: Any, name: str, options: Sequence[tuple[str, str]]) -> None:
+        super().__init__(column, name, options=list(options))
+
+    def validate(self, value: str) -> bool:
+        return value in {key for key, _ in self.options}
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        return query.filter(self.get_column(alias) == self.stored(value))
+
+    def stored(self, value: str) -> Any:
+        """The choice as the column has it."""
+        return value
+
+    def operation(self) -> str:
+        return "is"
+
+
+class Flag(Choice):
+    """Yes or no."""
+
+    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
+        super().__init__(column, name, [("1", yes), ("0", no)])
+
+    def stored(self, value: str) -> bool:
+        return value == "1"
+
+
+class Present(Choice):
+    """Whether a column has a value."""
+
+    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
+        super().__init__(column, name, [("1", yes), ("0", no)])
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        column = self.get_column(alias)
+        return query.filter(column.is_not(None) if value == "1" else column.is_(None))
+
+
+class Number(BaseSQLAFilter):
+    """An exact whole number of up to 63 bits, such as a chain id."""
+
+    def validate(self, value: str) -> bool:
+        return value.isascii() and value.isdecimal() and int(value[:20]) < 1 << 63
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        return query.filter(self.get_column(alias) == int(value))
+
+    def operation(self) -> str:
+        return "is"
+
+
+class Matches(BaseSQLAFilter):
+    """A text, whole, in any letter case."""
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        return query.filter(db.func.lower(self.get_column(alias)) == value.strip().lower())
+
+    def operation(self) -> str:
+        return "is"
+
+
+class ListView(ConsoleView, ModelView):
+    """Rows to read. What writes is a route of the subclass; the library's own writing is closed."""
+
+    model_class: ClassVar[type[Base]]
+    title: ClassVar[str]
+    explanation: ClassVar[str] = ""
+    """A sentence under the title: what these rows decide."""
+    nothing: ClassVar[str] = "There is nothing here yet."
+    """What to do where there is no row at all."""
+    row_endpoint: ClassVar[str | None] = None
+    """The route that a row's first cell leads to; its one argument is the row's id."""
+    new_endpoint: ClassVar[str | None] = None
+    new_label: ClassVar[str] = "New"
+    numbers: ClassVar[frozenset[str]] = frozenset()
+    """Columns that are set right-aligned, in tabular figures."""
+
+    access = {"index_view": READ, "details_view": READ, "export": READ}
+    closed = STOCK_EDITS | STOCK_EXTRAS
+
+    can_create = can_edit = can_delete = can_view_details = False
+    can_export = True
+    export_types = ["csv"]
+    export_max_rows = 100_000
+    page_size = 50
+    column_display_actions = False
+    column_display_pk = False
+    named_filter_urls = True
+    list_template = "console/list.html"
+    details_template = "console/details.html"
+
+    def __init__(self) -> None:
+        super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
+
+    def get_export_value(self, model: Any, name: str) -> Any:
+        """The bare value, never one that a spreadsheet would run as a formula."""
+        return neutral_cell(self._get_field_value(model, name))
+
+    def row_url(self, row: Any) -> str:
+        """Where a row's first cell leads."""
+        endpoint = self.row_endpoint or ""
+        (argument,) = next(current_app.url_map.iter_rules(endpoint)).arguments
+        return url_for(endpoint, **{argument: self.get_pk_value(row)})
+
+    def filter_fields(self) -> list[tuple[str, Any, str]]:
+        """For each filter its name in the URL, itself, and its value now."""
+        fields = []
+        for index, found in enumerate(self._filters or ()):
+            name = f"flt{index}_{self.get_filter_arg(index, found)}"
+            fields.append((name, found, request.args.get(name, "")))
+        return fields
+
+    def _get_list_filter_args(self) -> list[Any] | None:
+        # The library's own takes an empty field for a wrong value.
+        active = []
+        for index, (_, found, given) in enumerate(self.filter_fields()):
+            value = given.replace("\0", "")
+            if value and found.validate(value):
+                active.append((index, found.name, value))
+            elif value:
+                flash(
+                    f"{found.name}: “{value[:60]}” is no value to filter by, so it was left out.", "warning"
+                )
+        return active
+
+    def _get_list_extra_args(self) -> ViewArgs:
+        """The arguments of the URL. What is out of range counts as left out."""
+        args = super()._get_list_extra_args()
+        sortable = args.sort is not None and 0 <= args.sort < len(self._list_columns)
+        return args.clone(
+            page=min(max(args.page or 0, 0), _LAST_PAGE),
+            sort=args.sort if sortable else None,
+            search=(args.search or "").replace("\0", "").strip()[:_LONGEST_SEARCH] or None,
+        )
+
+
+def neutral_cell(value: Any) -> str:
+    """A value for a CSV cell that no spreadsheet takes for a formula (OWASP, CSV injection)."""
+    text = "" if value is None else str(value)
+    if text.startswith(_RUN_BY_SPREADSHEETS) and not text.removeprefix("-").isdecimal():
+        return f"'{text}"
+    return text

@@ -1,0 +1,56 @@
+"""Who uses a row that was to be removed, with the pages where each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from flask import url_for
+from sqlalchemy import select
+
+from app.admin.network_words import row_title
+from app.models.engine import reading
+from app.services.edits.outcome import Users
+from app.services.edits.plan import BLOCKED, EDITABLE
+from app.services.gateway import current_gateway
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedUsers:
+    """Users of a kind: how many, the names of the first with their pages, and how many more there are."""
+
+    title: str
+    links: tuple[tuple[str, str | None], ...]
+    more: int
+
+
+def users_with_links(users: Iterable[Users]) -> list[LinkedUsers]:
+    """The users with links; None where a user has no page of its own."""
+    pages = _pages()
+    return [
+        LinkedUsers(
+            f"{'over ' if each.at_least else ''}{each.count:,} {each.kind}{'' if each.count == 1 else 's'}",
+            tuple(pages.get(name) or (name, _transfer_page(name)) for name in each.names),
+            each.count - len(each.names),
+        )
+        for each in users
+    ]
+
+
+def _pages() -> dict[str, tuple[str, str]]:
+    """What each row is called and its page, by the name that the service has for it."""
+    found: dict[str, tuple[str, str]] = {}
+    with reading(current_gateway().reads) as connection:
+        for section in EDITABLE.values():
+            if section.part in BLOCKED:
+                continue
+            for row in connection.execute(select(section.model.__table__)).mappings():
+                key = row["chain_id"] if section.name == "chains" else row["id"]
+                one = section.name.removesuffix("s").replace("_", " ")
+                title = row_title(one, section.documented(dict(row)))
+                found[section.describe(dict(row))] = title, url_for(f"{section.name}.edit", key=key)
+    return found
+
+
+def _transfer_page(name: str) -> str | None:
+    return f"{url_for('admin.index')}transfers/{name}" if name.startswith("0x") else None

@@ -1,0 +1,191 @@
+"""Who may use the console."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from flask_wtf import FlaskForm
+from wtforms import BooleanField, EmailField, PasswordField, SelectField
+
+from app.admin.access import ADMINISTER, Access, Audience
+from app.admin.formats import pill, when
+from app.admin.requests import actor
+from app.admin.views.lists import Choice, Flag, ListView
+from app.domain.operators import MIN_PASSWORD_LENGTH, Role
+from app.models.operators import Operator
+from app.services.gateway import current_gateway
+from app.services.operators.accounts import (
+    Account,
+    AccountRefused,
+    create_account,
+    find_account,
+    new_uniquifier,
+    reset_password,
+    update_account,
+)
+
+_ROLES = [
+    (Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
+    (Role.OPERATOR.value, "Operator: also edits the network and the blocks"),
+    (Role.ADMIN.value, "Admin: also manages accounts and ingest tokens"),
+]
+
+
+class NewOperatorForm(FlaskForm):
+    """A new account."""
+
+    email = EmailField("Email", render_kw={"autocomplete": "off", "required": True})
+    password = PasswordField(
+        "First password",
+        description=f"At least {MIN_PASSWORD_LENGTH} characters; its owner changes it after signing in.",
+        render_kw={"autocomplete": "new-password", "required": True},
+    )
+    role = SelectField("Role", choices=_ROLES)
+
+
+class OperatorForm(FlaskForm):
+    """What an administrator decides about an account."""
+
+    role = SelectField("Role", choices=_ROLES)
+    active = BooleanField(
+        "May sign in", description="Switched off, every session of the account ends at once."
+    )
+    second_factor_required = BooleanField(
+        "Needs a second factor", description="Set up at the next sign-in, with an authenticator app."
+    )
+
+
+class OperatorsView(ListView):
+    """Accounts of the console."""
+
+    section = "People"
+    model_class = Operator
+    title = "Operators"
+    explanation = "Who may sign in here, and as what. Accounts are never deleted, since the audit names them."
+    row_endpoint = "operators.edit"
+    new_endpoint = "operators.new"
+    new_label = "New operator"
+    access = {
+        "index_view": Access(Audience.ADMIN),
+        "details_view": Access(Audience.ADMIN),
+        "export": Access(Audience.ADMIN),
+        "new": ADMINISTER,
+        "edit": ADMINISTER,
+        "end_sessions": Access(Audience.NOBODY, Audience.ADMIN),
+        "reset_second_factor": Access(Audience.NOBODY, Audience.ADMIN),
+        "new_password": Access(Audience.NOBODY, Audience.ADMIN),
+    }
+    column_list = ("email", "role", "active", "second_factor", "signed_in_at", "signed_in_from", "created_at")
+    column_export_list = ("email", "role", "active", "second_factor_required", "signed_in_at", "created_at")
+    column_labels = {
+        "active": "State",
+        "signed_in_at": "Last sign-in",
+        "signed_in_from": "From",
+        "created_at": "Made",
+    }
+    column_sortable_list = ("email", "role", "active", "signed_in_at", "created_at")
+    column_searchable_list = ("email",)
+    column_default_sort = "email"
+    column_filters = (
+        Choice(Operator.role, "Role", [(role.value, role.value) for role in Role]),
+        Flag(Operator.active, "State", "may sign in", "switched off"),
+    )
+    column_formatters = {
+        "active": lambda v, c, m, p: pill("active", "good") if m.active else pill("off", "plain"),
+        "second_factor": lambda v, c, m, p: _second_factor(m),
+        "signed_in_at": lambda v, c, m, p: when(m.signed_in_at),
+        "created_at": lambda v, c, m, p: when(m.created_at),
+    }
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Make an account."""
+        form = NewOperatorForm()
+        if form.validate_on_submit():
+            try:
+                made = create_account(
+                    current_gateway(),
+                    form.email.data or "",
+                    form.password.data or "",
+                    Role(form.role.data),
+                    actor=actor(),
+                )
+            except AccountRefused as refused:
+                flash(str(refused), "error")
+            else:
+                flash(f"{made.email} may sign in now, as {made.role}.", "success")
+                return redirect(url_for("operators.index_view"))
+        return self.render("console/form.html", form=form, title="New operator", submit="Make the account")
+
+    @expose("/<int:account_id>", methods=("GET", "POST"))
+    def edit(self, account_id: int) -> ResponseReturnValue:
+        """Change what an account may do."""
+        account = _account(account_id)
+        form = OperatorForm(obj=account)
+        if request.method == "GET":
+            form.role.data = account.role.value
+        if form.validate_on_submit():
+            wanted = {name: field.data for name, field in form._fields.items() if name in _DECIDED}
+            if _change(account, wanted):
+                flash(f"{account.email} is changed.", "success")
+                return redirect(url_for("operators.index_view"))
+        return self.render("console/operator.html", form=form, account=account)
+
+    @expose("/<int:account_id>/end-sessions", methods=("POST",))
+    def end_sessions(self, account_id: int) -> ResponseReturnValue:
+        """Sign an account out everywhere."""
+        account = _account(account_id)
+        if _change(account, {"fs_uniquifier": new_uniquifier()}):
+            flash(f"{account.email} is signed out everywhere.", "success")
+        return redirect(url_for("operators.edit", account_id=account_id))
+
+    @expose("/<int:account_id>/reset-second-factor", methods=("POST",))
+    def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
+        """Forget a second factor whose owner has lost it."""
+        account = _account(account_id)
+        if _change(
+            account,
+            {"tf_primary_method": None, "tf_totp_secret": None, "fs_uniquifier": new_uniquifier()},
+        ):
+            flash(f"{account.email} has no second factor now and is signed out.", "success")
+        return redirect(url_for("operators.edit", account_id=account_id))
+
+    @expose("/<int:account_id>/new-password", methods=("POST",))
+    def new_password(self, account_id: int) -> ResponseReturnValue:
+        """Give an account a new password, shown once."""
+        account = _account(account_id)
+        password = reset_password(current_gateway(), account_id, actor=actor())
+        return self.render("console/account/new_password.html", account=account, password=password)
+
+
+_DECIDED = ("role", "active", "second_factor_required")
+
+
+def _account(account_id: int) -> Account:
+    account = find_account(current_gateway(), account_id=account_id) if account_id < 1 << 63 else None
+    if account is None:
+        abort(404)
+    return account
+
+
+def _change(account: Account, changes: dict[str, Any]) -> bool:
+    """Change the account; whether that was possible. A refusal is told to whoever asked."""
+    must_set_up = changes.get("second_factor_required") and not account.second_factor_required
+    if must_set_up and not account.tf_totp_secret:
+        # Sessions without the factor end: the next sign-in sets it up.
+        changes = changes | {"fs_uniquifier": new_uniquifier()}
+    try:
+        update_account(current_gateway(), account.id, changes, actor=actor())
+    except AccountRefused as refused:
+        flash(str(refused), "error")
+        return False
+    return True
+
+
+def _second_factor(operator: Operator) -> Any:
+    if operator.tf_totp_secret:
+        return pill("set up", "good")
+    return pill("at next sign-in", "warn") if operator.second_factor_required else pill("none", "plain")

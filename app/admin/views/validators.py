@@ -1,0 +1,32 @@
+"""Validator sets by chain and version. They come from the network document and the feed alone."""
+
+from __future__ import annotations
+
+from flask import request
+from flask_admin import expose
+
+from app.admin.access import READ
+from app.admin.network_words import percent
+from app.admin.views.base import ConsoleView
+from app.services.gateway import current_gateway
+from app.services.validator_sets import validator_sets
+
+
+class ValidatorsView(ConsoleView):
+    """Who signs refunds, by chain: the set in force and those before it."""
+
+    section = "Network"
+    access = {"index": READ}
+
+    def __init__(self) -> None:
+        super().__init__(name="Validators", endpoint="validators")
+
+    @expose("/")
+    def index(self) -> str:
+        """Every chain, or the one that the address names."""
+        chains = validator_sets(current_gateway())
+        wanted = request.args.get("chain", "")
+        shown = [chain for chain in chains if str(chain.chain_id) == wanted] or chains
+        return self.render(
+            "console/validators.html", chains=chains, shown=shown, wanted=wanted, percent=percent
+        )

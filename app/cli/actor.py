@@ -1,0 +1,18 @@
+"""Who types the commands."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+from app.domain.audit import Actor, Source
+
+
+def cli_actor() -> Actor:
+    """The system's user of this process, as the audit log names it: ``cli:NAME``, or the user's number."""
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:  # a container may run as a user that nothing names
+        name = str(number)
+    return Actor(f"cli:{name}", Source.CLI)

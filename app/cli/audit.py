@@ -1,0 +1,109 @@
+"""``flask --app wsgi audit …``: who changed what, and whether the log of it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+import click
+
+from app.cli.group import DataGroup
+from app.domain.difference import difference
+from app.services.audit_log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.services.fields import read_time
+from app.services.gateway import current_gateway
+
+_HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+audit = DataGroup("audit", help="What operators did: who, when, from where, before and after.")
+
+
+def _head(_context: click.Context, _option: click.Parameter, heads: Sequence[str]) -> dict[int, bytes]:
+    noted = {}
+    for head in heads:
+        match = _HEAD.fullmatch(head)
+        if match is None:
+            raise click.BadParameter("must be ID:MAC as 'audit verify' printed it, the MAC in 64 hex digits")
+        noted[int(match[1])] = bytes.fromhex(match[2])
+    return noted
+
+
+def _time(_context: click.Context, _option: click.Parameter, text: str | None) -> datetime | None:
+    try:
+        return None if text is None else read_time(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _filters(command: F) -> F:
+    """The options that choose records."""
+    for option in (
+        click.option("--since", callback=_time, help="RFC 3339, such as 2026-01-31T12:00:00Z."),
+        click.option("--action", help="Such as network.edit, or network for all of that kind."),
+        click.option("--actor", help="An account's email, or cli:NAME."),
+    ):
+        command = option(command)
+    return command
+
+
+@audit.command("verify")
+@click.option("--head", "heads", multiple=True, callback=_head, metavar="ID:MAC", help="One noted earlier.")
+def verify(heads: dict[int, bytes]) -> None:
+    """Follow the chain of records from the first to the last. Exits with 1 at the first broken link.
+
+    Prints the last record as ID:MAC. Note it outside the database (the server's log has it, too) and
+    give it to --head later: only so it shows when records were cut off at the end.
+    """
+    found = verify_audit(current_gateway(), heads)
+    if found.fault is not None:
+        raise click.ClickException(f"{found.fault} (good up to {found.head})")
+    click.echo(f"{found.count} records hold; head {found.head}")
+
+
+@audit.command("list")
+@_filters
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+def list_(actor: str | None, action: str | None, since: datetime | None, limit: int) -> None:
+    """List the newest records, newest first."""
+    for row in list_audit(current_gateway(), AuditFilter(actor, action, since=since), limit=limit):
+        _say(f"{row.id}  {_shown(row.at)}  {row.actor}  {row.action}  {row.detail or row.subject}")
+
+
+@audit.command("show")
+@click.argument("record_id", metavar="ID", type=click.IntRange(1))
+def show(record_id: int) -> None:
+    """Show one record and what it changed, field by field."""
+    entry = show_audit(current_gateway(), record_id)
+    if entry is None:
+        raise click.ClickException(f"there is no record {record_id}")
+    row = entry.record
+    origin = f"{row.source}, {row.address}" if row.address else row.source
+    _say(f"{row.id}  {_shown(row.at)}  {row.actor} ({origin})  {row.action}  {row.subject}")
+    if row.detail:
+        _say(row.detail)
+    for change in entry.changes:
+        deed = "added" if change.before is None else "removed" if change.after is None else "changed"
+        _say(f"{deed} {change.subject}")
+        for line in difference(change.before, change.after):
+            _say(f"  {line}")
+
+
+@audit.command("export")
+@_filters
+def export(actor: str | None, action: str | None, since: datetime | None) -> None:
+    """Write the records to standard output, oldest first, one JSON object a line."""
+    for line in export_audit(current_gateway(), AuditFilter(actor, action, since=since)):
+        click.echo(line, nl=False)
+
+
+def _say(line: str) -> None:
+    """A line whose texts came from anywhere: what would steer a terminal comes out escaped."""
+    click.echo("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line))
+
+
+def _shown(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,21 @@
+"""How commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under their head, in columns as wide as they need to be."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def time(at: datetime | None) -> str:
+    """A time in UTC to the second; ``-`` for none."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else "-"

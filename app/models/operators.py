@@ -1,0 +1,58 @@
+"""Accounts of the console, their sessions, and failed sign-ins."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import BigId, Hash32, UtcTime
+
+
+class Operator(Base):
+    """An account. Rows are never deleted, as the audit names them; they are switched off."""
+
+    __tablename__ = "operators"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    email: Mapped[str] = mapped_column(String(254), unique=True, doc="in lower case")
+    password: Mapped[str] = mapped_column(String(255), doc="Argon2id")
+    role: Mapped[str] = mapped_column(String(16), doc="a value of Role")
+    active: Mapped[bool]
+    fs_uniquifier: Mapped[str] = mapped_column(
+        String(64), unique=True, doc="what a session names the account by; a new one ends every session"
+    )
+    second_factor_required: Mapped[bool]
+    tf_primary_method: Mapped[str | None] = mapped_column(String(32), doc="authenticator, once it is set up")
+    tf_totp_secret: Mapped[str | None] = mapped_column(String(512), doc="encrypted under SECRET_KEY")
+    totp_last_counter: Mapped[int | None] = mapped_column(BigInteger, doc="codes up to it were used")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    signed_in_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="the last time")
+    signed_in_from: Mapped[str | None] = mapped_column(String(64))
+
+
+class OperatorSession(Base):
+    """A signed-in browser. Its row gone, its cookie is worth nothing."""
+
+    __tablename__ = "operator_sessions"
+    __table_args__ = (Index("ix_operator_sessions_operator_id", "operator_id"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    operator_id: Mapped[int] = mapped_column(ForeignKey("operators.id"))
+    digest: Mapped[bytes] = mapped_column(Hash32, unique=True, doc="SHA-256 of the cookie's secret")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    seen_at: Mapped[datetime] = mapped_column(UtcTime, doc="to the minute")
+    address: Mapped[str] = mapped_column(String(64))
+    browser: Mapped[str] = mapped_column(String(255), doc="the User-Agent")
+
+
+class SignInFailure(Base):
+    """Failed sign-ins by account, address, and both; forgotten after a while."""
+
+    __tablename__ = "sign_in_failures"
+
+    key: Mapped[str] = mapped_column(String(400), primary_key=True, doc="a FailureScope and whom it counts")
+    failures: Mapped[int]
+    last_at: Mapped[datetime] = mapped_column(UtcTime)

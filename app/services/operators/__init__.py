@@ -1,0 +1,1 @@
+"""Accounts of the console: who they are, their sessions, their failed sign-ins."""

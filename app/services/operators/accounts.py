@@ -1,0 +1,219 @@
+"""Accounts: made and changed by administrators, by their owners and from the command line."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from app.domain.audit import Actor, AuditedChange
+from app.domain.operators import Role, normal_email, password_complaint
+from app.models.engine import reading, writing
+from app.models.operators import Operator, OperatorSession
+from app.services.audit import record
+from app.services.gateway import Gateway
+from app.services.operators.passwords import generate_password, hash_password
+
+_UNIQUIFIER_BYTES: Final = 32
+
+
+class AccountRefused(ValueError):
+    """Why an account is not made or changed, in words for whoever asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account with all its columns, secrets included: for signing in, never for showing."""
+
+    id: int
+    email: str
+    password: str
+    role: Role
+    active: bool
+    fs_uniquifier: str
+    second_factor_required: bool
+    tf_primary_method: str | None
+    tf_totp_secret: str | None
+    totp_last_counter: int | None
+    created_at: datetime
+    signed_in_at: datetime | None
+    signed_in_from: str | None
+
+
+def create_account(gateway: Gateway, email: str, password: str, role: Role, *, actor: Actor) -> Account:
+    """Make an account that may sign in at once.
+
+    :raises AccountRefused: the email is none or taken, or the password is too weak.
+    """
+    address = normal_email(email)
+    if address is None:
+        raise AccountRefused(f"{email!r} is no email address")
+    if complaint := password_complaint(password, address):
+        raise AccountRefused(complaint)
+    row = {
+        "email": address,
+        "password": hash_password(password),
+        "role": role.value,
+        "active": True,
+        "fs_uniquifier": new_uniquifier(),
+        "second_factor_required": False,
+        "created_at": gateway.clock(),
+    }
+    with writing(gateway.engine) as connection:
+        if _one(connection, Operator.email == address) is not None:
+            raise AccountRefused(f"there is an account {address} already")
+        connection.execute(insert(Operator).values(row))
+        made = _one(connection, Operator.email == address)
+        assert made is not None  # noqa: S101  it was written in this transaction
+        _record(connection, gateway, actor, "operator.create", before=None, after=made)
+    return made
+
+
+def find_account(
+    gateway: Gateway,
+    *,
+    account_id: int | None = None,
+    email: str | None = None,
+    uniquifier: str | None = None,
+) -> Account | None:
+    """The account with this id, email (in any letter case) or session name; of the primary database."""
+    if account_id is not None:
+        where = Operator.id == account_id
+    elif email is not None:
+        where = Operator.email == (normal_email(email) or "")
+    else:
+        where = Operator.fs_uniquifier == uniquifier
+    with reading(gateway.engine) as connection:
+        return _one(connection, where)
+
+
+def list_accounts(gateway: Gateway) -> list[Account]:
+    """Every account, by email."""
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Operator.__table__).order_by(Operator.email)).mappings().all()
+    return [_account(row) for row in rows]
+
+
+def any_account(gateway: Gateway) -> bool:
+    """Whether anybody could sign in."""
+    with reading(gateway.engine) as connection:
+        return connection.scalar(select(Operator.id).where(Operator.active).limit(1)) is not None
+
+
+def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any], *, actor: Actor) -> Account:
+    """Set columns of an account.
+
+    The last active administrator stays one: else nobody could let anybody in again.
+    A new ``fs_uniquifier``, and being switched off, ends the account's sessions everywhere.
+
+    :raises AccountRefused: there is no such account, or it is the last administrator's.
+    """
+    with writing(gateway.engine) as connection:
+        before = _one(connection, Operator.id == account_id)
+        if before is None:
+            raise AccountRefused("there is no such account (any more)")
+        connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
+        after = _one(connection, Operator.id == account_id)
+        assert after is not None  # noqa: S101  rows are never deleted
+        was_admin = before.active and before.role is Role.ADMIN
+        if was_admin and not _administrators(connection):
+            raise AccountRefused(
+                f"{before.email} is the last administrator: make another one before changing this account"
+            )
+        if before.fs_uniquifier != after.fs_uniquifier or not after.active:
+            connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
+        if after != before:
+            _record(connection, gateway, actor, "operator.change", before=before, after=after)
+    return after
+
+
+def reset_password(gateway: Gateway, account_id: int, *, actor: Actor) -> str:
+    """Give the account a generated password and end its sessions; the password, which is not kept.
+
+    :raises AccountRefused: there is no such account.
+    """
+    password = generate_password()
+    changes = {"password": hash_password(password), "fs_uniquifier": new_uniquifier()}
+    update_account(gateway, account_id, changes, actor=actor)
+    return password
+
+
+def use_code(gateway: Gateway, account_id: int, counter: int) -> bool:
+    """Mark a one-time code, by its time step, as used; whether it was still unused.
+
+    Of two requests with the same code, in whatever processes, one gets True.
+    """
+    unused = Operator.totp_last_counter.is_(None) | (Operator.totp_last_counter < counter)
+    with writing(gateway.engine) as connection:
+        result = connection.execute(
+            update(Operator).where(Operator.id == account_id, unused).values(totp_last_counter=counter)
+        )
+        return result.rowcount == 1
+
+
+def new_uniquifier() -> str:
+    """A fresh name for an account's sessions."""
+    return secrets.token_hex(_UNIQUIFIER_BYTES)
+
+
+def _record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    *,
+    before: Account | None,
+    after: Account,
+) -> None:
+    subject = f"operator {after.email}"
+    change = AuditedChange(subject, None if before is None else _documented(before), _documented(after))
+    secrets_changed = () if before is None else _secrets_changed(before, after)
+    record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        action,
+        subject,
+        now=gateway.clock(),
+        detail=", ".join(secrets_changed),
+        changes=() if before is not None and change.before == change.after else (change,),
+    )
+
+
+def _documented(account: Account) -> dict[str, Any]:
+    """What the audit may show of an account: nothing that helps to sign in."""
+    return {
+        "email": account.email,
+        "role": account.role.value,
+        "active": account.active,
+        "second_factor": "set up" if account.tf_totp_secret else "none",
+        "second_factor_required": account.second_factor_required,
+    }
+
+
+def _secrets_changed(before: Account, after: Account) -> Iterator[str]:
+    """What is told in words, since its values are secrets."""
+    if before.password != after.password:
+        yield "new password"
+    if before.tf_totp_secret != after.tf_totp_secret:
+        yield "new second factor" if after.tf_totp_secret else "second factor forgotten"
+    if before.fs_uniquifier != after.fs_uniquifier:
+        yield "signed out everywhere"
+
+
+def _administrators(connection: Connection) -> int:
+    where = (Operator.active, Operator.role == Role.ADMIN.value)
+    return connection.scalar(select(func.count()).select_from(Operator).where(*where)) or 0
+
+
+def _one(connection: Connection, where: Any) -> Account | None:
+    row = connection.execute(select(Operator.__table__).where(where)).mappings().one_or_none()
+    return None if row is None else _account(row)
+
+
+def _account(row: Mapping[Any, Any]) -> Account:
+    return Account(**{**row, "role": Role(row["role"])})

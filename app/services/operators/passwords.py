@@ -1,0 +1,20 @@
+"""Passwords as they are kept."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from argon2 import PasswordHasher
+
+_HASHER: Final = PasswordHasher()  # Argon2id with the library's parameters, which follow RFC 9106
+
+
+def hash_password(password: str) -> str:
+    """The Argon2id hash, with its salt and parameters, as one string."""
+    return _HASHER.hash(password)
+
+
+def generate_password() -> str:
+    """A password that nobody needs to remember: 120 random bits, 20 characters."""
+    return secrets.token_urlsafe(15)

@@ -1,0 +1,252 @@
+"""Each section through its forms: added, changed, removed; what is wrong is told beside the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.domain.operators import Role
+from app.services.gateway import Gateway
+from tests.admin.forms import form_of, save, send
+from tests.admin.visitor import Visitor, signed_in
+from tests.services.edits.kit import add_transfer, document, records, shown
+from tests.services.network_kit import CONTRACT, VAULT, VILLAIN
+from tests.services.network_kit import network as small_network
+
+NEW: dict[str, dict[str, Any]] = {
+    "chains": {
+        "id": "8453",
+        "name": "Base",
+        "explore_url": "https://basescan.example",
+        "contract_addr": "",
+        "gas_token_symbol": "ETH",
+        "block_delay": "1",
+        "minimal_max_slippage": "501",
+    },
+    "tokens": {"chain_id": "1", "symbol": "USDC", "name": "Coin", "address": VAULT.lower(), "decimal": "6"},
+    "pools": {"chain_id": "1", "symbol": "CELR", "total_cap": "1 000 000", "liquidity_added": "7"},
+    "routes": {
+        "symbol": "USDT",
+        "src_chain_id": "10",
+        "dst_chain_id": "1",
+        "rate_model": "stableswap",
+        "rate_value": "",
+        "rate_amplification": "85",
+        "base_fee": "300000",
+        "base_fee_max_age_seconds": "600",
+        "perc_fee_tiers": "0 400\r\n\r\n 1000000 300 \r\n",
+    },
+    "route_blocks": {"symbol": "LATER", "src_chain_id": "5", "dst_chain_id": "6", "reason": "not yet"},
+    "pegged_pairs": {
+        "symbol": "USDT",
+        "org_chain_id": "1",
+        "pegged_chain_id": "10",
+        "pegged_deposit_contract_addr": VAULT,
+        "pegged_burn_contract_addr": VAULT,
+        "perc_fee_tiers": "0 0",
+    },
+    "blocked_addresses": {"address": VAULT.upper().replace("0X", "0x"), "expires_at": "2027-01-31 18:00"},
+    "blocked_networks": {"cidr": "198.51.100.0/24", "reason": "two\r\nlines", "expires_at": ""},
+}
+ADDED: dict[str, dict[str, Any]] = {
+    "chains": {"id": 8453, "drop_gas_amt": "0", "disabled": False, "minimal_max_slippage": 501},
+    "tokens": {"symbol": "USDC", "address": VAULT, "decimal": 6, "xfer_disabled": False},
+    "pools": {"symbol": "CELR", "total_cap": "1000000", "epoch_cap": None, "liquidity_added": "7"},
+    "routes": {
+        "rate": {"model": "stableswap", "amplification": 85},
+        "base_fee_max_age_seconds": 600,
+        "perc_fee_tiers": [{"from": "0", "ppm": 400}, {"from": "1000000", "ppm": 300}],
+    },
+    "route_blocks": {"symbol": "LATER", "src_chain_id": 5, "both_directions": True, "reason": "not yet"},
+    "pegged_pairs": {"symbol": "USDT", "bridge_version": 2, "deposit_base_fee": "0"},
+    "blocked_addresses": {"address": VAULT, "expires_at": "2027-01-31T18:00:00Z", "reason": ""},
+    "blocked_networks": {"cidr": "198.51.100.0/24", "reason": "two\nlines", "expires_at": None},
+}
+CHANGES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "chains": ({"name": "Base chain", "minimal_max_slippage": "502"}, {"name": "Base chain"}),
+    "tokens": ({"xfer_disabled": "1"}, {"xfer_disabled": True}),
+    "pools": ({"total_cap": "", "epoch_cap": "5"}, {"total_cap": None, "epoch_cap": "5"}),
+    "routes": (
+        {"rate_model": "fixed", "rate_value": "1.5", "base_fee_max_age_seconds": ""},
+        {"rate": {"model": "fixed", "value": "1.5"}, "base_fee_max_age_seconds": None},
+    ),
+    "route_blocks": ({"both_directions": "0", "reason": ""}, {"both_directions": False, "reason": ""}),
+    "pegged_pairs": ({"burn_base_fee": "9"}, {"burn_base_fee": "9"}),
+    "blocked_addresses": ({"expires_at": "", "source": "list"}, {"expires_at": None, "source": "list"}),
+    "blocked_networks": ({"expires_at": "2027-02-01"}, {"expires_at": "2027-02-01T00:00:00Z"}),
+}
+
+
+def added(gateway: Gateway, section: str) -> dict[str, Any]:
+    """The last row of a section."""
+    row: dict[str, Any] = document(gateway)[section][-1]
+    return row
+
+
+def key_of_last(gateway: Gateway, section: str) -> int:
+    row = added(gateway, section)
+    if section == "chains":
+        return int(row["id"])
+    names = {
+        "tokens": ("chain_id", "symbol"), "pools": ("chain_id", "symbol"), "blocked_networks": ("cidr",),
+        "routes": ("symbol", "src_chain_id", "dst_chain_id"), "blocked_addresses": ("address",),
+        "route_blocks": ("symbol", "src_chain_id", "dst_chain_id"),
+        "pegged_pairs": ("symbol", "org_chain_id", "pegged_chain_id"),
+    }  # fmt: skip
+    return shown(gateway, section, *(row[name] for name in names[section])).row_id
+
+
+@pytest.mark.parametrize("section", NEW)
+def test_a_row_comes_changes_and_goes(operator: Visitor, network: Gateway, section: str) -> None:
+    count = len(document(network)[section])
+    first = send(operator, f"/admin/{section}/new", **NEW[section])
+    assert "What comes" in first.text, first.text
+    assert len(document(network)[section]) == count, "a preview writes nothing"
+    assert send(operator, f"/admin/{section}/new", first, confirm="1").status_code == 302
+    assert added(network, section).items() >= ADDED[section].items()
+    assert "Audit record" in operator.get(f"/admin/{section}/").text
+
+    path = f"/admin/{section}/{key_of_last(network, section)}"
+    sent, expected = CHANGES[section]
+    before = added(network, section)
+    assert save(operator, path, **sent).location == f"/admin/{section}/"
+    after = added(network, section)
+    assert after.items() >= expected.items()
+    assert {key for key in after if after[key] != before[key]} >= set(expected)
+
+    assert send(operator, path).text.count("Nothing is different") == 1, "a form sent back is no change"
+    assert added(network, section) == after
+
+    preview = operator.get(f"{path}/remove")
+    assert "What goes" in preview.text
+    assert send(operator, f"{path}/remove", preview, confirm="1").status_code == 302
+    assert len(document(network)[section]) == count
+    kept = [record for record in records(network) if record.action.startswith("network.")]
+    assert [record.action for record in kept] == ["network.create", "network.edit", "network.remove"]
+    assert {record.actor for record in kept} == {"operator@example.org"}
+    assert operator.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("section", NEW)
+def test_other_fields_are_refused(operator: Visitor, network: Gateway, section: str) -> None:
+    before = document(network)
+    answer = send(operator, f"/admin/{section}/new", **NEW[section], confirm="1", base_fee_changed_at="x")
+    assert answer.status_code == 400
+    assert "no field “base_fee_changed_at”: nothing was changed" in answer.text
+    path = f"/admin/{section}/{key_of_last(network, section)}"
+    about = {"chains": "id", "blocked_networks": "cidr", "blocked_addresses": "address"}.get(
+        section, "symbol"
+    )
+    answer = send(operator, path, **{about: "7"}, confirm="1")
+    assert answer.status_code == 400, "what a row is about is no field of its form"
+    assert document(network) == before
+
+
+WRONG = [
+    ("chains", {"id": "0"}, "must be an integer from 1 to 4294967295"),
+    ("chains", {"id": "1.5"}, "must be a whole number, in digits alone"),
+    ("chains", {"id": "1"}, "chain 1 is there already: edit that one"),
+    ("chains", {"id": "9" * 30}, "far too large"),
+    ("chains", {"name": " "}, "must not be empty"),
+    ("chains", {"name": "a\tb"}, "one line of printable text"),
+    ("chains", {"explore_url": "http://explorer.example"}, "must be an https URL"),
+    ("chains", {"icon": "javascript:alert(1)"}, "must be an https URL"),
+    ("chains", {"minimal_max_slippage": "1000000"}, "must be an integer from 0 to 999999"),
+    ("chains", {"disabled": "1"}, "Say why the chain is stopped"),
+    ("chains", {"disabled": "1", "disabled_reason": "\r\n "}, "Say why the chain is stopped"),
+    ("tokens", {"chain_id": ""}, "Choose a chain"),
+    ("tokens", {"chain_id": "99"}, "chain 99 is not among the chains"),
+    ("tokens", {"address": "0x12"}, "neither 40 nor 64 hex digits"),
+    ("tokens", {"decimal": "37"}, "must be an integer from 0 to 36"),
+    ("pools", {"symbol": ""}, "Choose a token"),
+    ("pools", {"total_cap": "1.5"}, "no point, comma or symbol"),
+    ("pools", {"total_cap": "1" + "0" * 78}, "more than 2^256-1"),
+    ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
+    ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
+    ("routes", {"rate_amplification": "0"}, "must be an integer from 1 to 1000000"),
+    ("routes", {"rate_amplification": ""}, "must be a whole number"),
+    ("routes", {"rate_model": "fixed", "rate_value": "1,5"}, "must be a positive decimal"),
+    ("routes", {"base_fee": ""}, "whole number of smallest units"),
+    ("routes", {"src_chain_id": "1"}, "must be another chain"),
+    ("routes", {"perc_fee_tiers": ""}, "must have at least one tier"),
+    ("routes", {"perc_fee_tiers": "400"}, "Line 1 must be two whole numbers"),
+    ("routes", {"perc_fee_tiers": "5 400"}, "Line 1, from: must be 0 in the first tier"),
+    ("routes", {"perc_fee_tiers": "0 400\n0 300"}, "Line 2, from: must be greater"),
+    ("routes", {"perc_fee_tiers": "0 20001"}, "Line 1, ppm: must be an integer from 0 to 20000"),
+    ("route_blocks", {"dst_chain_id": "5"}, "must be another chain"),
+    ("pegged_pairs", {"pegged_deposit_contract_addr": ""}, "must not be empty"),
+    ("blocked_addresses", {"address": VILLAIN.lower()}, "is there already: edit that one"),
+    ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
+    ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
+    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "has bits set beyond its prefix"),
+]
+
+
+SELECTS = ("chain_id", "src_chain_id", "symbol", "rate_model")
+
+
+@pytest.mark.parametrize("section", NEW)
+def test_what_is_wrong_is_told_in_plain_words(operator: Visitor, network: Gateway, section: str) -> None:
+    before = document(network)
+    blank = operator.get(f"/admin/{section}/new")
+    for values, words in [(values, words) for name, values, words in WRONG if name == section]:
+        answer = send(operator, f"/admin/{section}/new", blank, **NEW[section] | values, confirm="1")
+        assert answer.status_code == 200, values
+        assert words.casefold() in answer.text.casefold(), values
+        assert 'name="confirm"' not in answer.text
+        name, typed = next(iter(values.items()))
+        if name not in SELECTS:
+            assert form_of(answer)[name].split() == typed.split(), "what was typed is still there"
+    assert document(network) == before
+
+
+def test_what_transfers_hold_fast_is_shown_and_not_taken(operator: Visitor, network: Gateway) -> None:
+    assert "contract_addr" in form_of(operator.get("/admin/chains/1"))
+    stale = operator.get("/admin/chains/1")
+    add_transfer(network, 1)
+    page = operator.get("/admin/chains/1")
+    assert "contract_addr" not in form_of(page)
+    assert "refunds are signed for its contract" in page.text
+    assert CONTRACT[1] in page.text
+    token = shown(network, "tokens", 56, "USDT").row_id
+    assert not {"address", "decimal"} & set(form_of(operator.get(f"/admin/tokens/{token}")))
+    assert send(operator, "/admin/chains/1", page, contract_addr=VAULT).status_code == 400
+    late = send(operator, "/admin/chains/1", stale, contract_addr=VAULT, confirm="1")
+    assert late.status_code == 400, "a form from before the transfer"
+    assert document(network)["chains"] == small_network()["chains"]
+
+
+def test_what_is_in_use_names_its_users(operator: Visitor, network: Gateway) -> None:
+    add_transfer(network, 1)
+    answer = operator.get("/admin/chains/56/remove")
+    route = shown(network, "routes", "USDT", 1, 56).row_id
+    assert f'href="/admin/routes/{route}">route of USDT from Ethereum to BNB Chain<' in answer.text
+    assert f'href="/admin/transfers/0x{(1).to_bytes(32, "big").hex()}"' in answer.text
+    assert "Disable the chain instead" in answer.text
+    assert len(document(network)["chains"]) == 3
+
+
+def test_who_reads_sees_the_row_and_changes_nothing(app: Flask, network: Gateway) -> None:
+    viewer = signed_in(app, Role.VIEWER)
+    page = viewer.get("/admin/chains/1")
+    assert "Ethereum" in page.text
+    assert "<fieldset disabled" in page.text
+    assert "Look at what it will do" not in page.text
+    assert "/admin/chains/1/stop" not in viewer.get("/admin/chains/").text
+    assert viewer.post("/admin/chains/1", {"name": "x"}).status_code == 403
+
+
+def test_a_pool_shows_what_the_feed_added(operator: Visitor, network: Gateway) -> None:
+    page = operator.get(f"/admin/pools/{shown(network, 'pools', 1, 'USDT').row_id}")
+    assert "What the pool holds" in page.text
+    assert "5 000 000" in page.text.replace("\u2009", " ").replace("\u202f", " ").replace("\xa0", " ")
+    assert "liquidity_added" not in form_of(page)
+
+
+def test_numbers_that_no_row_has(operator: Visitor, network: Gateway) -> None:
+    for section in NEW:
+        for key in (0, 999_999, 10**30):
+            assert operator.get(f"/admin/{section}/{key}").status_code == 404
+            assert operator.get(f"/admin/{section}/{key}/remove").status_code == 404

@@ -1,0 +1,185 @@
+"""Lists: what they show, filters and sorting that no URL breaks, and CSV that no spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.domain.operators import Role
+from app.services.gateway import Gateway
+from app.services.network_document import import_network
+from tests.actors import TESTER
+from tests.admin.forms import form_of, save, send
+from tests.admin.visitor import Visitor, email_of, signed_in
+from tests.services.edits.kit import document
+from tests.services.network_kit import VILLAIN, network, text
+
+LISTS = (
+    "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
+    "blocked_networks", "anomalies",
+)  # fmt: skip
+NASTY = ("x", "-1", "99999999999999999999", "1e3", "'", '"><script>', "\0", "²", "٣", "%", "1;2", " 1 ")
+SCRIPT = "<script>alert('x')</script>"
+QUOTED = '"><img src=x onerror=alert(1)>'
+
+
+def rows_of(answer: Any) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(answer.text)))
+
+
+@pytest.fixture
+def visitor(app: Flask, network: Gateway) -> Visitor:
+    return signed_in(app, Role.VIEWER)
+
+
+def filters_of(page: str) -> list[str]:
+    return [part.split('"')[0] for part in page.split('name="')[1:] if part.startswith("flt")]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_url_breaks_a_list(visitor: Visitor, name: str) -> None:
+    filters = filters_of(visitor.get(f"/admin/{name}/").text)
+    assert filters, name
+    for value in NASTY:
+        for target in (f"/admin/{name}/", f"/admin/{name}/export/csv/"):
+            answer = visitor.get(target, query_string=dict.fromkeys(filters, value) | {"search": value})
+            assert answer.status_code == 200, (target, value)
+            assert "<script>" not in answer.text
+            assert answer.mimetype == "text/csv" or "was left out" in answer.text or value == "\0"
+        query = {"sort": value, "desc": value, "page": value, "page_size": value}
+        assert visitor.get(f"/admin/{name}/", query_string=query).status_code == 200, value
+    for column in range(12):
+        for desc in ("0", "1"):
+            answer = visitor.get(f"/admin/{name}/", query_string={"sort": str(column), "desc": desc})
+            assert answer.status_code == 200, column
+
+
+def test_filters_find(visitor: Visitor) -> None:
+    def found(name: str, **query: str) -> int:
+        given = {f"flt{key[1:]}": value for key, value in query.items()}
+        return len(rows_of(visitor.get(f"/admin/{name}/export/csv/", query_string=given))) - 1
+
+    assert found("tokens", f0_chain_is="56") == 2
+    assert found("tokens", f0_chain_is="56", f1_token_is="CELR") == 1
+    assert found("routes", f1_from_is="1") == 2
+    assert found("routes", f3_rate_is="stableswap") == 1
+    assert found("route_blocks", f1_chain_is="56") == 1
+    assert found("route_blocks", f1_chain_is="1") == 0
+    assert found("blocked_networks", f0_state_is="1") == 2
+    assert found("blocked_networks", f0_state_is="never") == 1
+    assert found("chains", f0_state_is="1") == 0
+
+
+def test_blocks_that_have_ended_say_so(visitor: Visitor, network: Gateway, clock: Any) -> None:
+    clock.forward(days=365)
+    visitor.sign_in(email_of(Role.VIEWER))
+    page = visitor.get("/admin/blocked_networks/", query_string={"flt0_state_is": "0"}).text
+    assert "203.0.113.0/24" in page
+    assert "2001:db8::/32" not in page
+    assert '<span class="pill pill-plain">ended</span>' in page
+
+
+def test_a_list_reads_like_people_talk(visitor: Visitor) -> None:
+    page = visitor.get("/admin/routes/").text
+    for words in ("Ethereum", "BNB Chain", "0.605437528092011966", "0.04 % … 0.03 %", "curve, A 200"):
+        assert words in page, words
+    assert "0.078 %" in visitor.get("/admin/chains/").text
+    assert "5 000 000" not in visitor.get("/admin/blocked_networks/").text
+
+
+@pytest.mark.parametrize("name", LISTS[:-1])
+def test_an_export_has_the_documents_keys(visitor: Visitor, network: Gateway, name: str) -> None:
+    heading, *rows = rows_of(visitor.get(f"/admin/{name}/export/csv/"))
+    standing = document(network)[name]
+    assert heading == list(standing[0])
+    assert len(rows) == len(standing)
+    for key, value in zip(heading, rows[0], strict=True):
+        assert any(value == (row[key] if isinstance(row[key], str) else _shown(row[key])) for row in standing)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else json.dumps(value)
+
+
+def test_cells_that_a_spreadsheet_would_run_are_texts(app: Flask, network: Gateway) -> None:
+    operator = signed_in(app, Role.OPERATOR)
+    for number, reason in enumerate(('=HYPERLINK("http://x","y")', "+1", "-1+1", "@SUM(1)"), 1):
+        save(
+            operator, "/admin/blocked_addresses/new", address=f"0x{number:040x}", reason=reason, source=reason
+        )
+    _, *rows = rows_of(operator.get("/admin/blocked_addresses/export/csv/"))
+    for row in rows:
+        assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row), row
+    assert sum(row[1].startswith("'") for row in rows) == 4
+
+
+def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> None:
+    nasty = network()
+    nasty["chains"][0] |= {"name": SCRIPT[:120], "disabled": True, "disabled_reason": QUOTED}
+    for row in (*nasty["tokens"], *nasty["pools"], *nasty["routes"]):
+        row["symbol"] = row["symbol"].replace("USDT", QUOTED)
+    nasty["tokens"][0]["name"] = SCRIPT
+    nasty["route_blocks"][0] |= {"symbol": QUOTED, "reason": SCRIPT}
+    nasty["pegged_pairs"][0]["canonical_token_contract_addr"] = "<script>alert('x')</script>"
+    nasty["blocked_addresses"] += [
+        {"address": "<script>alert(1)</script>", "reason": SCRIPT, "source": QUOTED}
+    ]
+    nasty["blocked_networks"][0]["reason"] = QUOTED
+    import_network(gateway, text(nasty), actor=TESTER)
+    operator = signed_in(app, Role.OPERATOR)
+    paths = [f"/admin/{name}/" for name in LISTS]
+    paths += [f"/admin/{name}/1" for name in LISTS[:-1]] + [f"/admin/{name}/1/remove" for name in LISTS[:-1]]
+    paths += [
+        "/admin/chains/1/resume",
+        "/admin/chains/10/stop",
+        "/admin/routes/base-fees",
+        "/admin/validators/",
+    ]
+    paths += ["/admin/blocked_addresses/2", "/admin/blocked_addresses/2/remove", "/admin/routes/new"]
+    for path in paths:
+        page = operator.get(path)
+        if page.status_code == 200:
+            assert_quiet(page.text, path)
+    preview = send(operator, "/admin/blocked_addresses/1", reason=SCRIPT, source=QUOTED)
+    assert_quiet(preview.text, "preview")
+    assert "&lt;script&gt;" in preview.text
+    saved = send(operator, "/admin/blocked_addresses/1", preview, confirm="1")
+    assert_quiet(operator.get(saved.location).text, "flash")
+    fees = {"dst_chain_id": "10", "how": "factor", "factor": "2", "symbol": ""}
+    assert_quiet(send(operator, "/admin/routes/base-fees", **fees).text, "fees")
+
+
+def test_texts_that_are_reflected_come_out_as_texts(app: Flask, network: Gateway) -> None:
+    operator = signed_in(app, Role.OPERATOR)
+    for value in (SCRIPT, QUOTED, "</textarea>" + SCRIPT):
+        for name in LISTS[:-1]:
+            path = f"/admin/{name}/new"
+            fields = dict.fromkeys(form_of(operator.get(path)), value)
+            answer = operator.post(path, fields)
+            assert answer.status_code == 200, answer.text
+            assert_quiet(answer.text, name)
+            assert_quiet(operator.post(path, {value: "1"}).text, name)
+            assert_quiet(operator.get(path, query_string=fields).text, name)
+        for path in ("/admin/blocked_addresses/add", "/admin/blocked_networks/add"):
+            assert_quiet(operator.post(path, {"text": value, "reason": value}).text, path)
+            assert_quiet(operator.post(path, {"text": "", "reason": value, "expires_at": value}).text, path)
+        names = ("dst_chain_id", "symbol", "how", "factor", "amount")
+        assert_quiet(operator.post("/admin/routes/base-fees", dict.fromkeys(names, value)).text, "fees")
+        stop = {"disabled_reason": value, "typed": value}
+        assert_quiet(send(operator, "/admin/chains/1/stop", **stop).text, "stop")
+
+
+def assert_quiet(page: str, place: str) -> None:
+    """Nothing of what was given is markup."""
+    for marked in ("<script>alert", "<img src=x", '"><img', "onerror=alert(1)>"):
+        assert marked not in page, place
+
+
+def test_the_villain_is_found_in_any_letter_case(visitor: Visitor) -> None:
+    page = visitor.get("/admin/blocked_addresses/", query_string={"search": VILLAIN.lower()})
+    assert VILLAIN in page.text

@@ -1,0 +1,137 @@
+"""Anomalies, validators and ingest tokens in the console."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert, select, update
+
+from app.domain.operators import Role
+from app.models.anomalies import Anomaly
+from app.models.engine import reading, writing
+from app.services.gateway import Gateway
+from app.services.ingest_tokens import authenticate, list_tokens
+from app.services.network_document import import_network
+from tests.actors import TESTER
+from tests.admin.visitor import NOW, Visitor, signed_in
+from tests.services.network_kit import SIGNERS, text
+from tests.services.network_kit import network as small_network
+
+TRANSFER = bytes(31) + b"\x07"
+
+
+@pytest.fixture
+def anomalies(gateway: Gateway) -> Gateway:
+    row: dict[str, Any] = {"detail": "<b>two</b>", "event_ids": ["a"], "first_at": NOW, "transfer_id": None}
+    rows = [
+        {"kind": "released_twice", "subject": f"transfer:0x{TRANSFER.hex()}", "transfer_id": TRANSFER},
+        {"kind": "pool_under_zero", "subject": "pool:1:<script>x</script>", "event_ids": []},
+        {"kind": "id_with_two_contents", "subject": "event:=1+1", "event_ids": ["b"]},
+    ]
+    with writing(gateway.engine) as connection:
+        for n, values in enumerate(rows):
+            at = NOW + timedelta(minutes=n)
+            connection.execute(insert(Anomaly).values(row | values | {"last_at": at}))
+    return gateway
+
+
+def picks(visitor: Visitor) -> list[str]:
+    return re.findall(
+        r'name="pick" form="acknowledge" value="([^"]+)"', visitor.get("/admin/anomalies/").text
+    )
+
+
+def waiting(gateway: Gateway) -> int:
+    with reading(gateway.engine) as connection:
+        return len(connection.execute(select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None))).all())
+
+
+def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Gateway) -> None:
+    operator = signed_in(app, Role.OPERATOR)
+    page = operator.get("/admin/anomalies/").text
+    assert f'href="/admin/transfers/0x{TRANSFER.hex()}"' in page
+    assert "<script>x" not in page
+    assert "<b>two" not in page
+    assert "'event:=1" not in operator.get("/admin/anomalies/export/csv/").text, "it begins with no sign"
+    assert len(picks(operator)) == 3
+    answer = operator.post("/admin/anomalies/acknowledge", {"pick": picks(operator)[:2]})
+    assert answer.location == "/admin/anomalies/"
+    assert waiting(anomalies) == 1
+    after = operator.get("/admin/anomalies/").text
+    assert "Audit record" in after
+    assert "operator@example.org" in after
+    assert (
+        "operator@example.org"
+        not in operator.get("/admin/anomalies/?flt1_state_is=0").text.split("<table>")[1]
+    )
+    operator.post("/admin/anomalies/acknowledge", {})
+    assert "Pick at least one" in operator.get("/admin/anomalies/").text
+
+
+def test_an_anomaly_that_changed_is_not_acknowledged_unseen(app: Flask, anomalies: Gateway) -> None:
+    operator = signed_in(app, Role.OPERATOR)
+    picked = picks(operator)
+    with writing(anomalies.engine) as connection:
+        connection.execute(
+            update(Anomaly).where(Anomaly.kind == "released_twice").values(event_ids=["a", "c"])
+        )
+    operator.post("/admin/anomalies/acknowledge", {"pick": picked})
+    assert "Nothing was acknowledged" in operator.get("/admin/anomalies/").text
+    assert waiting(anomalies) == 3
+    for wrong in ("", "x", "1", "-1 x", f"{10**30} x", "77 x"):
+        assert operator.post("/admin/anomalies/acknowledge", {"pick": wrong}).status_code == 302
+    assert waiting(anomalies) == 3
+    viewer = signed_in(app, Role.VIEWER)
+    assert picks(viewer) == []
+
+
+def test_validators_by_chain_and_version(app: Flask, gateway: Gateway) -> None:
+    import_network(gateway, text(small_network()), actor=TESTER)
+    viewer = signed_in(app, Role.VIEWER)
+    page = viewer.get("/admin/validators/?chain=1").text
+    for signer in SIGNERS:
+        assert signer.lower() in page
+    assert "50 %" in page
+    assert "Version 0" in page
+    assert "No validators are known" in viewer.get("/admin/validators/?chain=56").text
+    for chain in ("", "x", "9" * 40, "<script>"):
+        answer = viewer.get("/admin/validators/", query_string={"chain": chain})
+        assert answer.status_code == 200
+        assert '<script>"' not in answer.text
+
+
+def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    fields = {"name": "watcher-eth", "types": ["chain.head", "transfer.sent"], "chains": ["1", "56"]}
+    page = admin.post("/admin/ingest_tokens/new", fields).text
+    token = re.search(r"<code class=\"break\">([^<]+)</code>", page)
+    assert token
+    assert authenticate(network, token[1].encode()).name == "watcher-eth"
+    made = next(found for found in list_tokens(network) if found.name == "watcher-eth")
+    assert made.scope.chains == {1, 56}
+    listed = admin.get("/admin/ingest_tokens/").text
+    assert token[1] not in listed
+    assert "Ethereum (1), BNB Chain (56)" in listed
+    assert "INGEST_TOKENS" in listed, "those of the settings are named"
+    assert token[1] not in admin.get("/admin/ingest_tokens/export/csv/").text
+    (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', listed))
+    admin.post(f"{path}/revoke", {"typed": "watcher"})
+    assert "Nothing was changed" in admin.get(path).text
+    assert admin.post(f"{path}/revoke", {"typed": "watcher-eth"}).location == "/admin/ingest_tokens/"
+    assert "revoked" in admin.get(path).text
+    for wrong, words in (
+        ({"name": "watcher-eth"}, "is or was a token already"),
+        ({"name": "<script>alert(1)</script>"}, "cannot be a name"),
+        ({"name": "a", "types": "<script>alert(1)</script>"}, "is no event type"),
+        ({"name": "a", "chains": "x"}, "named by its id"),
+        ({"name": "a", "digest": "x"}, "has no field"),
+    ):
+        answer = admin.post("/admin/ingest_tokens/new", wrong).text
+        assert words in answer
+        assert "<script>alert" not in answer
+    assert admin.get("/admin/ingest_tokens/999").status_code == 404
+    assert admin.get(f"/admin/ingest_tokens/{10**30}").status_code == 404

@@ -1,0 +1,114 @@
+"""Somebody at a browser, without one: signs in, follows forms, is who they are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from itsdangerous import URLSafeTimedSerializer
+from sqlalchemy import insert, select
+from werkzeug.test import TestResponse
+
+from app.domain.operators import Role
+from app.models.engine import writing
+from app.models.operators import Operator
+from app.services.gateway import Gateway
+from app.services.operators.accounts import new_uniquifier
+from app.services.operators.passwords import hash_password
+
+PASSWORD = "a password of the tests"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class MovableClock:
+    """A clock that goes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@cache
+def _hash() -> str:
+    return hash_password(PASSWORD)
+
+
+def email_of(role: Role) -> str:
+    return f"{role.value}@example.org"
+
+
+def gateway_of(app: Flask) -> Gateway:
+    gateway = app.extensions["gateway"]
+    assert isinstance(gateway, Gateway)
+    return gateway
+
+
+def add_account(app: Flask, role: Role, email: str | None = None, **columns: Any) -> int:
+    """An account with PASSWORD, without the time that hashing it takes; its id."""
+    row = {
+        "email": email or email_of(role),
+        "password": _hash(),
+        "role": role.value,
+        "active": True,
+        "fs_uniquifier": new_uniquifier(),
+        "second_factor_required": False,
+        "created_at": NOW,
+    }
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(insert(Operator).values(row | columns))
+        return connection.scalar(select(Operator.id).where(Operator.email == (email or email_of(role)))) or 0
+
+
+class Visitor:
+    """A browser's worth of cookies."""
+
+    def __init__(self, app: Flask, address: str = "127.0.0.1") -> None:
+        self.client: FlaskClient = app.test_client()
+        self.environ = {"REMOTE_ADDR": address}
+
+    def get(self, path: str, **kwargs: Any) -> TestResponse:
+        return self.client.get(path, environ_base=self.environ, **kwargs)
+
+    def post(self, path: str, data: dict[str, Any] | None = None, **kwargs: Any) -> TestResponse:
+        """Send a form with the token that belongs to this browser."""
+        fields = {"csrf_token": self.token()} | (data or {})
+        return self.client.post(path, data=fields, environ_base=self.environ, **kwargs)
+
+    def token(self) -> str:
+        """The form token of this browser's session, as every form of its pages has it."""
+        if not self.cookie():
+            self.get("/admin/sign-in")
+        with self.client.session_transaction("/admin/") as session:
+            if "csrf_token" not in session:
+                session["csrf_token"] = "made by the test"
+            kept = session["csrf_token"]
+        signer = URLSafeTimedSerializer(self.client.application.secret_key, salt="wtf-csrf-token")
+        return str(signer.dumps(kept))
+
+    def sign_in(self, email: str, password: str = PASSWORD, **kwargs: Any) -> TestResponse:
+        return self.post("/admin/sign-in", {"email": email, "password": password}, **kwargs)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the dashboard opens."""
+        return self.get("/admin/").status_code == 200
+
+    def cookie(self) -> str:
+        cookie = self.client.get_cookie("console", path="/admin")
+        return cookie.value if cookie else ""
+
+
+def signed_in(app: Flask, role: Role) -> Visitor:
+    """A visitor with an account of this role."""
+    add_account(app, role)
+    visitor = Visitor(app)
+    assert visitor.sign_in(email_of(role)).status_code == 302
+    return visitor

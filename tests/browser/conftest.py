@@ -1,0 +1,119 @@
+"""A real Chromium at a real gunicorn with the sandbox; whatever a page complains of fails its test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from app import create_app
+from app.domain.operators import Role
+from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
+from tests.admin.visitor import PASSWORD, add_account, gateway_of
+from tests.conftest import close_connections, make_settings
+from tests.grpcweb.node import chromium
+from tests.serving.server import Server, serving
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SERIOUS = ("serious", "critical")
+
+
+class Visit:
+    """A browser window at the console, signed in or not, and what went wrong in it."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page = page
+        self.base = f"http://{server.host}:{server.port}"
+        self.complaints: list[str] = []
+        page.on("pageerror", lambda error: self.complaints.append(f"script: {error}"))
+        page.on("console", lambda message: self._note(message.type, message.text))
+        page.on("request", lambda request: self._note_request(request.url))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(f"console {kind}: {text}")
+
+    def _note_request(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.base:
+            self.complaints.append(f"request to another host: {url}")
+
+    def open(self, path: str) -> Page:
+        answer = self.page.goto(self.base + path)
+        assert answer
+        assert answer.status < 400, f"{path}: {answer.status}"
+        return self.page
+
+    def sign_in(self, email: str) -> Page:
+        page = self.open("/admin/sign-in")
+        page.get_by_label("Email").fill(email)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        return page
+
+    def check_accessibility(self) -> None:
+        """No serious or critical finding of axe-core on the page as it stands."""
+        found = Axe().run(self.page).response["violations"]
+        serious = [
+            f"{item['id']}: {item['help']}: {[node['html'][:160] for node in item['nodes'][:4]]}"
+            for item in found
+            if item["impact"] in SERIOUS
+        ]
+        assert not serious, f"{self.page.url}\n" + "\n".join(serious)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox_file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
+    """The sandbox with an account of each role, to copy."""
+    path = tmp_path_factory.mktemp("sandbox") / "sandbox.db"
+    shutil.copy(sqlite_template, path)
+    app = create_app(make_settings(f"sqlite:///{path}"))
+    with app.app_context():
+        load_sandbox(gateway_of(app), actor=TESTER)
+        for role in Role:
+            add_account(app, role)
+        close_connections()
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(sandbox_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Four workers on a sandbox of the module's own."""
+    folder = tmp_path_factory.mktemp("server")
+    shutil.copy(sandbox_file, folder / "gateway.db")
+    settings = {"DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}", "WEB_CONCURRENCY": "4"}
+    with serving("wsgi:app", folder / "log", **settings) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+    """A window of its own; the test fails where a page complained of anything."""
+    context = browser.new_context(viewport={"width": 1280, "height": 860}, locale="en-GB")
+    visit = Visit(context.new_page(), server)
+    yield visit
+    context.close()
+    assert visit.complaints == []

@@ -1,0 +1,82 @@
+"""Every page of the console in a browser: accessible, quiet, at home."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.operators import Role
+from app.services.sandbox.catalogue import sandbox_id
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+
+PAGES = (
+    "/admin/",
+    "/admin/transfers/",
+    "/admin/transfers/?stuck=1",
+    "/admin/transfers/?q=0x1234",
+    f"/admin/transfers/{sandbox_id(Status.TRANSFER_COMPLETED)}",
+    f"/admin/transfers/{sandbox_id(Status.TRANSFER_REQUESTING_REFUND)}",
+    f"/admin/transfers/{sandbox_id(Status.TRANSFER_UNKNOWN, 1)}",
+    "/admin/estimates/",
+    "/admin/estimates/?src=1&dst=56&token=USDT&amount=100&slippage=0.5",
+    "/admin/estimates/?src=1&dst=56&token=USDT&amount=100000000&slippage=0.5",
+    "/admin/estimates/?src=1&amount=x&caller=x",
+    "/admin/anomalies/",
+    "/admin/chains/",
+    "/admin/chains/1",
+    "/admin/chains/1/stop",
+    "/admin/chains/1/remove",
+    "/admin/chains/128/resume",
+    "/admin/chains/new",
+    "/admin/tokens/",
+    "/admin/tokens/1",
+    "/admin/pools/",
+    "/admin/pools/1",
+    "/admin/routes/",
+    "/admin/routes/1",
+    "/admin/routes/new",
+    "/admin/routes/base-fees",
+    "/admin/pegged_pairs/",
+    "/admin/pegged_pairs/1",
+    "/admin/route_blocks/",
+    "/admin/route_blocks/new",
+    "/admin/route_blocks/1/remove",
+    "/admin/blocked_addresses/",
+    "/admin/blocked_addresses/1",
+    "/admin/blocked_addresses/add",
+    "/admin/blocked_networks/",
+    "/admin/blocked_networks/add",
+    "/admin/validators/",
+    "/admin/validators/?chain=10",
+    "/admin/ingest_tokens/",
+    "/admin/ingest_tokens/new",
+    "/admin/operators/",
+    "/admin/operators/new",
+    "/admin/operators/1",
+    "/admin/account/",
+    "/admin/account/password",
+    "/admin/account/second-factor",
+)
+
+
+def test_the_pages_before_signing_in(visit: Visit) -> None:
+    visit.open("/admin/")
+    visit.check_accessibility()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages(visit: Visit, scheme: str) -> None:
+    visit.page.emulate_media(color_scheme=scheme)
+    visit.sign_in(email_of(Role.ADMIN))
+    for path in PAGES:
+        visit.open(path)
+        visit.check_accessibility()
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(visit: Visit) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    visit.sign_in(email_of(Role.ADMIN))
+    for path in PAGES:
+        page = visit.open(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path

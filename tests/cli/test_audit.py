@@ -1,0 +1,87 @@
+"""``audit`` as an operator types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+
+from click.testing import Result
+from flask import Flask
+from sqlalchemy import update
+
+from app.domain.audit import Actor, Source
+from app.models.audit import AuditRecord
+from app.models.engine import writing
+from app.services.audit import record_alone
+from app.services.gateway import current_gateway
+from tests.services.network_kit import changed, network, text
+
+
+def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:
+    return app.test_cli_runner().invoke(args=[*arguments], input=stdin)
+
+
+def fill(app: Flask) -> None:
+    run(app, "network", "import", "-", stdin=text(network()))
+    run(app, "network", "import", "-", stdin=text(changed("routes.0.perc_fee_tiers.0.ppm", 500)))
+    run(app, "ingest-tokens", "create", "relayer-1")
+
+
+def test_what_commands_did_is_listed_shown_and_exported(app: Flask) -> None:
+    fill(app)
+    me = f"cli:{pwd.getpwuid(os.getuid()).pw_name}"
+    listed = run(app, "audit", "list", "--actor", me, "--action", "network").stdout.splitlines()
+    assert [line.split("  ")[0] for line in listed] == ["2", "1"]
+    assert listed[0].split("  ")[2:4] == [me, "network.import"]
+    shown = run(app, "audit", "show", "2").stdout.splitlines()
+    assert f"{me} (cli)  network.import  network document" in shown[0]
+    assert shown[2:] == [
+        "changed route of USDT from 1 to 56",
+        "  perc_fee_tiers[0].ppm: 400 → 500",
+    ]
+    lines = run(app, "audit", "export", "--since", "2026-01-01T00:00:00Z").stdout.splitlines()
+    assert [json.loads(line)["action"] for line in lines] == [
+        "network.import",
+        "network.import",
+        "ingest_token.create",
+    ]
+    assert run(app, "audit", "export", "--action", "sign_in").stdout == ""
+
+
+def test_a_log_that_holds_tells_its_head(app: Flask) -> None:
+    fill(app)
+    verified = run(app, "audit", "verify")
+    assert verified.exit_code == 0
+    assert verified.stdout.startswith("3 records hold; head 3:")
+    head = verified.stdout.split()[-1]
+    assert run(app, "audit", "verify", "--head", head).exit_code == 0
+    cut = run(app, "audit", "verify", "--head", head.replace("3:", "4:"))
+    assert cut.exit_code == 1
+    assert "record 4 was noted: its end is cut off" in cut.stderr
+    assert len(cut.stderr.splitlines()) == 1
+
+
+def test_the_first_broken_link_ends_it_with_one_line(app: Flask) -> None:
+    fill(app)
+    with writing(current_gateway().engine) as connection:
+        connection.execute(update(AuditRecord).where(AuditRecord.id >= 2).values(detail="nothing"))
+    broken = run(app, "audit", "verify")
+    assert (broken.exit_code, broken.stdout) == (1, "")
+    assert broken.stderr.startswith("Error: record 2 does not follow")
+    assert len(broken.stderr.splitlines()) == 1
+
+
+def test_what_is_no_head_time_or_record_is_said(app: Flask) -> None:
+    assert run(app, "audit", "verify", "--head", "1:abc").exit_code == 2
+    assert run(app, "audit", "list", "--since", "yesterday").exit_code == 2
+    missing = run(app, "audit", "show", "1")
+    assert (missing.exit_code, missing.stderr) == (1, "Error: there is no record 1\n")
+
+
+def test_a_record_cannot_steer_the_terminal(app: Flask) -> None:
+    record_alone(current_gateway(), Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
+    for command in (("list",), ("show", "1")):
+        output = run(app, "audit", *command).stdout
+        assert "\x1b" not in output
+        assert "a\\x1b[2J\\nb" in output
