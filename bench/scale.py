@@ -21,6 +21,7 @@ import orjson
 import psutil
 from sqlalchemy import text
 
+from app.domain.audit import Actor, Source
 from app.models.engine import reading
 from app.services.gateway import Gateway, current_gateway
 from app.services.sandbox.grow import grow
@@ -141,7 +142,7 @@ def _level(transfers: int) -> Iterator[Level]:
         with gateway_on(url):
             started = time.monotonic()
             gateway = current_gateway()
-            grow(gateway, Lives(transfers, gateway.clock()))
+            grow(gateway, Lives(transfers, gateway.clock()), actor=Actor("cli:bench", Source.CLI))
             seconds = time.monotonic() - started
             sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")
             sizes = _sizes(gateway)

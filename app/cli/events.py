@@ -149,7 +149,7 @@ def prune_log(before: str, dry_run: bool) -> None:
             done += transfers
             advance_to(done)
 
-        found = prune(gateway, time, dry_run=dry_run, progress=advance)
+        found = prune(gateway, time, actor=cli_actor(), dry_run=dry_run, progress=advance)
     for line in _pruning_in_words(found, time, dry_run):
         click.echo(line)
 

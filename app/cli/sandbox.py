@@ -54,7 +54,8 @@ def grow_transfers(transfers: int, days: float, pair_share: float) -> None:
         length=transfers, label="transfers", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
         try:
-            grow(gateway, Lives(transfers, gateway.clock(), days, pair_share), bar.update)
+            lives = Lives(transfers, gateway.clock(), days, pair_share)
+            grow(gateway, lives, actor=cli_actor(), progress=bar.update)
         except SandboxRefused as refused:
             raise click.ClickException(str(refused)) from None
     seconds = time.monotonic() - started

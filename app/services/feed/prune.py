@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, func, literal, select, tuple_
 
+from app.domain.audit import Actor
 from app.domain.codes import TransferHistoryStatus
 from app.domain.effects import CounterChange, PoolKey, SharedChange
 from app.domain.latency import WINDOW
@@ -21,6 +22,7 @@ from app.models.network import Pool
 from app.models.pruned import PrunedTransfer
 from app.models.transfers import Transfer
 from app.models.types import Hash32, UtcTime
+from app.services.audit import record_alone
 from app.services.feed.projection import load_states
 from app.services.feed.removal import remove_transfers
 from app.services.gateway import Gateway
@@ -116,6 +118,7 @@ def prune(
     gateway: Gateway,
     before: datetime,
     *,
+    actor: Actor,
     dry_run: bool = False,
     progress: Callable[[int], None] = lambda _transfers: None,
 ) -> Pruning:
@@ -125,6 +128,9 @@ def prune(
     that was ended in any way is simply started again. What the transfers moved through the pools goes on
     to count, also in a replay; their ids are known for ever.
 
+    The audit says that it began before anything goes, and at the end what went: a run that was ended in
+    between leaves its trace, too.
+
     :param before: anything later than what answers still need is cut to that; see ``needed_since``.
     :param dry_run: change nothing, and tell what would be.
     :param progress: told after each batch how many transfers were looked at.
@@ -132,6 +138,9 @@ def prune(
     with reading(gateway.reads) as connection:
         found = Pruning(min(before, needed_since(connection, gateway.clock())))
     turn = reading_consistently if dry_run else writing
+    subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
+    if not dry_run:
+        record_alone(gateway, actor, "events.prune", subject, detail="begun")
     for status in FINISHED:
         place: Place | None = _START
         while place is not None:
@@ -146,6 +155,9 @@ def prune(
             progress(len(ids))
             if not dry_run and place is not None:
                 time.sleep(PAUSE_SECONDS)
+    if not dry_run:
+        removed = f"{found.transfers.total()} transfers and their {found.events} events removed"
+        record_alone(gateway, actor, "events.prune", subject, detail=removed)
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
+from app.domain.audit import Actor
 from app.domain.effects import EPOCH, SharedChange
 from app.domain.events import TransferEvent
 from app.domain.standing import Logged
@@ -25,6 +26,7 @@ from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.services.audit import record
 from app.services.feed.facts import load_network_facts
 from app.services.feed.latencies import recount
 from app.services.feed.lines import Read, read_line
@@ -46,7 +48,13 @@ _MICROSECONDS: Final = 1_000_000
 _MINUTE: Final = 60 * _MICROSECONDS
 
 
-def grow(gateway: Gateway, lives: Lives, progress: Callable[[int], None] = lambda _transfers: None) -> None:
+def grow(
+    gateway: Gateway,
+    lives: Lives,
+    *,
+    actor: Actor,
+    progress: Callable[[int], None] = lambda _transfers: None,
+) -> None:
     """Load the sandbox's network and so many transfers into an empty database, in one transaction.
 
     The rows are those that feeding ``events_of`` each life would lead to. The database is marked:
@@ -72,6 +80,8 @@ def grow(gateway: Gateway, lives: Lives, progress: Callable[[int], None] = lambd
             project(connection, [_history(life, now) for life in chunk], facts, now)
             progress(len(chunk))
         recount(connection, now)
+        made_up = f"{lives.count} transfers made up"
+        record(connection, gateway.audit_keys, actor, "sandbox.grow", "sandbox", now=now, detail=made_up)
     _tidy(gateway)
 
 

@@ -71,9 +71,9 @@ def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
     replay(later, actor=TESTER)  # as replay has it, to the last time of a chain
     before, limit = state(gateway), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
 
-    told = prune(later, limit, dry_run=True)
+    told = prune(later, limit, actor=TESTER, dry_run=True)
     assert state(gateway) == before
-    done = prune(later, limit)
+    done = prune(later, limit, actor=TESTER)
     assert done == told
     gone = pruned_ids(gateway)
     assert done.transfers.total() == len(gone)
@@ -91,7 +91,7 @@ def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None
     feed(gateway, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
     feed(gateway, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
     feed(gateway, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
-    told = prune(later, NOW)
+    told = prune(later, NOW, actor=TESTER)
     statuses = (Status.TRANSFER_COMPLETED, Status.TRANSFER_FAILED, Status.TRANSFER_REFUNDED)
     assert told.transfers == dict.fromkeys(statuses, 1)
     assert (told.events, told.oldest, told.newest) == (
@@ -121,15 +121,15 @@ def test_the_epoch_of_a_capped_pool_is_kept(gateway: Gateway, later: Gateway) ->
         )
         days = {"epoch_cap": 10**18, "epoch_seconds": 60 * 86_400}
         connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", total_cap=None, **days, **values))
-    assert prune(later, LATER, dry_run=True).before == datetime(2026, 5, 7, tzinfo=UTC)
+    assert prune(later, LATER, actor=TESTER, dry_run=True).before == datetime(2026, 5, 7, tzinfo=UTC)
 
 
 def test_an_open_anomaly_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1), released(1), about(1, "refund.completed"))
-    assert prune(later, LATER).kept == {"an anomaly of it is open": 1}
+    assert prune(later, LATER, actor=TESTER).kept == {"an anomaly of it is open": 1}
     with writing(gateway.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW))
-    assert prune(later, LATER).transfers.total() == 1
+    assert prune(later, LATER, actor=TESTER).transfers.total() == 1
     assert state(gateway)["anomalies"] == []
 
 
@@ -137,13 +137,13 @@ def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> No
     wrong = about(1, "transfer.delayed")
     feed(gateway, sent(1), released(1), wrong)
     retract_ids(gateway, [wrong["id"]], "wrong", actor=TESTER)
-    assert prune(later, LATER).kept == {"events of it were retracted": 1}
+    assert prune(later, LATER, actor=TESTER).kept == {"events of it were retracted": 1}
 
 
 def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gateway) -> None:
     gone = [sent(1), released(1)]
     feed(gateway, *gone)
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     before = state(gateway)
     verdict = feed(later, *gone, gone[0] | {"amount": "5"}, about(1, "refund.completed"), sent(2))
     assert (verdict.accepted, verdict.repeated) == (1, 2)
@@ -156,14 +156,14 @@ def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gatewa
 
 def test_its_status_says_where_it_went(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1), released(1))
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept here"):
         transfer_status(later, bytes.fromhex(transfer_id(1)[2:]))
 
 
 def test_the_log_goes_on_where_it_was(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1), released(1))
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     feed(later, sent(2))
     with reading(gateway.engine) as connection:
         assert connection.scalars(select(Event.seq)).all() == [3]
@@ -173,13 +173,13 @@ def test_the_cursor_of_a_silent_reporter_stays(gateway: Gateway, later: Gateway)
     feed(gateway, sent(1), released(1), reporter="env-test")
     token = replace(gateway.environment_tokens[0], name="env-test")
     before = cursor(gateway, token)
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     assert cursor(later, token) == before is not None
 
 
 def test_a_reorganisation_that_would_reach_it_is_not_believed(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1, block=100), released(1, block=205), sent(2, block=101))
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     verdict = feed(later, event("chain.reorged", chain_id=1, from_block=100))
     assert "transfers in block 100 of the chain were pruned as final" in verdict.refused[0].reason
     assert feed(later, event("chain.reorged", chain_id=2, from_block=205)).accepted == 0
@@ -188,7 +188,7 @@ def test_a_reorganisation_that_would_reach_it_is_not_believed(gateway: Gateway, 
 
 def test_what_went_cannot_be_retracted(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1, event_id="the-send"), released(1), reporter="relayer")
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     with pytest.raises(NothingToRetract, match="'the-send' is of a finished transfer that was pruned"):
         retract_ids(later, ["the-send"], "wrong", actor=TESTER)
     with pytest.raises(NothingToRetract, match="some was pruned"):
@@ -199,7 +199,7 @@ def test_a_retraction_of_a_retraction_gives_back_nothing_that_went(gateway: Gate
     feed(gateway, sent(1, event_id="the-send"), released(1))
     (first,) = retract_ids(gateway, ["the-send"], "wrong", actor=TESTER)
     (second,) = retract_ids(gateway, [first], "it was right", actor=TESTER)
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     assert pruned_ids(gateway)
     before = state(gateway)
     with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
@@ -216,7 +216,7 @@ def test_an_export_has_what_was_kept(gateway: Gateway, later: Gateway) -> None:
         sent(2),
         event("liquidity.added", chain_id=1, symbol="USDT", amount="7"),
     )
-    prune(later, LATER)
+    prune(later, LATER, actor=TESTER)
     before, lines = state(gateway), list(export_log(later))
     assert len(lines) == 2
     answers_after(gateway, [])

@@ -57,7 +57,7 @@ def schema() -> list[str]:
 def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lives, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
-    grow(gateway, LIVES)
+    grow(gateway, LIVES, actor=TESTER)
     assert schema() == before
     grown = state(gateway)
     with writing(gateway.engine) as connection:
@@ -86,10 +86,10 @@ def test_the_same_are_made_every_time() -> None:
 
 
 def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: FlaskClient) -> None:
-    grow(gateway, Lives(50, NOW))
+    grow(gateway, Lives(50, NOW), actor=TESTER)
     before = state(gateway)
     with pytest.raises(SandboxRefused, match="not empty"):
-        grow(gateway, Lives(50, NOW))
+        grow(gateway, Lives(50, NOW), actor=TESTER)
     with pytest.raises(MadeUpDatabase, match="its 50 transfers have no events"):
         replay(gateway, actor=TESTER)
     assert state(gateway) == before
