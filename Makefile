@@ -1,7 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench soak lint format-check format types proto contracts clean
+.PHONY: help run test check bench soak lint format-check format types proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -19,9 +19,12 @@ test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="
 
 check: lint format-check types test ## lint, format check, types, tests: what CI runs
 
-bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md)
-	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m bench.feed
+BENCHES := http feed scale
+bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md; ONLY=http runs one)
+	$(VENV) requirements-bench.txt
+	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
+		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
+	done; exit $$missed
 
 soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 tells another story)
 	$(VENV) requirements-dev.txt
@@ -50,6 +53,10 @@ proto: ## generate the protobuf messages from proto/
 
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json
+
+screenshots: ## picture the console into docs/images/ (needs Chromium)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.screenshots
 
 clean: ## remove .venv and caches (instance/, with the database and the key, stays)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp

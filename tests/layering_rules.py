@@ -39,7 +39,7 @@ ROOMS = {
     "extensions": room(
         "", "sqlalchemy flask_sqlalchemy flask_migrate flask_limiter flask_cors flask_security"
     ),
-    "models": room("domain extensions", "sqlalchemy"),
+    "models": room("domain extensions", "sqlalchemy psycopg"),
     "queries": room("models domain extensions", "sqlalchemy"),
     "services": room(
         "queries models domain extensions", "sqlalchemy marshmallow orjson flask.current_app alembic argon2"

@@ -55,6 +55,8 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("DATABASE_URL", "rubbish"),
         ("DATABASE_URL", "mysql://host/name"),
         ("DATABASE_URL", "postgresql+asyncpg://host/name"),
+        ("DATABASE_REPLICA_URL", "postgresql://host/name"),
+        ("REPLICA_MAX_LAG_SECONDS", "0"),
         ("DOORS", "api,cellar"),
         ("DOORS", ","),
         ("PORT", "65536"),
@@ -74,6 +76,15 @@ def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, 
         load_settings()
     assert str(ended.value).startswith(f"{name}: ")
     assert "\n" not in str(ended.value)
+
+
+def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_REPLICA_URL", "postgresql://replica/name")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://primary/name")
+    assert load_settings().database_replica_url == "postgresql+psycopg://replica/name"
+    monkeypatch.setenv("DATABASE_REPLICA_URL", "sqlite:///copy.db")
+    with pytest.raises(ConfigError, match="only PostgreSQL has replicas"):
+        load_settings()
 
 
 def test_every_thread_has_a_connection_to_read_by(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from importlib.metadata import distribution, packages_distributions
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("requirements.txt", "requirements-dev.txt")
+BENCH = "requirements-bench.txt"
 SECOND_PART = "# What the packages above need"
 OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
@@ -21,6 +22,10 @@ OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
 USED_OTHERWISE = {
     "cryptography": "libpass encrypts the secrets of one-time codes with it",
     "eth-hash": "the keccak behind eth-abi and eth-keys",
+    "granian": "a contestant of make bench",
+    "httptools": "uvicorn parses requests with it",
+    "uvicorn": "a contestant of make bench",
+    "uvloop": "uvicorn's loop",
     "grpcio-tools": "make proto",
     "mypy": "make types",
     "psycopg": "SQLAlchemy loads it by the name in the database's URL",
@@ -66,17 +71,32 @@ def needed_by(requirement: Requirement, seen: set[tuple[str, str]]) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("file", FILES)
+def is_installed(name: str) -> bool:
+    """Whether there is a package of this name, of whatever version."""
+    try:
+        return bool(distribution(name))
+    except PackageNotFoundError:
+        return False
+
+
+for_benchmarks = pytest.mark.skipif(
+    not all(map(is_installed, pins(BENCH))), reason=f"`make bench` installs what {BENCH} asks for"
+)
+INSTALLED = [*FILES, pytest.param(BENCH, marks=for_benchmarks)]
+
+
+@pytest.mark.parametrize("file", INSTALLED)
 def test_every_line_is_an_exact_pin_that_is_installed(file: str) -> None:
     for name, requirement in pins(file).items():
         assert re.fullmatch(r"==[0-9][0-9A-Za-z.]*", str(requirement.specifier)), requirement
         assert distribution(name).version == str(requirement.specifier).removeprefix("=="), name
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", INSTALLED)
 def test_the_second_part_is_exactly_what_the_first_needs(file: str) -> None:
     pinned = pins(file)
-    elsewhere = set() if file == FILES[0] else set(pins(FILES[0]))
+    before = (*FILES, BENCH)[: (*FILES, BENCH).index(file)]
+    elsewhere = set().union(*map(pins, before))
     seen: set[tuple[str, str]] = set()
     needed = set().union(*(needed_by(pinned[name], seen) for name in asked_for(file)))
     assert needed - elsewhere == set(pinned)
@@ -88,10 +108,26 @@ def test_what_the_gateway_imports_is_asked_for() -> None:
 
 
 def test_what_the_tests_import_is_pinned() -> None:
-    assert_installed_by(set(pins(FILES[0])) | set(pins(FILES[1])), ["tests", "bench", "scripts"])
+    assert_installed_by(set(pins(FILES[0])) | set(pins(FILES[1])), ["tests", "scripts"])
+
+
+@for_benchmarks
+def test_what_the_benchmarks_import_is_pinned() -> None:
+    assert_installed_by(set().union(*map(pins, (*FILES, BENCH))), ["bench"])
 
 
 def test_what_is_asked_for_is_used() -> None:
+    assert asked_for(FILES[0]) | asked_for(FILES[1]) == used_of(FILES[0]) | used_of(FILES[1])
+    assert set(USED_OTHERWISE) <= set().union(*map(asked_for, (*FILES, BENCH)))
+
+
+@for_benchmarks
+def test_what_the_benchmarks_ask_for_is_used() -> None:
+    assert asked_for(BENCH) == used_of(BENCH)
+
+
+def used_of(file: str) -> set[str]:
+    """Canonical names of what the file asks for that some module imports or that is used otherwise."""
     distributions = packages_distributions()
     used = {
         canonicalize_name(name)
@@ -100,8 +136,8 @@ def test_what_is_asked_for_is_used() -> None:
         for module in imported_modules(source)
         for name in distributions.get(module, [])
     }
-    asked = asked_for(FILES[0]) | asked_for(FILES[1])
-    assert asked - used == set(USED_OTHERWISE)
+    assert not used & set(USED_OTHERWISE)
+    return asked_for(file) & (used | set(USED_OTHERWISE))
 
 
 def assert_installed_by(packages: set[str], places: list[str]) -> None:

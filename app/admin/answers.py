@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from flask import Response, render_template, request
+from flask import Response, current_app, request
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
@@ -58,8 +58,9 @@ def answer_error(error: Exception) -> Response:
             logging.ERROR if status == 500 else logging.WARNING,
             "%s %s answered %d", request.method, request.path, status, exc_info=error,
         )  # fmt: skip
-    page = render_template("console/error.html", status=status, title=title, advice=advice)
-    return protect(Response(page, status))
+    # Not by render_template: it would ask for who is signed in, and that may be what failed.
+    page = current_app.jinja_env.get_template("console/error.html")
+    return protect(Response(page.render(status=status, title=title, advice=advice), status))
 
 
 def _explain(error: Exception) -> tuple[int, tuple[str, str]]:

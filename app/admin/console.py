@@ -13,6 +13,7 @@ from flask_admin.theme import Theme
 
 from app.admin import answers, formats
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
+from app.admin.same_answers import SameAnswers
 from app.admin.security import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
@@ -26,9 +27,10 @@ class Console:
 
     trusted_proxies: int
     rules: Rules
+    same_answers: SameAnswers
 
 
-def open_console(app: Flask, *, secret_key: str, trusted_proxies: int) -> None:
+def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, same_answers: SameAnswers) -> None:
     """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
     if not secret_key:
         app.register_blueprint(_closed())
@@ -48,7 +50,7 @@ def open_console(app: Flask, *, secret_key: str, trusted_proxies: int) -> None:
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules())
-    app.extensions["console"] = Console(trusted_proxies=trusted_proxies, rules=rules)
+    app.extensions["console"] = Console(trusted_proxies, rules, same_answers)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints

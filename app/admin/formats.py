@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from flask import Flask, url_for
+from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
 from app.models.engine import reading
+from app.services.console.words import Tone
 from app.services.gateway import current_gateway
 from app.services.sandbox.loader import is_sandbox
 
@@ -26,9 +28,29 @@ def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
     app.add_template_global(_holds_sandbox, "is_sandbox")
-    filters: tuple[Callable[..., str], ...] = (cut, when, grouped, units, pill, span, sentence)
+    app.add_template_global(has_endpoint)
+    app.jinja_env.globals["tones"] = TONES
+    filters: tuple[Callable[..., str], ...] = (
+        cut, when, grouped, figure, units, pill, span, duration, share, sentence,
+    )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
+
+
+TONES: Final = {
+    Tone.UNKNOWN.value: "plain",
+    Tone.MOVING.value: "busy",
+    Tone.DONE.value: "good",
+    Tone.FAILED.value: "bad",
+    Tone.REFUND.value: "warn",
+    Tone.WAITING_FOR_USER.value: "warn",
+}
+"""The look of a state's pill by its tone."""
+
+
+def has_endpoint(name: str) -> bool:
+    """Whether this console has a page, so that others may link to it."""
+    return name in current_app.view_functions
 
 
 def asset(name: str) -> str:
@@ -82,9 +104,26 @@ def span(duration: timedelta | None) -> str:
     return " ".join(parts[:2])
 
 
+def duration(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    return span(timedelta(seconds=round(seconds)))
+
+
+def share(ppm: int) -> str:
+    """Millionths as a percentage, rounded down to a tenth: ``12.3 %``."""
+    tenths = ppm // 1_000
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
 def grouped(value: int | str | None) -> str:
     """A whole number with thin spaces between its thousands."""
     return "–" if value is None else f"{int(value):,}".replace(",", " ")
+
+
+def figure(text: str) -> str:
+    """A text that begins with a number, such as ``12345.5 USDT``, with the number's thousands apart."""
+    whole = re.match(r"-?[0-9]+", text)
+    return grouped(whole[0]) + text[whole.end() :] if whole and len(whole[0]) < 100 else text
 
 
 def units(smallest: int | None, decimals: int) -> str:

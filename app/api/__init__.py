@@ -6,10 +6,10 @@ from flask import Flask
 
 from app.api import configs, docs, errors, evidence, health, limits, v2
 from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
-from app.api.same_answers import status_answerer
+from app.api.same_answers import estimate_answerer, status_answerer
 from app.api.sessions import SparingSessions
 
-__all__ = ["limits", "register_always", "register_api", "status_answerer"]
+__all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
 
 
 def register_always(app: Flask) -> None:

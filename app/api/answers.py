@@ -7,7 +7,10 @@ from typing import Any, Final
 import orjson
 from flask import Response
 from marshmallow import Schema
+from werkzeug.datastructures import Headers
 
+from app.api.compiled import dumper
+from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
@@ -21,6 +24,7 @@ __all__ = [
     "PUBLIC_HEADERS",
     "answer",
     "body",
+    "refusal_body",
 ]
 
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
@@ -30,9 +34,21 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 def body(shape: Schema, values: Any) -> bytes:
     """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
-    return orjson.dumps(shape.dump(values))
+    return orjson.dumps(dumper(shape)(values))
+
+
+class _Whole(Response):
+    """A response that says everything from the start; werkzeug would copy and check its headers again."""
+
+    def get_wsgi_headers(self, environ: Any) -> Headers:
+        return self.headers
+
+
+def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
+    """The whole shape as JSON, all zero but ``err``."""
+    return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: :func:`body` with the headers of the public door."""
-    return Response(body(shape, values), 200, PUBLIC_HEADERS)
+    return _Whole(body(shape, values), 200, PUBLIC_HEADERS)

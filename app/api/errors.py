@@ -6,11 +6,10 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
 from flask import Flask, Response, g, request
 from werkzeug import exceptions as http
 
-from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS
+from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS, refusal_body
 from app.api.door import answer_shape
 from app.api.manners import is_public
 from app.domain.codes import ErrCode, Reason
@@ -75,11 +74,8 @@ def refuse(error: Exception) -> Response:
     reason = outcome.reason or (own.reason if own else Reason.INTERNAL)
     if outcome.status >= 500:
         _log(error, outcome.status, reason)
-    err = {
-        "code": own.code if own else ErrCode.ERROR_CODE_COMMON,
-        "msg": outcome.msg or (own.msg if own else str(error)),
-    }
-    body = orjson.dumps(answer_shape(request.path).dump({"err": err}))
+    code = own.code if own else ErrCode.ERROR_CODE_COMMON
+    body = refusal_body(answer_shape(request.path), code, outcome.msg or (own.msg if own else str(error)))
     response = Response(body, outcome.status, PUBLIC_HEADERS if is_public(request.path) else PRIVATE_HEADERS)
     response.headers["X-Gateway-Reason"] = reason.value
     _add_hints(response, outcome, error)

@@ -11,6 +11,7 @@ from flask import request
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import UnsupportedMediaType
 
+from app.api.compiled import loader
 from app.domain.errors import BadRequest
 from app.services import strict_json
 
@@ -83,8 +84,7 @@ def _decoded(text: str) -> str | None:
 
 def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
     try:
-        loaded: dict[str, Any] = schema.load(values)
+        return loader(schema)(values)
     except ValidationError as error:
         faults = {name: " ".join(texts) for name, texts in error.messages_dict.items()}
         raise BadRequest.naming(faults) from None
-    return loaded

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.api.answers import body
-from app.api.schemas import CompatStatusAnswer, StatusAnswer
+from app.api.answers import body, refusal_body
+from app.api.schemas import CompatStatusAnswer, EstimateAnswer, StatusAnswer
+from app.domain.estimate import estimate
+from app.domain.estimate_inputs import EstimateInputs
+from app.domain.estimate_refusals import EstimateRefused
 from app.services.gateway import Gateway
 from app.services.transfer_status import transfer_status
 
@@ -21,3 +24,16 @@ def status_answerer(*, compat_clients: bool) -> Callable[[Gateway, bytes], bytes
         return body(shape, transfer_status(gateway, transfer_id))
 
     return answer_status
+
+
+def estimate_answerer() -> Callable[[EstimateInputs], bytes]:
+    """A function from an estimate's inputs to the body of ``estimateAmt``, byte for byte, refusals too."""
+    shape = EstimateAnswer()
+
+    def answer_estimate(inputs: EstimateInputs) -> bytes:
+        try:
+            return body(shape, estimate(inputs))
+        except EstimateRefused as refused:
+            return refusal_body(shape, refused.code, refused.msg)
+
+    return answer_estimate

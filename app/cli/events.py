@@ -11,20 +11,40 @@ from typing import Any, BinaryIO
 
 import click
 import orjson
+from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
+from app.services.feed.made_up import made_up_complaint
+from app.services.feed.prune import Pruning, count_candidates, count_pruned, prune
 from app.services.feed.replay import count_transfers, export_log, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.fields import read_time
 from app.services.gateway import current_gateway
+from app.services.readiness import database_complaint
 
 REPORTER = "cli"
 
-events = DataGroup("events", help="The event feed and its log.")
+
+class LogGroup(DataGroup):
+    """Commands that work on the log: where transfers were made up without one, they say so and end."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        _demand_log()
+        return super().invoke(ctx)
+
+
+@with_appcontext
+def _demand_log() -> None:
+    gateway = current_gateway()
+    if database_complaint(gateway) is None and (complaint := made_up_complaint(gateway)):
+        raise click.ClickException(complaint)
+
+
+events = LogGroup("events", help="The event feed and its log.")
 
 
 @contextmanager
@@ -62,7 +82,15 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
 @events.command("export")
 def export() -> None:
     """Write the whole log to standard output, one JSON object a line, in its order."""
-    for line in export_log(current_gateway()):
+    gateway = current_gateway()
+    if pruned := count_pruned(gateway):
+        click.echo(
+            f"note: {pruned:,} transfers were pruned; they are not in this export, nor is what they moved "
+            "through the pools, and a database made from it would not know their ids again. "
+            "A backup of the database has all of that.",
+            err=True,
+        )
+    for line in export_log(gateway):
         click.echo(line, nl=False)
 
 
@@ -94,7 +122,7 @@ def retract(event_ids: tuple[str, ...], token: str | None, since: str | None, re
     gateway = current_gateway()
     try:
         if token and since:
-            ids = retract_reporter(gateway, token, _time(since), reason, actor=cli_actor())
+            ids = retract_reporter(gateway, token, _time(since, "--since"), reason, actor=cli_actor())
         else:
             ids = retract_ids(gateway, event_ids, reason, actor=cli_actor())
     except NothingToRetract as nothing:
@@ -103,8 +131,50 @@ def retract(event_ids: tuple[str, ...], token: str | None, since: str | None, re
         click.echo(event_id)
 
 
-def _time(text: str) -> datetime:
+@events.command("prune")
+@click.option("--before", required=True, help="RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+def prune_log(before: str, dry_run: bool) -> None:
+    """Remove finished transfers whose last event happened before a time, with all their events.
+
+    The feed and the answers go on meanwhile, and an interrupted run can simply be started again. What
+    the transfers moved through the pools goes on to count; nothing more is taken about them.
+    """
+    gateway, time = current_gateway(), _time(before, "--before")
+    done = 0
+    with _progress(count_candidates(gateway, time), "transfers") as advance_to:
+
+        def advance(transfers: int) -> None:
+            nonlocal done
+            done += transfers
+            advance_to(done)
+
+        found = prune(gateway, time, actor=cli_actor(), dry_run=dry_run, progress=advance)
+    for line in _pruning_in_words(found, time, dry_run):
+        click.echo(line)
+
+
+def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterator[str]:
+    if found.before < asked:
+        yield (
+            f"answers need what happened since {found.before.isoformat()} "
+            "(seven days of latencies, current epochs of pools): that is kept"
+        )
+    total = sum(found.transfers.values())
+    yield f"{'would prune' if dry_run else 'pruned'}: {total:,} transfers with {found.events:,} events"
+    if found.oldest and found.newest:
+        yield f"  from {found.oldest.isoformat()} to {found.newest.isoformat()}"
+    for status, count in sorted(found.transfers.items()):
+        yield f"  {count:,} {status.name.removeprefix('TRANSFER_').lower()}"
+    for (chain_id, symbol), moved in sorted(found.moved.items()):
+        sums = f"sent {moved.sent}, relayed {moved.relayed}"
+        yield f"  pool {symbol} on chain {chain_id} goes on to count them: {sums}"
+    for reason, count in sorted(found.kept.items()):
+        yield f"kept, though finished and old: {count:,} ({reason})"
+
+
+def _time(text: str, option: str) -> datetime:
     try:
         return read_time(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--since") from None
+        raise click.BadParameter(str(error), param_hint=option) from None

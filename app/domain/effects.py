@@ -39,10 +39,11 @@ class SharedChange:
     def replace(self, old: TransferState | None, new: TransferState) -> None:
         """Take back what ``old`` contributed and add what ``new`` does."""
         if old is not None:
-            self._add(old, -1)
-        self._add(new, 1)
+            self.add(old, -1)
+        self.add(new)
 
-    def _add(self, state: TransferState, sign: int) -> None:
+    def add(self, state: TransferState, sign: int = 1) -> None:
+        """Add what a state contributes, or with -1 take it back."""
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:

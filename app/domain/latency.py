@@ -8,6 +8,13 @@ from datetime import datetime, timedelta
 WINDOW = timedelta(days=7)
 """interface, latency operation: "over the last 7 days"."""
 
+WIDE = 25
+FINE = 19
+"""Latencies are counted in buckets of 2^25 µs (34 s) and of 2^19 µs (0.5 s): ``latency >> width``.
+
+The wide bucket of the median is found among a few dozen counts, the fine one among its 64, and of two million
+transfers in a window the fine one holds about a thousand (docs/performance.md)."""
+
 _MICROSECONDS_PER_SECOND = 1_000_000
 
 

@@ -7,9 +7,11 @@ from app.models import (
     estimates,
     events,
     ingest_tokens,
+    latencies,
     network,
     operators,
     pools,
+    pruned,
     transfers,
     validators,
 )
@@ -21,9 +23,11 @@ __all__ = [
     "estimates",
     "events",
     "ingest_tokens",
+    "latencies",
     "network",
     "operators",
     "pools",
+    "pruned",
     "transfers",
     "validators",
 ]

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.latency import FINE
 from app.extensions import Base
 from app.models.types import Address, ExactInteger, Hash32, Uint256, UtcTime
 
@@ -92,12 +93,23 @@ class Refund(Base):
     powers: Mapped[list[str]] = mapped_column(JSON, doc="base64 minimal big-endian, as signers")
 
 
+_PAIR = ("src_chain_id", "dst_chain_id")
+
+
 class LatencyRecord(Base):
     """How long a completed transfer took, from its send to its release."""
 
     __tablename__ = "latency_records"
     __table_args__ = (
-        Index("ix_latency_records_pair_released_at", "src_chain_id", "dst_chain_id", "released_at"),
+        Index("ix_latency_records_pair_released_at", *_PAIR, "released_at", "latency_us"),
+        Index(
+            "ix_latency_records_pair_fine",
+            *_PAIR,
+            text(f"(latency_us >> {FINE})"),
+            "released_at",
+            "latency_us",
+        ),
+        Index("ix_latency_records_released_at", "released_at"),
     )
 
     transfer_id: Mapped[bytes] = mapped_column(

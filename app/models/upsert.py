@@ -11,13 +11,25 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.extensions import Base
 
 
+def add_up(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows or, where the primary key is taken, add every other given column to what is there."""
+    if not rows:
+        return
+    table, statement, keys = _insert(connection, model)
+    sums = {name: table.c[name] + statement.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=sums), list(rows))
+
+
 def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows or, where the primary key is taken, set every other given column."""
     if not rows:
         return
-    table = model.__table__
-    insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
-    keys = [column.name for column in table.primary_key]
-    statement = insert(table)
+    _, statement, keys = _insert(connection, model)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), list(rows))
+
+
+def _insert(connection: Connection, model: type[Base]) -> tuple[Any, Any, list[str]]:
+    table = model.__table__
+    insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
+    return table, insert(table), [column.name for column in table.primary_key]

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, literal, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, literal, select
 from sqlalchemy.orm import aliased
 
 from app.domain.codes import SendKind
+from app.models.direct import DirectSelect
 from app.models.pools import FedFee, PoolCounter, PoolVolume
 from app.models.transfers import Transfer
 from app.models.types import exact_sum
@@ -79,11 +80,11 @@ _SUM_OF_SENDS = (
 )
 
 
-def _statement(volume: ColumnElement[Any]) -> Select[*tuple[Any, ...]]:
+def _statement(volume: ColumnElement[Any]) -> DirectSelect[EstimateFacts]:
     """One row whatever is known: counters of the source, of the destination, volume, fee and its time."""
     src, dst = aliased(PoolCounter), aliased(PoolCounter)
     one = select(literal(1).label("one")).subquery()
-    return select(
+    statement = select(
         src.added, src.sent, src.relayed, src.withdrawn,
         dst.added, dst.sent, dst.relayed, dst.withdrawn,
         volume, FedFee.base_fee, FedFee.at,
@@ -95,6 +96,18 @@ def _statement(volume: ColumnElement[Any]) -> Select[*tuple[Any, ...]]:
             (FedFee.symbol == _SYMBOL) & (FedFee.src_chain_id == _SRC) & (FedFee.dst_chain_id == _DST),
         )
     )  # fmt: skip
+    return DirectSelect(statement, _facts)
+
+
+def _facts(*row: Any) -> EstimateFacts:
+    counters = [value or 0 for value in row[:8]]
+    volume, fee, since = row[8:]
+    return EstimateFacts(
+        src=Moved(*counters[:4]),
+        dst=Moved(*counters[4:]),
+        epoch_volume=volume or 0,
+        fed_fee=None if fee is None else (fee, since),
+    )
 
 
 # Built once: building a statement costs more than running it.
@@ -112,18 +125,11 @@ def estimate_facts(
     """
     statement, values = _with_epoch(epoch)
     values |= {"symbol": symbol, "src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
-    row = connection.execute(statement, values).one()
-    counters = [value or 0 for value in row[:8]]
-    volume, fee, since = row[8:]
-    return EstimateFacts(
-        src=Moved(*counters[:4]),
-        dst=Moved(*counters[4:]),
-        epoch_volume=volume or 0,
-        fed_fee=None if fee is None else (fee, since),
-    )
+    (facts,) = statement.all(connection, values)
+    return facts
 
 
-def _with_epoch(epoch: Epoch | None) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
+def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[str, Any]]:
     """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
     if epoch is None:
         return _WITHOUT_VOLUME, {}

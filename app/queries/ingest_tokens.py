@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from app.models.events import Event
 from app.models.ingest_tokens import IngestToken
+from app.models.pruned import PrunedReporter
 
 _VALID = select(IngestToken.name, IngestToken.digest, IngestToken.types, IngestToken.chains).where(
     IngestToken.key_id == bindparam("key_id"), IngestToken.revoked_at.is_(None)
@@ -28,6 +29,14 @@ _LAST_ACCEPTED = (
     .limit(1)
 )
 
+_LAST_PRUNED = select(
+    PrunedReporter.event_id,
+    PrunedReporter.type,
+    PrunedReporter.at,
+    PrunedReporter.received_at,
+    PrunedReporter.seq,
+).where(PrunedReporter.reporter == bindparam("reporter"))
+
 
 def valid_token(connection: Connection, key_id: str) -> Row[*tuple[Any, ...]] | None:
     """The token with this public id; None where there is none or it was revoked. One index read."""
@@ -35,8 +44,12 @@ def valid_token(connection: Connection, key_id: str) -> Row[*tuple[Any, ...]] | 
 
 
 def last_accepted(connection: Connection, reporter: str) -> Row[*tuple[Any, ...]] | None:
-    """The last event accepted from this reporter; None where there is none. One index read."""
-    return connection.execute(_LAST_ACCEPTED, {"reporter": reporter}).one_or_none()
+    """The last event accepted from this reporter, pruned or not; None for none. Two index reads."""
+    found = (
+        connection.execute(query, {"reporter": reporter}).one_or_none()
+        for query in (_LAST_ACCEPTED, _LAST_PRUNED)
+    )
+    return max((row for row in found if row is not None), key=lambda row: row.seq, default=None)
 
 
 def every_token(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:

@@ -1,31 +1,193 @@
-"""How long did the transfers between two chains take?"""
+"""How long did the transfers between two chains take?
+
+The database finds the middle of the sorted latencies in one statement: from counts the wide bucket in which
+it lies, of that one the fine bucket, and the records of that one. Counts are of the records released after
+some moment; those between it and the window's start, and any of the future, are added or taken off.
+
+Each step is joined to the one before, not asked for by subqueries: those would be planned and run again and
+again (docs/performance.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    Subquery,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    union_all,
+)
 
+from app.domain.latency import FINE, WIDE
+from app.models.direct import DirectSelect
+from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
+from app.models.types import UtcTime
 
-_COUNTED = (
-    LatencyRecord.src_chain_id == bindparam("src"),
-    LatencyRecord.dst_chain_id == bindparam("dst"),
-    LatencyRecord.released_at > bindparam("after"),
-    LatencyRecord.released_at <= bindparam("until"),
-)
-# Counted once, in a common table, and in the same statement as the rows, so that both see the same facts.
-_COUNT = select(func.count().label("n")).select_from(LatencyRecord).where(*_COUNTED).cte("counted")
-# Of n sorted rows the middle is the one after (n-1)/2 rows when n is odd, that and the next when n is
-# even. Division drops the fraction on both databases, towards zero also for n = 0.
-_MIDDLE = (
-    select(LatencyRecord.latency_us)
-    .where(*_COUNTED)
-    .order_by(LatencyRecord.latency_us)
-    .limit(select(2 - _COUNT.c.n % 2).scalar_subquery())
-    .offset(select((_COUNT.c.n - 1) // 2).scalar_subquery())
-)
+_SRC = bindparam("src", type_=BigInteger)
+_DST = bindparam("dst", type_=BigInteger)
+_AFTER = bindparam("after", type_=UtcTime)
+_UNTIL = bindparam("until", type_=UtcTime)
+_NEVER = bindparam("never", datetime.max.replace(tzinfo=UTC), type_=UtcTime)
+
+# Short names: the driver parses a statement of more than 4,096 characters anew each time.
+_RECORDS = LatencyRecord.__table__.alias("r")
+_COUNTS = LatencyCount.__table__.alias("c")
+_RECORD, _COUNT = _RECORDS.c, _COUNTS.c
+_RECORDS_OF_PAIR = (_RECORD.src_chain_id == _SRC, _RECORD.dst_chain_id == _DST)
+_COUNTS_OF_PAIR = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _DST)
+
+
+def _number(value: int) -> ColumnElement[int]:
+    """A number in the text, not a parameter: what is indexed, and what is planned once, depends on it."""
+    return literal_column(str(value), BigInteger)
+
+
+def _shifted(number: ColumnElement[int], bits: int) -> ColumnElement[int]:
+    return number.bitwise_rshift(_number(bits))
+
+
+def _one_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, _number(1)), else_=_number(0))
+
+
+def _sum(numbers: ColumnElement[int], over: dict[str, Any] | None = None) -> ColumnElement[int]:
+    """A sum, over a window if one is given. PostgreSQL makes it a NUMERIC, which is slow to go on with."""
+    total = func.sum(numbers)
+    return cast(total if over is None else total.over(**over), BigInteger)
+
+
+def _correction() -> CTE:
+    """Latencies that count otherwise than they are counted: 1 more or 1 less. Many come to 0."""
+    since = func.coalesce(select(LatencyWindow.since).scalar_subquery(), _NEVER, type_=UtcTime)
+    counted = select(since.label("since")).cte("counted").c.since
+    behind = counted < _AFTER
+    span = select(
+        counted,
+        case((behind, counted), else_=_AFTER).label("low"),
+        case((behind, _AFTER), else_=counted).label("high"),
+    ).cte("span")
+    released = _RECORD.released_at
+    in_window = _one_if((released > _AFTER) & (released <= _UNTIL))
+    between = (
+        select(_RECORD.latency_us, (in_window - _one_if(released > span.c.since)).label("n"))
+        .select_from(span.join(_RECORDS, true()))
+        .where(*_RECORDS_OF_PAIR, released > span.c.low, released <= span.c.high)
+    )
+    # Of two lower bounds SQLite would take the first, so that the span's end is no condition here.
+    future = (
+        select(_RECORD.latency_us, (-_one_if(released > span.c.high)).label("n"))
+        .select_from(span.join(_RECORDS, true()))
+        .where(*_RECORDS_OF_PAIR, released > _UNTIL)
+    )
+    return union_all(between, future).cte("correction")
+
+
+def _wide(correction: CTE) -> Subquery:
+    """Every wide bucket with its number of latencies, and how many are in the window at all."""
+    counts = select(_COUNT.bucket, _COUNT.n).where(*_COUNTS_OF_PAIR, _COUNT.width == _number(WIDE))
+    corrected = select(_shifted(correction.c.latency_us, WIDE), correction.c.n)
+    both = union_all(counts, corrected).subquery()
+    buckets = select(both.c.bucket, _sum(both.c.n).label("n")).group_by(both.c.bucket).subquery()
+    return select(
+        buckets.c.bucket,
+        buckets.c.n,
+        _number(0).label("base"),
+        _sum(buckets.c.n, over={}).label("total"),
+    ).subquery()
+
+
+def _fine(correction: CTE, place: CTE) -> Subquery:
+    """The same for the fine buckets in the place of the middle; ``base`` latencies are below them."""
+    whole = (place.c.base, place.c.total)
+    first, end = place.c.first * _number(1 << WIDE), (place.c.last + _number(1)) * _number(1 << WIDE)
+    counts = (
+        select(_COUNT.bucket, _COUNT.n, *whole)
+        .select_from(place.join(_COUNTS, true()))
+        .where(*_COUNTS_OF_PAIR, _COUNT.width == _number(FINE))
+        .where(_COUNT.bucket >= _shifted(first, FINE), _COUNT.bucket < _shifted(end, FINE))
+    )
+    corrected = (
+        select(_shifted(correction.c.latency_us, FINE), correction.c.n, *whole)
+        .select_from(place.join(correction, true()))
+        .where(correction.c.latency_us >= first, correction.c.latency_us < end)
+    )
+    both = union_all(counts, corrected).subquery()
+    return (
+        select(
+            both.c.bucket,
+            _sum(both.c.n).label("n"),
+            func.min(both.c.base).label("base"),
+            func.min(both.c.total).label("total"),
+        )
+        .group_by(both.c.bucket)
+        .subquery()
+    )
+
+
+def _place(buckets: Subquery, name: str) -> CTE:
+    """Where the middle lies: its bucket, or two of an even number, and how many latencies are below."""
+    running = _sum(buckets.c.n, over={"order_by": buckets.c.bucket})
+    below = (buckets.c.base + running - buckets.c.n).label("below")
+    ranked = select(buckets.c.bucket, buckets.c.n, buckets.c.total, below).subquery().c
+    lower, upper = _middle(ranked.total)
+    return (
+        select(
+            func.min(ranked.bucket).label("first"),
+            func.max(ranked.bucket).label("last"),
+            func.min(ranked.below).label("base"),
+            func.min(ranked.total).label("total"),
+        )
+        .where(ranked.below <= upper, ranked.below + ranked.n > lower)
+        .cte(name)
+    )
+
+
+def _middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+    """The places of the middle in the sorted order, counted from 0; the same one of an odd number."""
+    return (total - _number(1)) // _number(2), total // _number(2)
+
+
+def _statement() -> Select[*tuple[Any, ...]]:
+    correction = _correction()
+    place = _place(_fine(correction, _place(_wide(correction), "wide_place")), "fine_place")
+    latency = _RECORD.latency_us
+    rank = place.c.base + func.row_number().over(order_by=latency) - _number(1)
+    ranked = (
+        select(latency, rank.label("rank"), place.c.total)
+        .select_from(place.join(_RECORDS, true()))
+        .where(
+            *_RECORDS_OF_PAIR,
+            _shifted(latency, FINE).in_((place.c.first, place.c.last)),
+            _RECORD.released_at > _AFTER,
+            _RECORD.released_at <= _UNTIL,
+        )
+        .subquery()
+        .c
+    )
+    lower, upper = _middle(ranked.total)
+    return (
+        select(ranked.latency_us)
+        .where(or_(ranked.rank == lower, ranked.rank == upper))
+        .order_by(ranked.latency_us)
+    )
+
+
+_MIDDLE: Final = DirectSelect(_statement(), int)
 
 
 def middle_latencies(
@@ -36,4 +198,4 @@ def middle_latencies(
     :return: nothing when there are none, one value of an odd count, two of an even one.
     """
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    return connection.scalars(_MIDDLE, bounds).all()
+    return _MIDDLE.all(connection, bounds)

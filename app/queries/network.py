@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, exists, select
 from app.extensions import Base
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.models.network import NetworkPart
+from app.models.pruned import PrunedPool
 from app.models.transfers import Transfer
 
 
@@ -51,8 +52,10 @@ def transfers_use_chain(connection: Connection, chain_id: int) -> bool:
 
 
 def transfers_use_token(connection: Connection, chain_id: int, symbol: str) -> bool:
-    """Whether any known transfer of the token comes from the chain or goes there."""
+    """Whether any transfer of the token comes from the chain or goes there, or did and was pruned."""
     of_symbol = Transfer.symbol == symbol
+    if _any(connection, (PrunedPool.chain_id == chain_id) & (PrunedPool.symbol == symbol)):
+        return True
     return _any(connection, of_symbol & (Transfer.src_chain_id == chain_id)) or _any(
         connection, of_symbol & (Transfer.dst_chain_id == chain_id)
     )

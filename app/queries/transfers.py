@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, select
 
+from app.models.direct import DirectSelect
 from app.models.events import ChainProgress
+from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
 
-_STATUS = (
+
+class TransferRow(NamedTuple):
+    """What a status is answered from. The last four are the refund's evidence, None where there is none."""
+
+    status: int
+    refund_reason: int
+    kind: str | None
+    src_chain_id: int | None
+    dst_chain_id: int | None
+    symbol: str | None
+    src_tx_hash: str | None
+    dst_tx_hash: str | None
+    wd_onchain: bytes | None
+    sorted_sigs: list[str]
+    signers: list[str]
+    powers: list[str]
+
+
+_STATUS = DirectSelect(
     select(
         Transfer.status,
         Transfer.refund_reason,
@@ -26,16 +46,23 @@ _STATUS = (
         Refund.powers,
     )
     .join_from(Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True)
-    .where(Transfer.transfer_id == bindparam("transfer_id"))
+    .where(Transfer.transfer_id == bindparam("transfer_id")),
+    TransferRow,
 )
+_PRUNED = select(PrunedTransfer.status).where(PrunedTransfer.transfer_id == bindparam("transfer_id"))
 _FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
     ChainProgress.newest_at.desc(), ChainProgress.chain_id
 )
 
 
-def transfer_row(connection: Connection, transfer_id: bytes) -> Row[*tuple[Any, ...]] | None:
+def transfer_row(connection: Connection, transfer_id: bytes) -> TransferRow | None:
     """The transfer with its refund's evidence, None for an unknown id."""
-    return connection.execute(_STATUS, {"transfer_id": transfer_id}).one_or_none()
+    return _STATUS.first(connection, {"transfer_id": transfer_id})
+
+
+def pruned_status(connection: Connection, transfer_id: bytes) -> int | None:
+    """The status that a transfer had when it was pruned, None where it was not."""
+    return connection.scalar(_PRUNED, {"transfer_id": transfer_id})
 
 
 def newest_events(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:

@@ -9,8 +9,7 @@ from app.domain.blocking import IPAddress
 from app.domain.estimate import Estimate, Explanation, estimate, explain
 from app.domain.estimate_inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
 from app.domain.estimate_pricing import wants_pegged
-from app.models.engine import reading
-from app.queries.estimate_facts import Epoch, EstimateFacts, Moved, estimate_facts
+from app.queries.estimate_facts import Epoch, Moved, estimate_facts
 from app.services.gateway import Gateway
 from app.services.network_snapshot import NetworkSnapshot
 
@@ -47,15 +46,18 @@ def estimate_inputs(
     """Everything the estimate depends on: the configuration, and the pools and fees read afresh."""
     now = gateway.clock()
     inputs = _configured(gateway.snapshots.current(), request, now, usr_addr, caller)
-    if inputs.route is None or inputs.src_pool is None or wants_pegged(inputs):
+    route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool
+    if route is None or src is None or dst is None or wants_pegged(inputs):
         return inputs
-    pool = inputs.src_pool
-    epoch = Epoch.at(now, pool.epoch_seconds) if pool.epoch_cap is not None and pool.epoch_seconds else None
-    with reading(gateway.reads) as connection:
-        facts = estimate_facts(
-            connection, request.token_symbol, request.src_chain_id, request.dst_chain_id, epoch
-        )
-    return _with_facts(inputs, facts)
+    epoch = Epoch.at(now, src.epoch_seconds) if src.epoch_cap is not None and src.epoch_seconds else None
+    way = request.token_symbol, request.src_chain_id, request.dst_chain_id
+    facts = gateway.public_reads.ask(estimate_facts, *way, epoch)
+    return replace(
+        inputs,
+        route=route if facts.fed_fee is None else replace(route, base_fee=_fed(*facts.fed_fee)),
+        src_pool=moved_pool(src, facts.src, facts.epoch_volume),
+        dst_pool=moved_pool(dst, facts.dst),
+    )
 
 
 def _configured(
@@ -88,25 +90,19 @@ def _configured(
     )
 
 
-def _with_facts(inputs: EstimateInputs, facts: EstimateFacts) -> EstimateInputs:
-    route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool
-    if route is not None and facts.fed_fee is not None:
-        fee, since = facts.fed_fee
-        route = replace(route, base_fee=BaseFee(fee, since=since, fed=True))
-    return replace(
-        inputs,
-        route=route,
-        src_pool=src and replace(moved_pool(src, facts.src), epoch_volume=facts.epoch_volume),
-        dst_pool=dst and moved_pool(dst, facts.dst),
-    )
+def _fed(amount: int, since: datetime) -> BaseFee:
+    return BaseFee(amount, since=since, fed=True)
 
 
-def moved_pool(pool: PoolState, by: Moved) -> PoolState:
+def moved_pool(pool: PoolState, by: Moved, epoch_volume: int = 0) -> PoolState:
     """A pool now: its opening values and what events added to them."""
-    return replace(
-        pool,
+    return PoolState(
         added=pool.added + by.added,
         sent=pool.sent + by.sent,
         relayed=pool.relayed + by.relayed,
         withdrawn=pool.withdrawn + by.withdrawn,
+        total_cap=pool.total_cap,
+        epoch_cap=pool.epoch_cap,
+        epoch_volume=epoch_volume,
+        epoch_seconds=pool.epoch_seconds,
     )

@@ -13,6 +13,7 @@ from app.domain.ingest_token import IngestToken
 from app.services.audit_keys import AuditKeys
 from app.services.estimate_counts import EstimateCounts
 from app.services.network_snapshot import NetworkSnapshots
+from app.services.public_reads import PublicReads
 
 Clock = Callable[[], datetime]
 
@@ -28,7 +29,9 @@ class Gateway:
 
     engine: Engine
     reads: Engine
-    """For single-statement reads; see ``app.models.engine.reading``."""
+    """For single-statement reads of the newest facts; see ``app.models.engine.ask``."""
+    public_reads: PublicReads
+    """For public answers, which a replica may give."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: NetworkSnapshots

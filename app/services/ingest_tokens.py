@@ -24,7 +24,7 @@ from app.domain.ingest_token import (
     token_text,
 )
 from app.models import ingest_tokens as table
-from app.models.engine import reading, writing
+from app.models.engine import ask, reading, writing
 from app.queries.ingest_tokens import every_token, last_accepted, valid_token
 from app.services.audit import record
 from app.services.feed.schema import MAX_CHAIN_ID, SCHEMAS
@@ -181,8 +181,7 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
     found = [token for token in gateway.environment_tokens if token.is_(presented)]
     key_id = key_id_of(presented)
     if key_id is not None and not found:
-        with reading(gateway.reads) as connection:
-            row = valid_token(connection, key_id)
+        row = ask(gateway.reads, valid_token, key_id)
         if row is not None:
             token = IngestToken(row.name, row.digest, _scope(row.types, row.chains), key_id)
             found = [token] if token.is_(presented) else []

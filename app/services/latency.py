@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.latency import median_seconds, window
-from app.models.engine import reading
 from app.queries.latency import middle_latencies
 from app.services.gateway import Gateway
 from app.services.network.terms import ChainInfo
@@ -28,8 +27,8 @@ def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> fl
         )
     chains = gateway.snapshots.current().terms.chain_infos
     src, dst = _known(chains, src_chain_id), _known(chains, dst_chain_id)
-    with reading(gateway.reads) as connection:
-        middle = middle_latencies(connection, src_chain_id, dst_chain_id, *window(gateway.clock()))
+    bounds = window(gateway.clock())
+    middle = gateway.public_reads.ask(middle_latencies, src_chain_id, dst_chain_id, *bounds)
     if not middle:
         raise GatewayError(
             f"no transfer from {src.name} to {dst.name} was released in the last 7 days",

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
-from app.models.engine import reading
+from app.models.engine import ask
 from app.queries.readiness import applied_migrations
 from app.services.gateway import Gateway
 
@@ -36,8 +36,7 @@ def what_is_wrong(gateway: Gateway) -> str | None:
 def database_complaint(gateway: Gateway) -> str | None:
     """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
-        with reading(gateway.reads) as connection:
-            applied = applied_migrations(connection)
+        applied = ask(gateway.reads, applied_migrations)
     except SQLAlchemyError as error:
         return f"the database cannot be reached ({type(error).__name__})"
     needed = migration_heads()

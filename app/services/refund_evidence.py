@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from app.domain.codes import TransferHistoryStatus
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund_explanation import RefundExplanation, explain_refund
 from app.domain.transfer_state import TransferHistory, judge_transfer_refund, transfer_state
-from app.models.engine import reading_consistently
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories
 from app.services.gateway import Gateway
@@ -23,11 +24,9 @@ def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: no such transfer, and the configuration cannot be read.
     """
-    with reading_consistently(gateway.engine) as connection:
-        history = load_histories(connection, [transfer_id])[transfer_id]
-        facts = load_network_facts(connection)
+    history, facts = gateway.public_reads.ask_consistently(_told_of, transfer_id)
     if not history.log:
-        raise transfer_not_found(gateway)
+        raise transfer_not_found(gateway, transfer_id)
     return evidence_of(history, transfer_state(history, facts).status, facts)
 
 
@@ -38,3 +37,7 @@ def evidence_of(
     context, verdict = judge_transfer_refund(history.transfer_id, history.standing(), facts)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     return explain_refund(verdict, context, validators, status)
+
+
+def _told_of(connection: Connection, transfer_id: bytes) -> tuple[TransferHistory, NetworkFacts]:
+    return load_histories(connection, [transfer_id])[transfer_id], load_network_facts(connection)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from app.domain.ingest_token import IngestToken
-from app.models.engine import reading
+from app.models.engine import ask
 from app.queries.ingest_tokens import last_accepted
 from app.services.feed.ingest import Verdict, ingest_lines
 from app.services.gateway import Gateway
@@ -53,6 +53,5 @@ def cursor(gateway: Gateway, token: IngestToken) -> Cursor | None:
 
     After a restore the bearer sends again what it reported after that event.
     """
-    with reading(gateway.reads) as connection:
-        row = last_accepted(connection, token.name)
+    row = ask(gateway.reads, last_accepted, token.name)
     return None if row is None else Cursor(row.event_id, row.type, row.at, row.received_at, row.seq)

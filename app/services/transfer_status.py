@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass, field
-from typing import Any
-
-from sqlalchemy import Row
+from typing import Any, Final
 
 from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.freshness import age_in_words
-from app.models.engine import reading
-from app.queries.transfers import newest_events, transfer_row
+from app.queries.transfers import TransferRow, newest_events, pruned_status, transfer_row
 from app.services.gateway import Gateway
-from app.services.network.terms import NetworkTerms
+from app.services.network.terms import ChainInfo, NetworkTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +39,14 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
-        row = transfer_row(connection, transfer_id)
+    row = gateway.public_reads.ask(transfer_row, transfer_id)
     if row is None:
-        raise transfer_not_found(gateway)
+        raise transfer_not_found(gateway, transfer_id)
     return _status(terms, row)
 
 
-def transfer_not_found(gateway: Gateway) -> GatewayError:
-    """The error for an id that is not known, for the caller to raise.
+def transfer_not_found(gateway: Gateway, transfer_id: bytes) -> GatewayError:
+    """The error for an id that is not known, or no longer, for the caller to raise.
 
     Users whose funds have left ask first: does the gateway see my chain at all? So it says how fresh
     the view of each chain is.
@@ -58,8 +54,13 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
-        newest = newest_events(connection)
+    status = gateway.public_reads.ask(pruned_status, transfer_id)
+    if status is not None:
+        return GatewayError(
+            f"transfer not found: it {_ENDS[Status(status)]} long ago and is no longer kept here",
+            reason=Reason.TRANSFER_NOT_FOUND,
+        )
+    newest = gateway.public_reads.ask(newest_events)
     now = gateway.clock()
     ages = []
     for progress in newest:
@@ -70,8 +71,15 @@ def transfer_not_found(gateway: Gateway) -> GatewayError:
     return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)
 
 
-def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
-    src, dst = terms.chain_infos.get(row.src_chain_id), terms.chain_infos.get(row.dst_chain_id)
+_ENDS: Final = {
+    Status.TRANSFER_FAILED: "failed, with nothing taken,",
+    Status.TRANSFER_COMPLETED: "was completed",
+    Status.TRANSFER_REFUNDED: "was refunded",
+}
+
+
+def _status(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
+    src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
     status = Status(row.status)
     to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED
     evidence: dict[str, Any] = {}
@@ -93,11 +101,17 @@ def _status(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> TransferStatus:
     )
 
 
-def _bridge_type(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> BridgeType:
+def _chain(terms: NetworkTerms, chain_id: int | None) -> ChainInfo | None:
+    return None if chain_id is None else terms.chain_infos.get(chain_id)
+
+
+def _bridge_type(terms: NetworkTerms, row: TransferRow) -> BridgeType:
     """How the transfer crosses. Of a burn only the pegged pairs know whether it is paid out or minted."""
     if row.kind == SendKind.POOL:
         return BridgeType.POOL
     if row.kind == SendKind.DEPOSIT:
         return BridgeType.DEPOSIT_MINT
-    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id)) if row.kind else None
+    if row.kind is None or row.symbol is None or row.src_chain_id is None or row.dst_chain_id is None:
+        return BridgeType.UNDEFINED
+    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id))
     return pegged.bridge_type if pegged else BridgeType.UNDEFINED

@@ -11,6 +11,7 @@ from app import create_app
 from app.domain.operators import Role
 from app.services.gateway import Gateway
 from app.services.network_document import import_network
+from app.services.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in
 from tests.conftest import close_connections, make_settings
@@ -34,6 +35,14 @@ def app(database_url: str, clock: MovableClock) -> Iterator[Flask]:
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
+    return gateway_of(app)
+
+
+@pytest.fixture
+def sandbox(app: Flask) -> Gateway:
+    """The gateway with the sandbox in it."""
+    with app.app_context():
+        load_sandbox(gateway_of(app), actor=TESTER)
     return gateway_of(app)
 
 

@@ -12,35 +12,35 @@ from tests.api.shapes import LATENCY
 def test_sessions_are_kept_changed_and_ended(open_app: Any) -> None:
     app: Flask = open_app()
 
-    @app.get("/count")
+    @app.get("/admin/count")
     def count() -> str:
         session["seen"] = session.get("seen", 0) + 1
         return str(session["seen"])
 
-    @app.get("/end")
+    @app.get("/admin/end")
     def end() -> str:
         session.clear()
         return "ended"
 
-    @app.get("/look")
+    @app.get("/admin/look")
     def look() -> str:
         return str(session.get("seen"))
 
     client = app.test_client()
-    looked = client.get("/look")
+    looked = client.get("/admin/look")
     assert (looked.text, looked.headers["Vary"]) == ("None", "Cookie")
     assert "Set-Cookie" not in looked.headers
-    assert [client.get("/count").text for _ in range(3)] == ["1", "2", "3"]
-    assert client.get("/look").text == "3"
-    assert "session=;" in client.get("/end").headers["Set-Cookie"]
-    assert client.get("/look").text == "None"
-    client.set_cookie("session", "forged")
-    assert client.get("/look").text == "None"
+    assert [client.get("/admin/count").text for _ in range(3)] == ["1", "2", "3"]
+    assert client.get("/admin/look").text == "3"
+    assert "console=;" in client.get("/admin/end").headers["Set-Cookie"]
+    assert client.get("/admin/look").text == "None"
+    client.set_cookie("console", "forged", path="/admin")
+    assert client.get("/admin/look").text == "None"
 
 
 def test_public_answers_set_no_cookie(open_app: Any) -> None:
     client = open_app().test_client()
-    client.set_cookie("session", "forged")
+    client.set_cookie("console", "forged")
     for _ in range(2):
         response = client.get(LATENCY)
         assert "Set-Cookie" not in response.headers

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
+from app.services.sandbox.catalogue import sandbox_id
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 
 PAGES = (
     "/admin/",
+    "/admin/transfers/",
+    "/admin/transfers/?stuck=1",
+    "/admin/transfers/?q=0x1234",
+    f"/admin/transfers/{sandbox_id(Status.TRANSFER_COMPLETED)}",
+    f"/admin/transfers/{sandbox_id(Status.TRANSFER_REQUESTING_REFUND)}",
+    f"/admin/transfers/{sandbox_id(Status.TRANSFER_UNKNOWN, 1)}",
+    "/admin/estimates/",
+    "/admin/estimates/?src=1&dst=56&token=USDT&amount=100&slippage=0.5",
+    "/admin/estimates/?src=1&dst=56&token=USDT&amount=100000000&slippage=0.5",
+    "/admin/estimates/?src=1&amount=x&caller=x",
     "/admin/anomalies/",
     "/admin/chains/",
     "/admin/chains/1",

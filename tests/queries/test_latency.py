@@ -8,13 +8,15 @@ from statistics import median
 
 import pytest
 from flask import Flask
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 from sqlalchemy import event, insert
+from sqlalchemy.dialects.postgresql import psycopg
 
 from app.domain.codes import TransferHistoryStatus
 from app.domain.latency import median_seconds, window
 from app.models.engine import reading, writing
 from app.models.transfers import LatencyRecord, Transfer
-from app.queries.latency import middle_latencies
+from app.queries.latency import _MIDDLE, middle_latencies
 from app.services.gateway import current_gateway
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
@@ -104,3 +106,9 @@ def test_one_statement_and_two_rows_at_most(app: Flask) -> None:
     finally:
         event.remove(engine, "before_cursor_execute", note)
     assert len(statements) == 1
+
+
+def test_the_driver_parses_the_statement_once() -> None:
+    """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
+    text = str(_MIDDLE._statement.compile(dialect=psycopg.dialect()))
+    assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

@@ -1,4 +1,4 @@
-"""The first page."""
+"""The first page: what needs an operator's eye now."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from flask_admin import expose
 
 from app.admin.access import READ
 from app.admin.views.base import ConsoleView
+from app.admin.views.heat import heat
+from app.services.console.dashboard import dashboard
+from app.services.gateway import current_gateway
 
 
 class HomeView(ConsoleView):
-    """What needs an operator's eye now."""
+    """The dashboard."""
 
     access = {"index": READ}
 
@@ -18,5 +21,18 @@ class HomeView(ConsoleView):
 
     @expose("/")
     def index(self) -> str:
-        """The dashboard."""
-        return self.render("console/home.html")
+        """What goes on, as of now."""
+        board = dashboard(current_gateway())
+        minutes = [
+            {"at": minute.at.isoformat(), "answered": minute.answered, "refused": minute.refused}
+            for minute in board.estimates.minutes
+        ]
+        capped = [pool for pool in board.pools if pool.total or pool.epoch or pool.under_zero]
+        return self.render(
+            "console/dashboard/index.html",
+            board=board,
+            heat=heat(board.latencies),
+            minutes=minutes,
+            capped=capped,
+            free=[pool for pool in board.pools if pool not in capped],
+        )

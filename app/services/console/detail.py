@@ -94,7 +94,7 @@ def transfer_detail(gateway: Gateway, transfer_id: bytes) -> TransferDetail:
         history = load_histories(connection, [transfer_id])[transfer_id]
         if history.log:
             return _detail(gateway, connection, terms, history)
-    raise transfer_not_found(gateway)
+    raise transfer_not_found(gateway, transfer_id)
 
 
 def _detail(

@@ -125,7 +125,7 @@ def _fallen(fated: FatedEvent, takers: Mapping[int, Row[*tuple[Any, ...]]], cont
             return f"its block was orphaned: {who} reorganised from block {by.block}"
         case Fate.RETRACTED if by is not None:
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
-            return f"taken back by {by.reporter}: {retraction.reason}"
+            return f"taken back by an operator: {retraction.reason}"
         case _:
             return "taken back"
 

@@ -15,7 +15,7 @@ from app.queries.pair_latencies import PairOrder
 from app.queries.transfer_list import Place, oldest_in_state
 from app.services.console.latencies import Pair, latencies_by_pair
 from app.services.console.shapes import TransferLine, transfer_line
-from app.services.console.transfers import PAGE, read_place, write_place
+from app.services.console.transfers import PAGE, TransferFilters, read_place, write_place
 from app.services.gateway import Gateway
 
 TIMES_THE_MEDIAN: Final = 3
@@ -99,11 +99,13 @@ def stuck_transfers(
     page: str | None = None,
     size: int = PAGE,
     orders: Mapping[Pair, PairOrder] | None = None,
+    filters: TransferFilters | None = None,
 ) -> StuckPage:
     """The transfers that are longer in their state than the rule allows.
 
     :param page: ``next_page`` of the page before.
     :param orders: the latencies where they are at hand, else they are read.
+    :param filters: leave out what they do not let through.
     """
     terms = gateway.snapshots.current().terms
     thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
@@ -118,7 +120,7 @@ def stuck_transfers(
             last, looked_at = Place(row.status_since, row.transfer_id), looked_at + 1
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
             lasting = now - row.status_since
-            if lasting > allowed:
+            if lasting > allowed and (filters is None or filters.let_through(row)):
                 measured = (row.src_chain_id, row.dst_chain_id) in thresholds.by_pair
                 found.append(StuckTransfer(transfer_line(terms, row), lasting, allowed, measured))
     return StuckPage(tuple(found), None)

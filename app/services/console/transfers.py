@@ -6,13 +6,14 @@ import base64
 import binascii
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading
 from app.queries.transfer_list import (
+    EVERYTHING,
     Branch,
     Place,
     Span,
@@ -50,6 +51,18 @@ class TransferFilters:
     account: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    def let_through(self, row: Row[*tuple[Any, ...]]) -> bool:
+        """Whether a row of ``queries.transfer_list`` passes all of them."""
+        return (
+            (not self.statuses or Status(row.status) in self.statuses)
+            and self.src_chain_id in (None, row.src_chain_id)
+            and self.dst_chain_id in (None, row.dst_chain_id)
+            and self.symbol in (None, row.symbol)
+            and self.account in (None, row.sender, row.receiver)
+            and (self.since is None or row.updated_at >= self.since)
+            and (self.until is None or row.updated_at < self.until)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +132,7 @@ def _plan(
     if dst is not None:
         del others["dst_chain_id"]
         return by_destination(connection, dst), others
-    return [()], others
+    return EVERYTHING, others
 
 
 def write_place(place: Place) -> str:

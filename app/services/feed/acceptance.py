@@ -47,6 +47,7 @@ from app.services.feed.log import (
     standing_of_chain,
 )
 from app.services.feed.projection import project
+from app.services.feed.pruned import any_pruned, find_pruned, pruned_up_to
 
 
 @dataclass
@@ -106,6 +107,7 @@ class _Segment:
         self.histories = load_histories(
             connection, {event.transfer_id for event in events if isinstance(event, TransferEvent)}
         )
+        self.pruned = find_pruned(connection, (event for event in events if event.id not in self.known))
         self.entries: list[Entry] = []
         self._next_seq = last_seq(connection) + 1
 
@@ -124,9 +126,13 @@ class _Segment:
             return outside  # before anything else: it must not even raise an anomaly
         body = encode_event(event)
         known = self.known.get(event.id)
-        if known is not None and (known.type, known.body) != (event.type.value, body):
+        if self._has_other_content(event, body, known):
             raise_two_contents(self.connection, event.id, self.now)
             return "id: was reported before with other content; a new fact needs a new id"
+        if self.pruned.has_event(event):
+            return REPEATED
+        if self.pruned.has_transfer_of(event):
+            return "transfer_id: the transfer had finished and was pruned; nothing more is taken about it"
         if known is not None and self._stands(event, known):
             if self._must_be_kept(event, known):
                 self._note(event, body, known)
@@ -136,6 +142,11 @@ class _Segment:
             return reason
         self._note(event, body, known)
         return ACCEPTED
+
+    def _has_other_content(self, event: Event, body: str, known: Known | None) -> bool:
+        if known is not None:
+            return (known.type, known.body) != (event.type.value, body)
+        return self.pruned.has_event(event) and self.pruned.has_other_content(event, body)
 
     def _known_of_transfer(self, event: Event) -> Iterator[TransferEvent]:
         """What is known of the event's transfer, without what an operator took back."""
@@ -168,7 +179,9 @@ class _Segment:
 
     def _refusal(self, event: Event) -> str | None:
         if isinstance(event, ChainReorged):
-            return self._too_deep(event)
+            return self._too_deep(event) or self._pruned_above(event)
+        if isinstance(event, EventsRetracted) and (target := any_pruned(self.connection, event.targets)):
+            return f"targets: {target!r} was pruned and cannot be taken back"
         if isinstance(event, RefundPrepared | RefundSigned):
             return self._provably_false(event)
         return None
@@ -182,6 +195,15 @@ class _Segment:
         return (
             f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
             f"at most {self.max_reorg_blocks} are believed (MAX_REORG_BLOCKS)"
+        )
+
+    def _pruned_above(self, reorg: ChainReorged) -> str | None:
+        final = pruned_up_to(self.connection, reorg.chain_id)
+        if final is None or reorg.from_block > final:
+            return None
+        return (
+            f"from_block: transfers in block {final} of the chain were pruned as final, so no "
+            "reorganisation from there on or below is believed"
         )
 
     def _provably_false(self, event: RefundPrepared | RefundSigned) -> str | None:

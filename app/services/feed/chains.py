@@ -24,6 +24,7 @@ from app.services.feed.facts import load_network_facts, load_opening_sets
 from app.services.feed.log import highest_standing_block, load_chain_events
 from app.services.feed.pools import LIQUIDITY, recount_liquidity
 from app.services.feed.projection import advance, refold
+from app.services.feed.pruned import pruned_up_to
 
 _REFUND_OPEN = (
     TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
@@ -113,7 +114,7 @@ def measure_again(connection: Connection, chain_id: int) -> None:
     types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
     found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
     of_transfers = select(func.max(TransferBlock.highest)).where(TransferBlock.chain_id == chain_id)
-    found.append(connection.scalar(of_transfers))
+    found += [connection.scalar(of_transfers), pruned_up_to(connection, chain_id)]
     highest = max((block for block in found if block is not None), default=None)
     connection.execute(
         update(ChainProgress).where(ChainProgress.chain_id == chain_id).values(highest_block=highest)

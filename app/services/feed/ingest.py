@@ -13,6 +13,7 @@ from app.domain.events import EventType
 from app.domain.ingest_scope import EVERYTHING, Scope
 from app.models.engine import writing
 from app.services.feed.acceptance import Acceptance
+from app.services.feed.latencies import follow_window
 from app.services.feed.lines import Read, Refused, read_line
 from app.services.feed.schema import SCHEMAS
 from app.services.gateway import Gateway
@@ -123,6 +124,7 @@ def _take(
     acceptance = Acceptance(connection, reporter, gateway.clock(), gateway.max_reorg_blocks, scope)
     for segment in _segments(lines):
         acceptance.take(segment)
+    follow_window(connection, gateway.clock())
     return Verdict(acceptance.accepted, acceptance.repeated, acceptance.refused)
 
 

@@ -16,6 +16,7 @@ from app.domain.standing import Logged, Reorg, origin_of
 from app.domain.transfer_state import TransferHistory
 from app.models import events as log
 from app.services.feed.codec import decode_event
+from app.services.feed.pruned import last_pruned_seq
 
 PAGE = 500
 
@@ -44,8 +45,9 @@ class Entry:
 
 
 def last_seq(connection: Connection) -> int:
-    """The place of the newest acceptance; 0 in an empty log."""
-    return connection.scalar(select(func.max(log.Event.seq))) or 0
+    """The place of the newest acceptance there ever was; 0 in a log that was always empty."""
+    newest = connection.scalar(select(func.max(log.Event.seq))) or 0
+    return max(newest, last_pruned_seq(connection))
 
 
 def known_ids(connection: Connection, ids: Iterable[str]) -> dict[str, Known]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.domain.effects import SharedChange, latency_of
+from app.domain.effects import Latency, SharedChange, latency_of
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer_state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.services.feed.anomalies import Subject, hold, judge_pools
+from app.services.feed.latencies import write_latencies
 from app.services.feed.log import load_histories
 
 _COLUMNS = tuple(
@@ -44,12 +45,12 @@ def project(
     new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
     if not new:
         return
-    old = _load_states(connection, new)
+    old = load_states(connection, new)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
-    _write_latencies(connection, old, new)
+    write_latencies(connection, latencies_of(old), latencies_of(new))
     change = SharedChange()
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
@@ -58,7 +59,7 @@ def project(
     _advance_chains(connection, new.values())
 
 
-def _load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
+def load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
     """What is projected now; without evidence, blocks and readings, which are not summed."""
     rows = connection.execute(select(Transfer.__table__).where(Transfer.transfer_id.in_(list(ids))))
     return {
@@ -127,26 +128,9 @@ def _base64(values: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(value).decode() for value in values]
 
 
-def _write_latencies(
-    connection: Connection, old: dict[bytes, TransferState], new: dict[bytes, TransferState]
-) -> None:
-    before = {i: latency for i, state in old.items() if (latency := latency_of(state)) is not None}
-    after = {i: latency for i, state in new.items() if (latency := latency_of(state)) is not None}
-    gone = [i for i in before if i not in after]
-    if gone:
-        connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
-    rows = [
-        {
-            "transfer_id": transfer_id,
-            "src_chain_id": latency.src_chain_id,
-            "dst_chain_id": latency.dst_chain_id,
-            "released_at": latency.released_at,
-            "latency_us": latency.microseconds,
-        }
-        for transfer_id, latency in after.items()
-        if before.get(transfer_id) != latency
-    ]
-    upsert(connection, LatencyRecord, rows)
+def latencies_of(states: Mapping[bytes, TransferState]) -> dict[bytes, Latency]:
+    """The latencies that states count for, of those that do."""
+    return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
@@ -168,10 +152,11 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
         )
     upsert(connection, PoolCounter, rows)
     judge_pools(connection, counters, now)
-    _apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
+    apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
 
 
-def _apply_volumes(connection: Connection, moved: dict[tuple[int, str, int], int]) -> None:
+def apply_volumes(connection: Connection, moved: Mapping[tuple[int, str, int], int]) -> None:
+    """Add to the volumes of pools (chain, symbol) by minute."""
     rows = []
     for (chain_id, symbol, minute), amount in moved.items():
         key = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol, PoolVolume.minute == minute)

@@ -23,7 +23,10 @@ from app.models.validators import FedValidatorSet
 from app.services.audit import record
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
+from app.services.feed.latencies import forget_counts, recount
+from app.services.feed.made_up import refuse_made_up
 from app.services.feed.projection import CHUNK, advance, refold
+from app.services.feed.pruned import count_from_pruned, pruned_readings
 from app.services.feed.retract import rebuild_retracted
 from app.services.gateway import Gateway
 
@@ -43,12 +46,16 @@ def replay(
 
     :param progress: told the number of transfers after each chunk of them.
     :returns: how many transfers there are.
+    :raises MadeUpDatabase: there is no log that tells of them.
     """
     with writing(gateway.engine) as connection:
+        refuse_made_up(connection)
         now = gateway.clock()
         pool_anomalies = _pool_anomalies(connection)
+        forget_counts(connection)
         for model in PROJECTIONS:
             connection.execute(delete(model))
+        count_from_pruned(connection)
         rebuild_retracted(connection)
         pools.fold_fees_again(connection)
         chain_ids = _replay_chains(connection, now)
@@ -58,6 +65,7 @@ def replay(
             refold(connection, transfer_ids, facts, now)
             count += len(transfer_ids)
             progress(len(transfer_ids))
+        recount(connection, now)
         for chain_id in chain_ids:
             chains.measure_again(connection, chain_id)
         _keep_acknowledged(connection, pool_anomalies)
@@ -80,8 +88,11 @@ def _replay_chains(connection: Connection, now: datetime) -> Sequence[int]:
         .where(log.Event.chain_id.is_not(None))
         .group_by(log.Event.chain_id)
     ).all()
-    advance(connection, {row.chain_id: ChainReading(None, row.newest_at) for row in rows})
-    chain_ids = [row.chain_id for row in rows]
+    readings = pruned_readings(connection)
+    for row in rows:
+        readings[row.chain_id] = ChainReading(None, row.newest_at).furthest(readings.get(row.chain_id))
+    advance(connection, readings)
+    chain_ids = sorted(readings)
     for chain_id in chain_ids:
         pools.recount_liquidity(connection, chain_id, now)
         chains.fold_validators(connection, chain_id, now)

@@ -32,6 +32,7 @@ from app.services.feed.codec import decode_event, encode_event
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import Entry, append, last_seq
 from app.services.feed.projection import refold
+from app.services.feed.pruned import any_pruned, last_pruned_of
 from app.services.gateway import Gateway
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
@@ -50,11 +51,13 @@ def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, acto
 
     :param actor: who is recorded; the retraction's reporter is the way by which they came.
     :returns: the ids of the retractions appended, by which they can be taken back.
-    :raises NothingToRetract: when an id is not in the log; then nothing is taken back.
+    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is taken back.
     """
     with writing(gateway.engine) as connection:
         wanted = list(dict.fromkeys(event_ids))
         known = set(connection.scalars(select(log.Event.event_id).where(log.Event.event_id.in_(wanted))))
+        if pruned := any_pruned(connection, wanted):
+            raise NothingToRetract(f"{pruned!r} is of a finished transfer that was pruned: what it did stays")
         if missing := [event_id for event_id in wanted if event_id not in known]:
             raise NothingToRetract(f"no event has the id {missing[0]!r}")
         return _retract(connection, gateway, wanted, reason, actor)
@@ -65,9 +68,15 @@ def retract_reporter(
 ) -> list[str]:
     """Take back all that a token reported since a time (of receipt).
 
-    :raises NothingToRetract: when it reported nothing since then.
+    :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
     """
     with writing(gateway.engine) as connection:
+        pruned = last_pruned_of(connection, reporter)
+        if pruned is not None and pruned >= since:
+            raise NothingToRetract(
+                f"of what {reporter!r} reported up to {pruned.isoformat()} some was pruned, and what it did "
+                "stays: choose a later time, or take events back by their ids"
+            )
         wanted = connection.scalars(
             select(log.Event.event_id)
             .where(log.Event.reporter == reporter, log.Event.received_at >= since)
@@ -91,7 +100,8 @@ def _retract(
         event = EventsRetracted(id=f"retract-{uuid.uuid4()}", at=now, targets=targets, reason=reason)
         entries.append(Entry(seq, 0, event, encode_event(event)))
     append(connection, entries, REPORTERS[actor.source], now)
-    fold_retractions(connection, now)
+    if pruned := any_pruned(connection, fold_retractions(connection, now)):
+        raise NothingToRetract(f"that would give back or take back {pruned!r}, which was pruned: it stays")
     retractions = [entry.event.id for entry in entries]
     retracted = {"events": event_ids, "retractions": retractions, "reason": reason}
     _record(connection, gateway, actor, retracted)
@@ -118,10 +128,14 @@ def _record(
     )
 
 
-def fold_retractions(connection: Connection, now: datetime) -> None:
-    """Let the retractions that are in the log take back what they name, and give back what not."""
+def fold_retractions(connection: Connection, now: datetime) -> set[str]:
+    """Let the retractions that are in the log take back what they name, and give back what not.
+
+    :returns: the ids of the events that stand now and did not, or the other way round.
+    """
     changed = rebuild_retracted(connection)
     _fold_again(connection, _events(connection, changed), now)
+    return changed
 
 
 def rebuild_retracted(connection: Connection) -> set[str]:

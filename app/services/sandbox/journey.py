@@ -182,12 +182,11 @@ class Journey:
         self._wait(_STEP)
         return self._tell_from_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
 
-    def released(self, latency: timedelta) -> Self:
+    def released(self, latency: timedelta, *, tells_amount: bool = True) -> Self:
         """The funds are paid out, so long after the send."""
         self._at = self._sent_at + latency
-        return self._tell_from_destination(
-            "transfer.released", dst_tx_hash=self._dst_tx_hash, amount=str(self.plan.paid_out)
-        )
+        amount = {"amount": str(self.plan.paid_out)} if tells_amount else {}
+        return self._tell_from_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)
 
     def refund_requested(self) -> Self:
         """The refund flow has begun."""

@@ -43,7 +43,7 @@ def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     :raises SandboxRefused: when the database holds anything.
     """
     with writing(gateway.engine) as connection:
-        if not _is_empty(connection):
+        if not is_empty(connection):
             raise SandboxRefused(
                 "the database is not empty; the sandbox loads into an empty one only "
                 "(set DATABASE_URL to a new database)"
@@ -63,7 +63,7 @@ def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
 def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     """Load the sandbox where nothing is, freshen it where it has aged, leave other data alone."""
     with reading(gateway.reads) as connection:
-        empty, ours = _is_empty(connection), is_sandbox(connection)
+        empty, ours = is_empty(connection), is_sandbox(connection)
         newest = connection.scalar(select(func.max(LatencyRecord.released_at)))
     if empty:
         return load_sandbox(gateway, actor=actor)
@@ -77,7 +77,8 @@ def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     return freshened
 
 
-def _is_empty(connection: Connection) -> bool:
+def is_empty(connection: Connection) -> bool:
+    """Whether nothing was ever told or configured here."""
     return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
 
 

@@ -117,7 +117,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]
     assert sorted((line.event_id, line.stands, line.fallen) for line in told) == [
-        ("bad", False, "taken back by cli: a typing error"),
+        ("bad", False, "taken back by an operator: a typing error"),
         ("send", False, reason),
         ("send", True, ""),
     ]  # fmt: skip

@@ -1,0 +1,61 @@
+"""Try an estimate: what a wallet would be told, and every term, limit and check behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import request, url_for
+from flask_admin import expose
+
+from app.admin.access import READ
+from app.admin.estimate_form import SMALLEST, TOKENS, EstimateForm, percent
+from app.admin.same_answers import laid_out, same_answers
+from app.admin.views.base import ConsoleView
+from app.services.console.estimate_view import Suggestion, estimate_view
+from app.services.console.shapes import Amount
+from app.services.estimate import estimate_inputs
+from app.services.gateway import Gateway, current_gateway
+
+
+class EstimatesView(ConsoleView):
+    """One page. It changes nothing and counts among no statistics; its address holds what was asked."""
+
+    section = "Overview"
+    access = {"index": READ}
+
+    def __init__(self) -> None:
+        super().__init__(name="Try an estimate", endpoint="estimates")
+
+    @expose("/")
+    def index(self) -> str:
+        """The form, and the estimate that it asks for."""
+        gateway = current_gateway()
+        form = EstimateForm(request.args, gateway.snapshots.current().terms)
+        shown = _estimate(gateway, form) if request.args and form.validate() else {}
+        return self.render("console/estimates/index.html", form=form, **shown)
+
+
+def _estimate(gateway: Gateway, form: EstimateForm) -> dict[str, object]:
+    inputs = estimate_inputs(gateway, form.request(), form.user.data or None, form.caller_address)
+
+    def link(**changed: str) -> str:
+        query: dict[str, Any] = form.query() | changed
+        return url_for("estimates.index", **query)
+
+    def with_amount(amount: Amount) -> str:
+        if amount.text:
+            return link(amount=amount.text, unit=TOKENS)
+        return link(amount=str(amount.units), unit=SMALLEST)
+
+    def instead(suggestion: Suggestion) -> str:
+        if suggestion.amount is not None:
+            return with_amount(suggestion.amount)
+        return link(slippage=percent(suggestion.tolerance or 0))
+
+    return {
+        "view": estimate_view(inputs),
+        "answer": laid_out(same_answers().estimate(inputs)),
+        "with_amount": with_amount,
+        "instead": instead,
+        "percent": percent,
+    }

@@ -1,0 +1,39 @@
+"""How many transfers took about how long: what a median is found by (services/feed/latencies.py)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, SmallInteger
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.extensions import Base
+from app.models.types import UtcTime
+
+
+class LatencyCount(Base):
+    """How many ``LatencyRecord`` released after ``LatencyWindow.since`` have a latency in one bucket.
+
+    Each record is counted twice, in a wide bucket and in a fine one (``domain.latency``).
+    """
+
+    __tablename__ = "latency_counts"
+
+    src_chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    width: Mapped[int] = mapped_column(
+        SmallInteger, primary_key=True, autoincrement=False, doc="buckets are 2^width microseconds wide"
+    )
+    bucket: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, doc="latency_us >> width"
+    )
+    n: Mapped[int] = mapped_column(BigInteger)
+
+
+class LatencyWindow(Base):
+    """One row: records released after ``since`` are counted, no others. Without it, none are."""
+
+    __tablename__ = "latency_window"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    since: Mapped[datetime] = mapped_column(UtcTime)

@@ -1,0 +1,49 @@
+"""How connections to a streaming replica behave: they give up before a user would."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, Final, TypeVar
+
+from psycopg import Connection, OperationalError
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Engine, event
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a statement on the replica may take before it is given up and asked elsewhere. Answers take
+milliseconds; a replica that hangs says nothing at all, not even that it does."""
+
+_CONNECT_ARGS: Final[dict[str, Any]] = {
+    "connect_timeout": 2,  # seconds; less means the same
+    "tcp_user_timeout": 2000,  # milliseconds; an unplugged machine acknowledges nothing
+}
+
+
+class ImpatientConnection(Connection[Any]):
+    """A connection that waits for the server for ``PATIENCE_SECONDS`` and is closed after that.
+
+    It is the client who looks at the watch: a server that hangs keeps no ``statement_timeout``.
+    """
+
+    def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
+        """As the base class does it, but not for ever.
+
+        :raises OperationalError: the server did not answer in time, or the connection was lost.
+        """
+        kwargs.setdefault("timeout", PATIENCE_SECONDS)
+        try:
+            return super().wait(gen, *args, **kwargs)
+        except OperationalError:
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                self.pgconn.finish()  # or the late answer would be taken for the next statement's
+            raise
+
+
+def prepare_replica(engine: Engine) -> None:
+    """Make the connections of a replica's engine impatient. Call once per engine."""
+
+    @event.listens_for(engine, "do_connect")
+    def _connect(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> Any:
+        return ImpatientConnection.connect(**(_CONNECT_ARGS | params))

@@ -1,0 +1,132 @@
+"""Keeping latencies, and how many there are of about each length, in the transaction of their facts.
+
+Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
+seven-day window from behind. A reader corrects them by the few records in between (queries/latency.py), so
+medians are exact wherever it stands (docs/decisions/0008-latency-counts.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, delete, func, insert, literal_column, select
+
+from app.domain.effects import Latency
+from app.domain.latency import FINE, WIDE, window
+from app.models.latencies import LatencyCount, LatencyWindow
+from app.models.transfers import LatencyRecord
+from app.models.upsert import add_up, upsert
+
+STEP: Final = timedelta(seconds=10)
+"""How far the window's start may be ahead of what is counted before the counts follow."""
+
+_ONLY: Final = 1
+
+FineKey = tuple[int, int, int]
+"""Source chain, destination chain, fine bucket."""
+
+
+def write_latencies(
+    connection: Connection, before: Mapping[bytes, Latency], after: Mapping[bytes, Latency]
+) -> None:
+    """Write what changed between two states of some transfers, by their ids."""
+    gone = [i for i in before if i not in after]
+    if gone:
+        connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
+    rows = [_row(i, latency) for i, latency in after.items() if before.get(i) != latency]
+    upsert(connection, LatencyRecord, rows)
+    since = _since(connection) if gone or rows else None
+    if since is not None:
+        change: Counter[FineKey] = Counter()
+        change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
+        change.update(_key(latency) for latency in after.values() if latency.released_at > since)
+        _count(connection, change)
+
+
+def follow_window(connection: Connection, now: datetime) -> None:
+    """Let the counts follow the window: records that have left it by now are counted no more.
+
+    The caller is the only writer. Where nothing is counted yet, everything is.
+    """
+    since, (after, _until) = _since(connection), window(now)
+    if since is None:
+        recount(connection, now)
+    elif after - since >= STEP:
+        left = select(*_BY_FINE).where(LatencyRecord.released_at > since, LatencyRecord.released_at <= after)
+        found = connection.execute(left.group_by(*_BY_FINE[:3])).all()
+        _count(connection, Counter({(src, dst, fine): -n for src, dst, fine, n in found}))
+        upsert(connection, LatencyWindow, [{"id": _ONLY, "since": after}])
+
+
+def recount(connection: Connection, now: datetime) -> None:
+    """Count anew, from the records: after something else than the feed has written or deleted some.
+
+    The caller is the only writer.
+    """
+    after, _until = window(now)
+    forget_counts(connection)
+    for width in (WIDE, FINE):
+        connection.execute(insert(LatencyCount).from_select(_COUNT_COLUMNS, _counted_after(after, width)))
+    connection.execute(insert(LatencyWindow).values(id=_ONLY, since=after))
+
+
+def forget_counts(connection: Connection) -> None:
+    """Count nothing: medians are found from the records alone until the next event comes in."""
+    connection.execute(delete(LatencyWindow))
+    connection.execute(delete(LatencyCount))
+
+
+_COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
+_PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
+_BY_FINE: Final = (*_PAIR, LatencyRecord.latency_us.bitwise_rshift(literal_column(str(FINE))), func.count())
+
+
+def _counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
+    bucket = LatencyRecord.latency_us.bitwise_rshift(literal_column(str(width)))
+    counted = select(*_PAIR, literal_column(str(width)), bucket, func.count())
+    return counted.where(LatencyRecord.released_at > since).group_by(*_PAIR, bucket)
+
+
+def _since(connection: Connection) -> datetime | None:
+    return connection.scalar(select(LatencyWindow.since))
+
+
+def _key(latency: Latency) -> FineKey:
+    return latency.src_chain_id, latency.dst_chain_id, latency.microseconds >> FINE
+
+
+def _row(transfer_id: bytes, latency: Latency) -> dict[str, Any]:
+    return {
+        "transfer_id": transfer_id,
+        "src_chain_id": latency.src_chain_id,
+        "dst_chain_id": latency.dst_chain_id,
+        "released_at": latency.released_at,
+        "latency_us": latency.microseconds,
+    }
+
+
+def _count(connection: Connection, change: Mapping[FineKey, int]) -> None:
+    """Add to the fine counts, and as much to the wide ones; drop those that come to nothing."""
+    moved: Counter[tuple[int, int, int, int]] = Counter()
+    for (src, dst, fine), n in change.items():
+        moved[src, dst, FINE, fine] += n
+        moved[src, dst, WIDE, fine >> (WIDE - FINE)] += n
+    keys = {key: n for key, n in moved.items() if n}
+    add_up(
+        connection,
+        LatencyCount,
+        [dict(zip(_COUNT_COLUMNS, (*key, n), strict=True)) for key, n in keys.items()],
+    )
+    _drop_empty(connection, {(src, dst) for (src, dst, _, _), n in keys.items() if n < 0})
+
+
+def _drop_empty(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
+    for src, dst in pairs:
+        connection.execute(
+            delete(LatencyCount).where(
+                LatencyCount.src_chain_id == src, LatencyCount.dst_chain_id == dst, LatencyCount.n == 0
+            )
+        )

@@ -1,0 +1,165 @@
+"""Whether a streaming replica may be asked: it answers, and what it shows is fresh enough."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.models.engine import ask, reading
+from app.queries.replication import flushed_position, replayed_position
+
+CHECKS_IN_MAX_LAG: Final = 4
+"""The replica is looked at this often while the lag that is allowed passes, but ..."""
+
+MAX_INTERVAL_SECONDS: Final = 1.0
+"""... at least this often, so that one that is well again is soon used again."""
+
+FIRST_PENALTY_SECONDS: Final = 1.0
+MAX_PENALTY_SECONDS: Final = 30.0
+"""After a failed read the replica is left out for this long, doubled each time that it fails again within
+the longest: one that answers every other time costs users little."""
+
+_NEVER: Final = float("-inf")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far the primary's log had come (bytes) at a moment (monotonic seconds)."""
+
+    position: int
+    at: float
+
+
+class Replica:
+    """A streaming replica as one process sees it; shared by its threads.
+
+    Its lag is not taken from clocks. A thread of its own notes how far the primary's log is, and later
+    finds that the replica has come as far: then the replica shows all that the primary had at the time
+    of the note. So an idle primary makes no lag (as ``pg_last_xact_replay_timestamp`` would), a replica
+    that was cut off is not taken for fresh (as one that has replayed all it received would), and one of
+    which nothing more is heard is left out by itself, without a request that waits for it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        primary: Engine,
+        max_lag_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        :param engine: of the replica, made with ``READER_OPTIONS`` and ``prepare_replica``.
+        :param primary: for single-statement reads.
+        """
+        self.engine = engine
+        self._primary = primary
+        self._max_lag = max_lag_seconds
+        self._interval = min(MAX_INTERVAL_SECONDS, max_lag_seconds / CHECKS_IN_MAX_LAG)
+        self._monotonic = monotonic
+        self._marks: deque[_Mark] = deque()
+        self._shows_until = _NEVER
+        """It shows all that the primary had at this moment."""
+        self._trusted_from = _NEVER
+        self._penalty = 0.0
+        self._complaint: str | None = "it was not looked at yet"
+        self._primary_silent = False
+        self._lock = threading.Lock()
+        self._watched_in: int | None = None
+        self._closed = threading.Event()
+
+    def may_be_asked(self) -> bool:
+        """Whether it is good to read from now. Costs nothing; the first call in a process says no."""
+        if self._watched_in != os.getpid():
+            self._watch()
+        now = self._monotonic()
+        return now - self._shows_until <= self._max_lag and now >= self._trusted_from
+
+    def failed(self, error: Exception) -> None:
+        """Leave it out for a while, for a read from it failed."""
+        now = self._monotonic()
+        with self._lock:
+            if now < self._trusted_from:
+                return  # another thread's read failed at the same time
+            again = now - self._trusted_from < MAX_PENALTY_SECONDS
+            self._penalty = min(2 * self._penalty, MAX_PENALTY_SECONDS) if again else FIRST_PENALTY_SECONDS
+            self._trusted_from = now + self._penalty
+        cause = _first_line(error)
+        _log.warning("a read from the replica failed, it is left out for %g s: %s", self._penalty, cause)
+
+    def check(self) -> None:
+        """Find out how fresh it is. Called by its own thread, over and over."""
+        self._mark_primary()
+        try:
+            with reading(self.engine) as connection:
+                replayed = replayed_position(connection)
+        except SQLAlchemyError as error:
+            self._judge(_NEVER, f"it does not answer ({_first_line(error)})")
+            return
+        if replayed is None:
+            self._judge(_NEVER, "DATABASE_REPLICA_URL names no replica, or one that was promoted")
+            return
+        shows = self._shows_until
+        while self._marks and self._marks[0].position <= replayed:
+            shows = self._marks.popleft().at
+        late = self._monotonic() - shows > self._max_lag
+        self._judge(shows, f"it lags more than {self._max_lag:g} s" if late else None)
+
+    def close(self) -> None:
+        """End its thread. Only tests have more than one application in a process."""
+        self._closed.set()
+
+    def _mark_primary(self) -> None:
+        now = self._monotonic()
+        while self._marks and now - self._marks[0].at > self._max_lag:
+            self._marks.popleft()  # reaching it would not be enough any more
+        try:
+            self._marks.append(_Mark(ask(self._primary, flushed_position), now))
+        except SQLAlchemyError as error:
+            # Nothing new is known: what the replica shows gets older until it is too old.
+            if not self._primary_silent:
+                _log.warning("the primary does not say how far it is: %s", _first_line(error))
+            self._primary_silent = True
+        else:
+            self._primary_silent = False
+
+    def _judge(self, shows_until: float, complaint: str | None) -> None:
+        self._shows_until = shows_until
+        if complaint != self._complaint:
+            if complaint is None:
+                _log.info("the replica is good: public reads go there")
+            else:
+                _log.warning("the replica is left out: %s", complaint)
+        self._complaint = complaint
+
+    def _watch(self) -> None:
+        """Start the thread that checks; a fork leaves threads behind, so once for each process."""
+        with self._lock:
+            if self._watched_in == os.getpid():
+                return
+            self._watched_in = os.getpid()
+            threading.Thread(target=self._check_for_ever, name="replica", daemon=True).start()
+
+    def _check_for_ever(self) -> None:
+        while True:
+            try:
+                self.check()
+            except Exception:
+                # Whatever it is, the next look may succeed, and without looks the replica is left out.
+                _log.exception("the replica could not be looked at")
+            if self._closed.wait(self._interval):
+                return
+
+
+def _first_line(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]

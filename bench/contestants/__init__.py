@@ -1,0 +1,1 @@
+"""What our answers are measured against: the least that each way of serving can do."""

@@ -1,0 +1,101 @@
+"""Starting a contestant's server on loopback, waiting for it, measuring its processes, ending it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that answers on loopback."""
+
+    port: int
+    process: psutil.Process
+
+
+@contextmanager
+def serving(command: list[str], settings: Mapping[str, str], log: Path) -> Iterator[Served]:
+    """Run a server until the block ends. ``{port}`` in the command becomes one that is free."""
+    port = free_port()
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", *(part.format(port=port) for part in command)],
+            cwd=ROOT,
+            env={**kept, "PORT": str(port), **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_for(child, port, log)
+        yield Served(port, psutil.Process(child.pid))
+    finally:
+        child.terminate()
+        try:
+            child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_for(child: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end and child.poll() is None:
+        with suppress(OSError, HTTPException):
+            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/")
+            connection.getresponse().read()
+            connection.close()
+            return
+        time.sleep(0.1)
+    raise SystemExit(f"{child.args!r} does not answer:\n{log.read_text()}")
+
+
+def ask(port: int, method: str, path: str, body: str = "") -> bytes:
+    """The body of the answer to one request.
+
+    :raises SystemExit: any status but 200.
+    """
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    headers = {"Content-Type": "application/json"} if body else {}
+    connection.request(method, path, body or None, headers)
+    response = connection.getresponse()
+    answer = response.read()
+    connection.close()
+    if response.status != 200:
+        raise SystemExit(f"{method} {path} was answered {response.status}: {answer[:200]!r}")
+    return answer
+
+
+def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
+    """Processor time that these processes and the living ones under them have used so far."""
+    total = 0.0
+    for root in roots:
+        for process in (root, *root.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system
+    return total

@@ -1,0 +1,128 @@
+"""``make screenshots``: the console's pages with the sandbox, light and dark, into docs/images/.
+
+Starts a gateway of its own on a database of its own, and a browser. What is pictured is always the
+same story, at the time of the run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+REFUND = f"/admin/transfers/0x{7:064x}"
+PAGES = {
+    "dashboard": "/admin/",
+    "transfer": REFUND,
+    "route": "/admin/routes/1",
+    "audit": "/admin/audit/",
+}
+"""What the README shows, by the name of the picture."""
+
+SIZE: ViewportSize = {"width": 1280, "height": 900}
+ESTIMATE = "{base}/v2/estimateAmt?src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT&amt={amount}"
+
+
+@contextmanager
+def gateway(folder: Path) -> Iterator[tuple[str, str]]:
+    """A gateway with the sandbox: its address, and the password of its first account."""
+    settings = {
+        "DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
+        "SECRET_KEY": "only for pictures",
+        "PORT": "0",
+    }
+    settings |= {"AUDIT_KEY": "only for pictures, not a secret at all", "WEB_CONCURRENCY": "2"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.start"],
+        cwd=ROOT,
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield told(process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def told(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What the start prints: where the console is, and the password.
+
+    :raises SystemExit: it ended without saying so.
+    """
+    password = ""
+    for line in process.stdout or ():
+        if found := re.search(r"with the password (\S+) ", line):
+            password = found[1]
+        if found := re.search(r"Console +(http://[^/]+)/admin/", line):
+            return found[1], password
+    raise SystemExit("the gateway did not start")
+
+
+def ask_for_estimates(base: str) -> None:
+    """Something for the dashboard to count."""
+    for number in range(40):
+        for src, dst, amount in ((1, 56, 10**8 + number), (1, 77, 10**6), (56, 1, 10), (137, 43114, 10**40)):
+            url = ESTIMATE.format(base=base, src=src, dst=dst, amount=amount)
+            urllib.request.urlopen(url).close()  # noqa: S310  the gateway that was started here
+    time.sleep(6)  # counts are written every few seconds
+
+
+def sign_in(page: Page, base: str, password: str) -> None:
+    """The first account, through its form."""
+    page.goto(f"{base}/admin/")
+    page.get_by_label("Email").fill("admin@localhost")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{base}/admin/")
+
+
+def picture(browser: Browser, base: str, password: str) -> None:
+    """Every page in both themes."""
+    page = browser.new_page(viewport=SIZE, locale="en-GB", timezone_id="UTC")
+    sign_in(page, base, password)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for name, path in PAGES.items():
+            answer = page.goto(base + path)
+            if answer is None or not answer.ok:
+                raise SystemExit(f"{path} answered {answer and answer.status}")
+            page.wait_for_timeout(400)  # the chart draws itself
+            page.screenshot(path=IMAGES / f"{name}-{scheme}.png")
+            sys.stdout.write(f"docs/images/{name}-{scheme}.png\n")
+
+
+def main() -> None:
+    """Make all pictures."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if not chromium:
+        raise SystemExit("make screenshots needs Chromium: apt-get install chromium")
+    IMAGES.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="gateway-pictures-") as folder,
+        gateway(Path(folder)) as (base, password),
+        sync_playwright() as playwright,
+    ):
+        ask_for_estimates(base)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        picture(browser, base, password)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

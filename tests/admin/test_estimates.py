@@ -1,0 +1,164 @@
+"""Try an estimate: the answer of the API, laid open, and plain words for what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from urllib.parse import parse_qs
+
+import pytest
+from flask import Flask
+
+from app.admin.estimate_form import percent
+from app.domain.codes import Reason
+from app.domain.operators import Role
+from app.services.estimate_counts import EstimateCounts
+from app.services.gateway import Gateway
+from app.services.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
+from tests.admin.test_transfers import pre
+from tests.admin.visitor import Visitor, signed_in
+
+GOOD = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
+
+
+def fields_of(query: str, caller: str = "") -> dict[str, str]:
+    """A query of the API as the form would send it."""
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    return {
+        "src": asked["src_chain_id"],
+        "dst": asked["dst_chain_id"],
+        "token": asked["token_symbol"],
+        "amount": asked["amt"],
+        "unit": "smallest",
+        "slippage": percent(int(asked["slippage_tolerance"])),
+        "pegged": asked.get("is_pegged", ""),
+        "user": asked.get("usr_addr", ""),
+        "caller": caller,
+    }
+
+
+def ask(visitor: Visitor, **fields: str) -> str:
+    answer = visitor.get("/admin/estimates/", query_string=fields)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def heading(page: str) -> str:
+    found = re.search(r'<h2 id="outcome-title">(.*?)</h2>', page)
+    assert found, page
+    return unescape(found[1])
+
+
+def test_what_succeeds_is_the_apis_answer_laid_open(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for example in SANDBOX_ESTIMATES:
+        page = ask(visitor, **fields_of(example.query))
+        answer = json.loads(pre(page, "answer"))
+        assert answer == visitor.get(f"/v2/estimateAmt?{example.query}").json, example
+        assert heading(page).startswith("Receives ")
+        for term in ("eq_value_token_amt", "perc_fee", "base_fee", "estimated_receive_amt"):
+            assert f"{term}</span></th>" in page
+        received = f"{int(answer['estimated_receive_amt']):,}".replace(",", " ")
+        assert received in page
+        assert "refused</span>" not in page
+
+
+def test_every_refusal_names_its_check_and_what_would_pass(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for example in SANDBOX_ERRORS:
+        if example.reason is Reason.CHAIN_UNKNOWN:
+            continue  # the form offers only chains that there are
+        page = ask(visitor, **fields_of(example.query, example.caller))
+        visitor.environ["REMOTE_ADDR"] = example.caller
+        asked = visitor.get(f"/v2/estimateAmt?{example.query}").json
+        visitor.environ["REMOTE_ADDR"] = "127.0.0.1"
+        assert asked
+        assert json.loads(pre(page, "answer")) == asked, example
+        assert heading(page) == f"Refused: {asked['err']['msg']}"
+        assert str(int(example.code)) in page
+        assert example.reason.value in page
+        assert page.count('<li class="check-refused">') == 1
+
+
+def test_an_amount_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    page = ask(visitor, **GOOD | {"amount": "100000000"})
+    assert "Within the source pool&#39;s inbound limit" in page
+    links = re.findall(r'class="button fill" href="([^"]*)"', page)
+    assert links
+    for link in links:
+        filled = visitor.get(unescape(link)).text
+        assert heading(filled).startswith("Receives ")
+        assert 'value="USDT" selected' in filled or 'selected value="USDT"' in filled
+
+
+def test_a_tolerance_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
+    page = ask(visitor, **fields_of(example.query))
+    link = re.search(r'highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
+    assert link
+    assert heading(visitor.get(unescape(link[1])).text).startswith("Receives ")
+
+
+def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    human = ask(visitor, **GOOD | {"amount": "1 000.25"})
+    smallest = ask(visitor, **GOOD | {"amount": "1000250000", "unit": "smallest"})
+    assert pre(human, "answer") == pre(smallest, "answer")
+    assert "1000.25 USDT, 1000250000 smallest units" in human
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"src": ""}, "Choose the source chain."),
+        ({"src": "999"}, "“999” is not configured."),
+        ({"token": "<script>"}, "“<script>” is not configured."),
+        ({"amount": ""}, "Give a number, such as 12.5."),
+        ({"amount": "1,5"}, "without commas"),
+        ({"amount": "-1"}, "“-1” is no number"),
+        ({"amount": "1e6"}, "“1e6” is no number"),
+        ({"amount": "٣"}, "is no number"),
+        ({"amount": "1."}, "is no number"),
+        ({"amount": "9" * 5000}, "is no number"),
+        ({"amount": "9" * 90}, "at most 2^256-1"),
+        ({"amount": "0.1234567"}, "USDT has 6 decimals"),
+        ({"amount": "1.5", "unit": "smallest"}, "Smallest units are whole"),
+        ({"unit": "x"}, "Choose whole tokens or smallest units."),
+        ({"src": "8453"}, "USDT is not configured on the source chain"),
+        ({"slippage": "x"}, "“x” is no number"),
+        ({"slippage": "0.12345"}, "at most 4 digits"),
+        ({"slippage": "9" * 30}, "must be at most 4294967295"),
+        ({"pegged": "x"}, "Choose one of these."),
+        ({"user": "a" * 129}, "must have at most 128 characters"),
+        ({"user": "a\0b"}, "must not contain the character NUL"),
+        ({"caller": "1.2.3.0/24"}, "not a network"),
+    ],
+)
+def test_what_cannot_be_read_is_said_beside_its_field(
+    app: Flask, sandbox: Gateway, changed: dict[str, str], complaint: str
+) -> None:
+    page = ask(signed_in(app, Role.VIEWER), **GOOD | changed)
+    errors = [unescape(text) for text in re.findall(r'<p class="field-error"[^>]*>(.*?)</p>', page)]
+    assert any(complaint in error for error in errors), errors
+    assert "outcome-title" not in page
+    assert "<script>&" not in page
+
+
+def test_nothing_asked_yet_and_nothing_configured(app: Flask, gateway: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert "Choose chains, a token and an amount." in ask(visitor)
+    assert "is not configured" in ask(visitor, **GOOD)
+
+
+def test_what_is_tried_is_not_counted(app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[object] = []
+    monkeypatch.setattr(EstimateCounts, "_add", lambda _counts, outcome: counted.append(outcome))
+    visitor = signed_in(app, Role.VIEWER)
+    ask(visitor, **GOOD)
+    ask(visitor, **GOOD | {"amount": "0"})
+    assert not counted
+    visitor.get(f"/v2/estimateAmt?{SANDBOX_ESTIMATES[0].query}")
+    assert len(counted) == 1

@@ -1,0 +1,126 @@
+"""The console as a whole: where it stands, what it says of faults, what lists do with odd URLs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask_admin import expose
+from sqlalchemy.exc import OperationalError
+
+from app import create_app
+from app.admin import accounts
+from app.admin.views.base import ConsoleView
+from app.admin.views.lists import neutral_cell
+from app.domain.operators import Role
+from tests.admin.visitor import Visitor, email_of, signed_in
+from tests.conftest import make_settings
+
+
+def test_the_address_without_its_slash(app: Flask) -> None:
+    answer = Visitor(app).get("/admin")
+    assert answer.status_code == 308
+    assert answer.location.endswith("/admin/")
+
+
+@pytest.mark.parametrize(
+    "path", ["/admin/nothing", "/admin/operators/0", "/admin/audit/99999999999999999999"]
+)
+def test_what_is_not_there_is_said_on_a_page(app: Flask, path: str) -> None:
+    answer = signed_in(app, Role.ADMIN).get(path)
+    assert answer.status_code == 404
+    assert "There is nothing here" in answer.text
+
+
+def test_a_database_that_does_not_answer_is_said_on_a_page(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OperationalError("select", {}, Exception("connection refused"))
+
+    monkeypatch.setattr(accounts, "find_account", fail)
+    answer = visitor.get("/admin/")
+    assert answer.status_code == 503
+    assert "The database does not answer" in answer.text
+    assert "refused" not in answer.text
+
+
+def test_a_fault_is_said_without_its_inside(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    monkeypatch.setattr("app.admin.views.home.dashboard", lambda _: 1 / 0)
+    answer = visitor.get("/admin/")
+    assert answer.status_code == 500
+    assert "Something went wrong" in answer.text
+    assert "division" not in answer.text
+
+
+@pytest.fixture
+def doors(tmp_path: Path) -> Any:
+    url = f"sqlite:///{tmp_path / 'none.db'}"
+    return lambda **changes: create_app(make_settings(url, **changes)).test_client()
+
+
+def test_without_a_key_the_console_says_that_it_needs_one(doors: Any) -> None:
+    answer = doors(secret_key="").get("/admin/")
+    assert answer.status_code == 503
+    assert "SECRET_KEY" in answer.text
+
+
+def test_a_process_without_the_door_has_no_console(doors: Any) -> None:
+    answer = doors(doors=("api",)).get("/admin/")
+    assert answer.status_code == 404
+    assert answer.is_json
+
+
+ODD = ("zzz", "-1", "1e9", "99999999999999999999999", "\0", "' OR 1=1 --", "%", "é" * 300)
+
+
+def test_no_value_in_the_url_of_a_list_is_an_internal_error(app: Flask) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    lists = [rule.rule for rule in app.url_map.iter_rules() if rule.endpoint.endswith(".index_view")]
+    assert lists
+    for path in lists:
+        names = {"page", "sort", "desc", "search", "page_size", "flt0_0", "flt", "flt0_nothing"}
+        names |= {name for name, _, _ in filters_of(app, path)}
+        for value in ODD:
+            answer = visitor.get(path, query_string=dict.fromkeys(names, value))
+            assert answer.status_code == 200, f"{path} {value!r}"
+
+
+def filters_of(app: Flask, path: str) -> list[Any]:
+    view = next(view for view in app.extensions["admin"][0]._views if view.url == path.rstrip("/"))
+    with app.test_request_context(path):
+        return view.filter_fields()
+
+
+def test_a_wrong_value_of_a_filter_is_named_and_left_out(app: Flask) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    (name, _, _), *_ = filters_of(app, "/admin/operators/")
+    page = visitor.get("/admin/operators/", query_string={name: "king"}).text
+    assert "“king” is no value to filter by" in page
+    assert email_of(Role.ADMIN) in page
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
+        ("-15", "-15"), (None, ""), (7, "7"), ("plain", "plain"), ("a=b", "a=b"),
+    ],
+)  # fmt: skip
+def test_no_cell_is_a_formula(value: object, cell: str) -> None:
+    assert neutral_cell(value) == cell
+
+
+def test_a_route_without_a_rule_stops_the_start() -> None:
+    class Forgotten(ConsoleView):
+        @expose("/")
+        def index(self) -> str:
+            return ""
+
+    with pytest.raises(RuntimeError, match="no access rule for index"):
+        Forgotten().access_rules()

@@ -1,0 +1,281 @@
+"""The console's transfers: found by whatever a user sends, and every page tells where its transfer is."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from app.domain.operators import Role
+from app.models.engine import writing
+from app.models.network import Chain
+from app.services.console.detail import transfer_detail
+from app.services.console.words import STATUS_WORDS
+from app.services.gateway import Gateway
+from app.services.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
+from tests.admin.visitor import MovableClock, signed_in
+from tests.services.feed.world import (
+    NOW,
+    SENDER,
+    about,
+    build_network,
+    event,
+    feed,
+    released,
+    sent,
+    transfer_id,
+)
+
+COMPLETED = SANDBOX_TRANSFERS[7]
+SIGNING = sandbox_id(SANDBOX_TRANSFERS[18].status)
+SCRIPT = "<script>alert(1)</script>"
+
+
+def detail_of(gateway: Gateway, shown_id: str) -> str:
+    """The source transaction of a transfer."""
+    transaction = transfer_detail(gateway, bytes.fromhex(shown_id[2:])).src_transaction
+    assert transaction
+    return transaction.tx_hash
+
+
+def rows_of(page: str) -> list[str]:
+    """The ids of the transfers that a list shows, in its order."""
+    return re.findall(r'class="row-link mono" href="/admin/transfers/(0x[0-9a-f]{64})"', page)
+
+
+def pre(page: str, name: str) -> str:
+    """The text of a part that can be copied."""
+    found = re.search(rf'<pre id="{name}"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    assert found
+    return unescape(found[1])
+
+
+@pytest.fixture
+def world(gateway: Gateway, clock: MovableClock) -> Gateway:
+    """The small network at its own time."""
+    clock.now = NOW
+    with writing(gateway.engine) as connection:
+        build_network(connection)
+    return gateway
+
+
+def test_one_box_finds_by_id_hash_and_address(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    tx_hash = detail_of(sandbox, COMPLETED.transfer_id)
+    page = f"/admin/transfers/{COMPLETED.transfer_id}"
+    for text in (
+        COMPLETED.transfer_id,
+        COMPLETED.transfer_id[2:],
+        tx_hash,
+        tx_hash.upper(),
+        f"  {tx_hash[2:].upper()}\n",
+    ):
+        found = visitor.get("/admin/transfers/", query_string={"q": text})
+        assert (found.status_code, found.location) == (302, page), text
+    sender = transfer_detail(sandbox, bytes.fromhex(COMPLETED.transfer_id[2:])).line.sender or ""
+    found = visitor.get("/admin/transfers/", query_string={"q": sender.lower()})
+    assert found.location == page or COMPLETED.transfer_id in rows_of(found.text)
+
+
+def test_an_address_with_many_transfers_is_a_list_that_goes_on(app: Flask, world: Gateway) -> None:
+    feed(world, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 56)))
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get("/admin/transfers/", query_string={"q": SENDER[2:].upper()}).text
+    assert "This is an account." in page
+    assert rows_of(page) == [transfer_id(n) for n in range(1, 51)]
+    older = re.search(r'href="(/admin/transfers/\?[^"]*)">Older', page)
+    assert older
+    page = visitor.get(unescape(older[1])).text
+    assert rows_of(page) == [transfer_id(n) for n in range(51, 56)]
+    assert "Sent or received by" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("0x" + "12" * 32, "No transfer has this id"),
+        ("0x" + "12" * 20, "no transfer from or to"),
+        ("0x1234", "has 4 digits"),
+        ("x" * 5000, "none has more than 128 characters"),
+        (SCRIPT, "Paste a transfer id"),
+        ("\0", "Newest"),
+    ],
+)
+def test_nothing_found_says_what_to_try(app: Flask, world: Gateway, text: str, advice: str) -> None:
+    answer = signed_in(app, Role.VIEWER).get("/admin/transfers/", query_string={"q": text})
+    assert answer.status_code == 200
+    assert advice in answer.text or text == "\0"
+    assert SCRIPT not in answer.text
+
+
+def test_the_page_of_every_transfer_shows_its_status(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for transfer in SANDBOX_TRANSFERS:
+        answer = visitor.get(f"/admin/transfers/{transfer.transfer_id}")
+        assert answer.status_code == 200, transfer
+        words = STATUS_WORDS[transfer.status]
+        assert f"{words.label}</span></h1>" in answer.text, transfer
+        assert words.meaning in unescape(answer.text)
+        asked = visitor.client.post("/v2/getTransferStatus", json={"transfer_id": transfer.transfer_id})
+        assert json.loads(pre(answer.text, "answer")) == asked.json, transfer
+        assert transfer.transfer_id in pre(answer.text, "reply")
+        assert "style=" not in answer.text
+        for link in re.findall(r'href="([^"]*)" rel="noreferrer"', answer.text):
+            assert link.startswith("https://")
+
+
+def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None:
+    refund = transfer_detail(sandbox, bytes.fromhex(SIGNING[2:])).refund
+    assert refund
+    assert refund.not_signed
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
+    rows = re.findall(r"<tr>\s*<td><button[^>]*data-copy=\"(0x\w{40})\".*?</tr>", page, re.DOTALL)
+    assert rows == [signer.address for signer in refund.signers]
+    for signer in refund.signers:
+        row = page[page.index(f'data-copy="{signer.address}"') :].split("</tr>")[0]
+        assert ("has not signed" in row) is not signer.signed
+        assert f'value="{signer.power}"' in row
+    assert refund.share_signed in page
+    assert refund.share_needed in page
+
+
+def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway) -> None:
+    feed(
+        world,
+        sent(1, at=-300),
+        about(1, "transfer.confirmed", at=-200),
+        event("chain.reorged", at=-150, chain_id=1, from_block=100),
+        sent(1, at=-100, block=101, event_id="again"),
+    )
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
+    stages = re.findall(r'<li class="stage stage-(\w+)".*?stage-name">([^<]*)', page, re.DOTALL)
+    assert ("done", "In a source block") in stages
+    assert ("current", "Deep enough") in stages
+    assert page.count('aria-current="step"') == 1
+    assert "for 1 min 40 s" in page
+    fallen = re.findall(r'<li class="event fallen">.*?</li>', page, re.DOTALL)
+    assert len(fallen) == 2
+    assert "its block was orphaned: Chain 1 reorganised from block 100" in fallen[0]
+    assert "does not count" in fallen[0]
+
+
+def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
+    feed(world, sent(1), released(1))
+    feed(world, about(1, "refund.completed", at=-5, tx_hash="0x" + "fe" * 32))
+    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
+    assert "Paid out and refunded" in page
+    assert "stop the route" in page
+    assert 'href="/admin/anomalies/"' in page
+
+
+def test_lists_are_filtered_and_go_on(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    everything = rows_of(visitor.get("/admin/transfers/").text)
+    assert len(everything) == 50
+    failed = rows_of(visitor.get("/admin/transfers/?status=2").text)
+    assert failed == [t.transfer_id for t in SANDBOX_TRANSFERS if t.status == 2]
+    refunds = rows_of(visitor.get("/admin/transfers/?status=refunds").text)
+    assert set(refunds) == {t.transfer_id for t in SANDBOX_TRANSFERS if t.status in (6, 7, 8, 9)}
+    page = visitor.get("/admin/transfers/?src=1&dst=56&token=USDT&since=2026-11-01T00:00").text
+    assert rows_of(page)
+    assert page.count("Ethereum → BNB Chain") == len(rows_of(page))
+    assert not rows_of(visitor.get("/admin/transfers/?until=2020-01-01").text)
+    older = re.search(r'href="(/admin/transfers/\?[^"]*)">Older', visitor.get("/admin/transfers/").text)
+    assert older
+    assert not set(rows_of(visitor.get(unescape(older[1])).text)) & set(everything)
+
+
+def test_stuck_alone_and_filtered(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get("/admin/transfers/?stuck=1").text
+    stuck = rows_of(page)
+    assert SIGNING in stuck
+    assert "times the median latency" in page
+    some = rows_of(visitor.get("/admin/transfers/?stuck=1&status=7&src=1").text)
+    assert SIGNING in some
+    assert set(some) < set(stuck)
+    assert not rows_of(visitor.get("/admin/transfers/?stuck=1&status=5").text)
+    assert not rows_of(visitor.get("/admin/transfers/?stuck=1&until=2020-01-01").text)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=99",
+        "status=²",
+        "status=x%00y",
+        "src=-1",
+        "src=99999999999999999999999",
+        "dst=٣",
+        "since=yesterday",
+        "until=0001-01-01T00:00:00%2B14:00",
+        "account=" + "a" * 129,
+    ],
+)
+def test_a_value_that_is_none_is_said_and_left_out(app: Flask, world: Gateway, query: str) -> None:
+    feed(world, sent(1))
+    visitor = signed_in(app, Role.VIEWER)
+    for more in ("", "&stuck=1"):
+        answer = visitor.get(f"/admin/transfers/?{query}{more}")
+        assert answer.status_code == 200
+        assert "so it was left out" in answer.text
+    assert rows_of(visitor.get(f"/admin/transfers/?{query}").text) == [transfer_id(1)]
+
+
+@pytest.mark.parametrize(
+    "query", ["page=x", "page=" + "A" * 54, "token=%27", "src=4294967296", "dst=7", "q="]
+)
+def test_odd_values_are_no_fault(app: Flask, world: Gateway, query: str) -> None:
+    assert signed_in(app, Role.VIEWER).get(f"/admin/transfers/?{query}").status_code == 200
+
+
+def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    for text in ("0", "0x12", "x" * 64, "0x" + "1" * 63):
+        assert visitor.get(f"/admin/transfers/{text}").status_code == 404
+    unknown = visitor.get(f"/admin/transfers/{transfer_id(1)}")
+    assert unknown.status_code == 404
+    assert "transfer not found" in unknown.text
+    feed(world, sent(0xAB))
+    odd = visitor.get(f"/admin/transfers/{transfer_id(0xAB)[2:].upper()}")
+    assert (odd.status_code, odd.location) == (302, f"/admin/transfers/{transfer_id(0xAB)}")
+
+
+def test_what_events_and_the_network_say_comes_out_as_text(app: Flask, world: Gateway) -> None:
+    with writing(world.engine) as connection:
+        connection.execute(
+            update(Chain)
+            .where(Chain.chain_id == 1)
+            .values(name=f"One{SCRIPT}", explore_url="javascript:alert(1)")
+        )
+    image = '"><img src=x onerror=alert(1)>'
+    verdict = feed(
+        world,
+        sent(1, sender=SCRIPT, receiver=image),
+        sent(2, symbol=f"T{SCRIPT}"),
+        about(3, "transfer.failed", at=-90, reason=SCRIPT),
+        reporter=f"reporter{SCRIPT}",
+    )
+    assert not verdict.refused
+    visitor = signed_in(app, Role.VIEWER)
+    shown = ""
+    for path in (
+        *(f"/admin/transfers/{transfer_id(n)}" for n in (1, 2, 3)),
+        "/admin/transfers/",
+        f"/admin/transfers/?q={image}",
+        f"/admin/transfers/?token={image}&account={image}&since={image}",
+        f"/admin/estimates/?src=1&dst=2&token={image}&user={image}&amount={image}",
+    ):
+        answer = visitor.get(path)
+        assert answer.status_code == 200 or answer.location == f"/admin/transfers/{transfer_id(1)}", path
+        assert SCRIPT not in answer.text
+        assert "<img" not in answer.text
+        assert 'href="javascript' not in answer.text
+        shown += answer.text
+    for text in ("One", "reporter", "T"):
+        assert f"{text}&lt;script&gt;" in shown, text
+    assert "&lt;img src=x" in shown

@@ -1,0 +1,37 @@
+"""Signing in with a second factor, as a person does it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from app.domain.operators import Role
+from tests.admin.test_sign_in import code_of
+from tests.admin.visitor import PASSWORD, email_of
+from tests.browser.conftest import Visit
+
+
+def test_a_second_factor_from_its_setup_to_its_use(visit: Visit) -> None:
+    page = visit.sign_in(email_of(Role.VIEWER))
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+    visit.open("/admin/account/")
+    page.get_by_role("link", name="Set it up").click()
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_alt_text("The key as a QR code")).to_be_visible()
+    visit.check_accessibility()
+    key = page.locator("code.break").inner_text()
+    page.get_by_label("code").fill(code_of(key))
+    page.get_by_role("button", name="Switch it on").click()
+    expect(page.locator("dl.facts")).to_contain_text("on")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+
+    page.get_by_label("Email").fill(email_of(Role.VIEWER))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Second factor")).to_be_visible()
+    visit.check_accessibility()
+    page.get_by_label("code").fill("000000")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator(".field-error")).to_be_visible()
+    page.get_by_label("code").fill(code_of(key, 1))  # this period's is used up
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()

@@ -1,0 +1,97 @@
+"""An operator at work: finds a user's transfer, follows a refund, copies what they answer with."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.operators import Role
+from app.services.sandbox.catalogue import sandbox_id
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+
+SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)
+COMPLETED = sandbox_id(Status.TRANSFER_COMPLETED)
+
+
+def clipboard(page: Page) -> str:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def source_transaction(page: Page) -> str:
+    found = page.locator("dt:text-is('Source transaction') + dd [data-copy]").get_attribute("data-copy")
+    assert found
+    return found
+
+
+def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.VIEWER))
+    page = visit.open(f"/admin/transfers/{COMPLETED}")
+    tx_hash = source_transaction(page)
+    page.get_by_role("link", name="Transfers", exact=True).click()
+    box = page.get_by_role("searchbox", name="Transfer id, transaction hash or address")
+    box.fill(f"  {tx_hash[2:].upper()} ")
+    box.press("Enter")
+    page.wait_for_url(f"**/admin/transfers/{COMPLETED}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Completed")
+    link = page.get_by_role("link", name=re.compile("^Explorer")).first
+    assert str(link.get_attribute("href")).endswith(f"/tx/{tx_hash}")
+
+
+def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.VIEWER))
+    page = visit.open("/admin/transfers/")
+    page.get_by_label("Status").select_option("in a refund")
+    page.get_by_role("button", name="Apply").click()
+    page.locator(f"a[href='/admin/transfers/{SIGNING}']").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Refund being signed")
+    expect(page.locator("[aria-current=step]")).to_contain_text("Signed by a quorum")
+    signers = page.get_by_role("region", name="Signers").locator("tbody tr")
+    assert signers.count() == 5
+    waiting = signers.filter(has_text="has not signed")
+    assert 0 < waiting.count() < 5
+    assert waiting.first.locator("meter").bounding_box()
+    page.locator(".stage", has_text="Refund begun").get_by_text("1 event").click()
+    expect(page.locator(".stage", has_text="Refund begun").locator(".event")).to_contain_text("reported by")
+
+
+def test_what_is_copied_is_whole(visit: Visit) -> None:
+    visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit.sign_in(email_of(Role.VIEWER))
+    page = visit.open(f"/admin/transfers/{SIGNING}")
+    page.get_by_role("heading", level=1).get_by_role("button").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    assert clipboard(page) == SIGNING
+    page.get_by_role("button", name="Copy the reply").click()
+    page.wait_for_function("navigator.clipboard.readText().then(t => t.includes('Your funds are safe'))")
+    page.get_by_role("button", name="Copy JSON").click()
+    page.wait_for_function("navigator.clipboard.readText().then(t => JSON.parse(t).status === 7)")
+
+
+def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.VIEWER))
+    page = visit.open("/admin/transfers/")
+    page.get_by_label("Changed from").fill("2026-01-31T12:00")
+    wanted = page.evaluate("new Date('2026-01-31T12:00').toISOString()")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**/admin/transfers/?since=*")
+    assert page.evaluate("new URLSearchParams(location.search).get('since')") == wanted
+    assert page.evaluate("[...new URLSearchParams(location.search).keys()]") == ["since"]
+    expect(page.get_by_label("Changed from")).to_have_value("2026-01-31T12:00")
+
+
+def test_an_estimate_that_is_refused_and_one_that_passes(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.VIEWER))
+    page = visit.open("/admin/estimates/")
+    page.get_by_label("From").select_option("1")
+    page.get_by_label("To", exact=True).select_option("56")
+    page.get_by_label("Token").select_option("USDT")
+    page.get_by_label("Amount").fill("100000000")
+    page.get_by_role("button", name="Estimate").click()
+    expect(page.get_by_role("heading", name="Refused: You can transfer up to")).to_be_visible()
+    expect(page.locator(".check-refused")).to_contain_text("Within the source pool's inbound limit")
+    page.locator(".suggestions a").first.click()
+    expect(page.get_by_role("heading", name=re.compile("^Receives .* USDT"))).to_be_visible()

@@ -1,0 +1,95 @@
+"""``flask operators``: accounts from the server itself."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.domain.operators import Role
+from app.services.audit_log import list_audit, verify_audit
+from app.services.gateway import current_gateway
+from app.services.operators.accounts import find_account
+
+PASSWORD = "a long enough password"
+
+
+def run(app: Flask, *words: str, password: str | None = PASSWORD) -> Result:
+    environment = {} if password is None else {"OPERATOR_PASSWORD": password}
+    return app.test_cli_runner().invoke(args=["operators", *words], env=environment)
+
+
+def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
+    made = run(app, "create", "Someone@Example.org", "--role", "operator")
+    assert made.output == "someone@example.org may sign in as operator\n"
+    account = find_account(current_gateway(), email="someone@example.org")
+    assert account
+    assert account.role is Role.OPERATOR
+    assert account.password.startswith("$argon2id$")
+    assert "someone@example.org  operator  active  none" in run(app, "list").output
+
+    run(app, "set-role", "someone@example.org", "--role", "viewer")
+    run(app, "disable", "someone@example.org")
+    changed = find_account(current_gateway(), email="SOMEONE@example.org")
+    assert changed
+    assert (changed.role, changed.active) == (Role.VIEWER, False)
+    assert "may sign in again" in run(app, "enable", "someone@example.org").output
+
+    fresh = run(app, "new-password", "someone@example.org").stdout.strip()
+    assert len(fresh) >= 20
+    after = find_account(current_gateway(), email="someone@example.org")
+    assert after
+    assert after.password != account.password
+    assert after.fs_uniquifier != account.fs_uniquifier
+    records = list_audit(current_gateway())
+    assert [row.action for row in records] == ["operator.change"] * 4 + ["operator.create"]
+    assert verify_audit(current_gateway()).fault is None
+    told = " ".join(str(row) for row in records)
+    assert fresh not in told
+    assert "argon2" not in told
+
+
+@pytest.mark.parametrize(
+    ("email", "password", "complaint"),
+    [
+        ("nobody", PASSWORD, "is no email address"),
+        ("a@b@c", PASSWORD, "is no email address"),
+        ("a@example.org", "short", "at least 12 characters"),
+        ("a@example.org", "aaaaaaaaaaaaaaaa", "more different characters"),
+        ("someone@example.org", "someone@example.org", "not the email address"),
+        ("a@example.org", "x" * 400, "at most 256 characters"),
+    ],
+)
+def test_what_is_refused(app: Flask, email: str, password: str, complaint: str) -> None:
+    refused = run(app, "create", email, "--role", "viewer", password=password)
+    assert refused.exit_code == 1
+    assert complaint in refused.output
+    assert find_account(current_gateway(), email=email) is None
+
+
+def test_an_account_is_made_once(app: Flask) -> None:
+    run(app, "create", "a@example.org", "--role", "viewer")
+    again = run(app, "create", "A@example.org", "--role", "admin")
+    assert again.exit_code == 1
+    assert "there is an account a@example.org already" in again.output
+
+
+def test_without_a_password_it_asks(app: Flask) -> None:
+    words = ["operators", "create", "a@example.org", "--role", "viewer"]
+    asked = app.test_cli_runner().invoke(args=words, input=f"{PASSWORD}\n{PASSWORD}\n")
+    assert asked.exit_code == 0, asked.output
+    assert PASSWORD not in asked.output
+
+
+def test_the_last_administrator_stays(app: Flask) -> None:
+    run(app, "create", "a@example.org", "--role", "admin")
+    refused = run(app, "disable", "a@example.org")
+    assert refused.exit_code == 1
+    assert "last administrator" in refused.output
+
+
+@pytest.mark.parametrize("command", ["disable", "enable", "new-password", "reset-second-factor"])
+def test_an_unknown_account(app: Flask, command: str) -> None:
+    refused = run(app, command, "nobody@example.org")
+    assert refused.exit_code == 1
+    assert "there is no account nobody@example.org" in refused.output

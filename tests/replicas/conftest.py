@@ -1,0 +1,51 @@
+"""A cluster with the sandbox in it, and the gateway on both of its servers."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from app.services.gateway import current_gateway
+from app.services.sandbox.loader import load_sandbox
+from tests.actors import TESTER
+from tests.conftest import close_connections, make_settings
+from tests.replicas.cluster import Cluster, cluster
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Cluster]:
+    """Of this module's own, for its tests kill them. The folder's name is short: it holds sockets."""
+    with tempfile.TemporaryDirectory(prefix="gw-") as folder, cluster(Path(folder)) as running:
+        app = create_app(make_settings(running.primary.url))
+        with app.app_context():
+            upgrade(directory="migrations")
+            load_sandbox(current_gateway(), actor=TESTER)
+            close_connections()
+        yield running
+
+
+@pytest.fixture
+def app(servers: Cluster) -> Iterator[Flask]:
+    """The gateway on the primary and the replica. Nothing looks at the replica but the test."""
+    settings = make_settings(servers.primary.url, database_replica_url=servers.replica.url)
+    application = create_app(settings)
+    with application.app_context():
+        yield application
+        close_connections()
+
+
+def eventually(happens: Callable[[], bool]) -> None:
+    """Wait for something that other processes bring about."""
+    deadline = time.monotonic() + PATIENCE
+    while not happens():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.05)

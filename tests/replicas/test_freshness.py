@@ -1,0 +1,132 @@
+"""Which replica is fresh enough to be asked, and which is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from flask import Flask
+from sqlalchemy.exc import OperationalError
+
+from app.services.gateway import current_gateway
+from app.services.replica import Replica
+from tests.replicas.cluster import Cluster
+from tests.replicas.conftest import eventually
+
+MAX_LAG = 5.0
+
+
+@dataclass
+class Timer:
+    """A monotonic clock that the test moves."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def timer() -> Timer:
+    return Timer()
+
+
+@pytest.fixture
+def replica(app: Flask, timer: Timer) -> Iterator[Replica]:
+    """As the gateway has it, but looked at by the test alone, on the test's time."""
+    of_gateway = current_gateway().public_reads.replica
+    assert of_gateway is not None
+    replica = Replica(of_gateway.engine, current_gateway().reads, MAX_LAG, timer)
+    replica._watch = lambda: None  # type: ignore[method-assign]
+    yield replica
+    of_gateway.close()
+
+
+def good(replica: Replica) -> bool:
+    replica.check()
+    return replica.may_be_asked()
+
+
+def write(servers: Cluster) -> None:
+    """Make the primary's log longer."""
+    servers.primary.run("CREATE TABLE IF NOT EXISTS written (n int)", "INSERT INTO written VALUES (1)")
+
+
+def test_it_is_not_asked_before_it_was_looked_at(replica: Replica) -> None:
+    assert not replica.may_be_asked()
+    eventually(lambda: good(replica))
+
+
+def test_an_idle_primary_makes_no_lag(replica: Replica, timer: Timer) -> None:
+    eventually(lambda: good(replica))
+    timer.now += 1000
+    assert good(replica)
+
+
+def test_it_is_left_out_when_nobody_could_look(replica: Replica, timer: Timer) -> None:
+    eventually(lambda: good(replica))
+    timer.now += MAX_LAG
+    assert replica.may_be_asked()
+    timer.now += 0.1
+    assert not replica.may_be_asked()
+
+
+def test_one_that_lags_is_left_out_and_comes_back(servers: Cluster, replica: Replica, timer: Timer) -> None:
+    eventually(lambda: good(replica))
+    servers.replica.run("SELECT pg_wal_replay_pause()")
+    eventually(lambda: servers.replica.run("SELECT pg_get_wal_replay_pause_state()") == "paused")
+    try:
+        write(servers)
+        timer.now += 1
+        assert good(replica), "it shows what was there a second ago"
+        timer.now += MAX_LAG
+        assert not good(replica)
+        timer.now += MAX_LAG
+        assert not good(replica), "looking alone makes nothing fresh"
+    finally:
+        servers.replica.run("SELECT pg_wal_replay_resume()")
+    eventually(lambda: good(replica))
+
+
+def test_one_that_was_cut_off_is_left_out(servers: Cluster, replica: Replica, timer: Timer) -> None:
+    """It has replayed all that it received, which is not all there is."""
+    conninfo = servers.replica.run("SHOW primary_conninfo")
+    eventually(lambda: good(replica))
+    servers.replica.run("ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
+    eventually(lambda: servers.replica.run("SELECT count(*) FROM pg_stat_wal_receiver") == 0)
+    try:
+        write(servers)
+        timer.now += MAX_LAG + 1
+        assert not good(replica)
+    finally:
+        quoted = conninfo.replace("'", "''")
+        servers.replica.run(f"ALTER SYSTEM SET primary_conninfo = '{quoted}'", "SELECT pg_reload_conf()")
+    eventually(lambda: good(replica))
+
+
+def test_a_primary_is_no_replica(app: Flask, timer: Timer, caplog: pytest.LogCaptureFixture) -> None:
+    reads = current_gateway().reads
+    mistaken = Replica(reads, reads, MAX_LAG, timer)
+    mistaken.check()
+    assert mistaken._shows_until == float("-inf")
+    assert "names no replica" in caplog.text
+
+
+def test_one_that_fails_again_and_again_is_left_out_for_longer(replica: Replica, timer: Timer) -> None:
+    eventually(lambda: good(replica))
+    error = OperationalError("SELECT", {}, Exception("gone"))
+    pauses = []
+    for _ in range(7):
+        replica.failed(error)
+        replica.failed(error)  # of another thread, at the same moment
+        start = timer.now
+        while not good(replica):
+            timer.now += 1
+        pauses.append(timer.now - start)
+    assert pauses == [1, 2, 4, 8, 16, 30, 30]
+    timer.now += 100
+    assert good(replica)
+    replica.failed(error)
+    timer.now += 1
+    assert good(replica), "what it did long ago is forgotten"

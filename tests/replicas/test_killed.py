@@ -1,0 +1,102 @@
+"""A real gunicorn under load, while its replica is killed and started again: no request fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from http.client import HTTPException
+from pathlib import Path
+
+from tests.replicas.cluster import Cluster, Node
+from tests.replicas.conftest import eventually
+from tests.serving.server import Server, serving
+
+ROUNDS = 2
+QUESTIONS = (
+    ("POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "0x" + "5".zfill(64)})),
+    ("GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56", None),
+    (
+        "GET",
+        "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000",
+        None,
+    ),
+    ("GET", "/v2/getRefundEvidence?transfer_id=0x" + "8".zfill(64), None),
+)
+KIND = {"Content-Type": "application/json"}
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks every question over one connection until it is told to stop, and keeps what was answered."""
+
+    server: Server
+    stopped: threading.Event
+    answers: dict[str, Counter[bytes]] = field(default_factory=lambda: {q[1]: Counter() for q in QUESTIONS})
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def rounds(self) -> int:
+        """How often the first question was answered."""
+        return self.answers[QUESTIONS[0][1]].total()
+
+    def run(self) -> None:
+        connection = self.server.connect()
+        while not self.stopped.is_set():
+            for method, path, body in QUESTIONS:
+                try:
+                    connection.request(method, path, body, KIND)
+                    response = connection.getresponse()
+                    answer = response.read()
+                except (HTTPException, OSError) as error:
+                    self.failures.append(f"{path}: {error!r}")
+                    connection = self.server.connect()
+                    continue
+                if response.status != 200:
+                    self.failures.append(f"{path}: {response.status} {answer!r}")
+                self.answers[path][answer] += 1
+        connection.close()
+
+
+def reads_of(node: Node) -> int:
+    """How many clients have a connection to the replica over which transfers were asked for."""
+    others = "pid <> pg_backend_pid()"
+    return int(
+        node.run(f"SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%FROM transfers%' AND {others}")
+    )
+
+
+def more_than(askers: list[Asker], rounds: list[int]) -> bool:
+    """Whether every one of them was answered at least twenty times since."""
+    return all(asker.rounds > before + 20 for asker, before in zip(askers, rounds, strict=True))
+
+
+def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> None:
+    settings = {"DATABASE_URL": servers.primary.url, "DATABASE_REPLICA_URL": servers.replica.url}
+    log = tmp_path / "log"
+    stopped = threading.Event()
+    with serving("wsgi:app", log, **settings) as server:
+        askers = [Asker(server, stopped) for _ in range(4)]
+        threads = [threading.Thread(target=asker.run) for asker in askers]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(ROUNDS):
+                eventually(lambda: reads_of(servers.replica) > 0)
+                servers.replica.kill()
+                eventually(partial(more_than, askers, [asker.rounds for asker in askers]))
+                servers.replica.start()
+            eventually(lambda: reads_of(servers.replica) > 0)
+        finally:
+            stopped.set()
+            for thread in threads:
+                thread.join()
+    assert [failure for asker in askers for failure in asker.failures] == []
+    for _, path, _ in QUESTIONS:
+        given = {answer for asker in askers for answer in asker.answers[path]}
+        assert len(given) == 1, "the primary and the replica say the same"
+        assert json.loads(given.pop())["err"] is None
+    assert "Traceback" not in log.read_text()
+    assert "the replica is left out: it does not answer" in log.read_text()

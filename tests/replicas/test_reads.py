@@ -1,0 +1,153 @@
+"""Which reads go to the replica, and that none fails with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event, func, select
+
+from app.models import replica as replica_connections
+from app.models.engine import ask
+from app.services.gateway import Gateway, current_gateway
+from app.services.replica import Replica
+from tests.ingest.kit import TOKEN, bearer, ndjson
+from tests.replicas.cluster import Cluster
+from tests.replicas.conftest import eventually
+from tests.services.feed.world import event as fact
+
+REFUNDABLE = "0x" + "8".zfill(64)
+UNKNOWN = "0x" + "ff" * 32
+ESTIMATE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
+LATENCY = "src_chain_id=1&dst_chain_id=56"
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Iterator[Gateway]:
+    gateway = current_gateway()
+    replica = of(gateway)
+    eventually(replica.may_be_asked)
+    yield gateway
+    replica.close()
+
+
+def of(gateway: Gateway) -> Replica:
+    assert gateway.public_reads.replica is not None
+    return gateway.public_reads.replica
+
+
+class Statements:
+    """Counts what is asked of the primary and of the replica, by others than the replica's watch."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.primary = self.replica = 0
+        for engine in (gateway.engine, gateway.reads):
+            event.listen(engine, "before_cursor_execute", self._on_primary)
+        event.listen(of(gateway).engine, "before_cursor_execute", self._on_replica)
+
+    def _on_primary(self, *args: object) -> None:
+        text = str(args[2])
+        self.primary += "network_parts" not in text and "pg_current_wal" not in text
+
+    def _on_replica(self, *args: object) -> None:
+        self.replica += "pg_last_wal" not in str(args[2])
+
+
+def public_answers(client: FlaskClient) -> list[bytes]:
+    """Of every public operation that reads."""
+    answers = [
+        client.post("/v2/getTransferStatus", json={"transfer_id": REFUNDABLE}),
+        client.post("/v2/getTransferStatus", json={"transfer_id": UNKNOWN}),
+        client.get(f"/v2/estimateAmt?{ESTIMATE}"),
+        client.get(f"/v2/getLatest7DayTransferLatencyForQuery?{LATENCY}"),
+        client.get(f"/v2/getRefundEvidence?transfer_id={REFUNDABLE}"),
+    ]
+    assert [answer.status_code for answer in answers] == [200] * 5
+    return [answer.data for answer in answers]
+
+
+def test_public_answers_are_read_from_the_replica(gateway: Gateway, client: FlaskClient) -> None:
+    client.get("/readyz")  # the configuration is read from the primary before
+    told = Statements(gateway)
+    answers = public_answers(client)
+    assert b'"status":8' in answers[0]
+    assert b"transfer not found; newest events" in answers[1]
+    assert told.replica >= 6
+    assert told.primary == 0
+
+
+def test_reporters_and_readiness_are_read_from_the_primary(gateway: Gateway, client: FlaskClient) -> None:
+    told = Statements(gateway)
+    head = fact("chain.head", chain_id=1, block=1)
+    kind = {"Content-Type": "application/x-ndjson"}
+    assert (
+        client.post("/ingest/v1/events", data=ndjson(head), headers=bearer(TOKEN) | kind).status_code == 200
+    )
+    assert client.get("/ingest/v1/cursor", headers=bearer(TOKEN)).status_code == 200
+    assert client.get("/ingest/v1/cursor", headers=bearer("gwi_" + "0" * 16 + "_x")).status_code == 401
+    assert client.get("/readyz").status_code == 200
+    assert (told.replica, told.primary > 4) == (0, True)
+
+
+def test_a_killed_replica_costs_no_answer(servers: Cluster, gateway: Gateway, client: FlaskClient) -> None:
+    before = public_answers(client)
+    servers.replica.kill()
+    try:
+        told = Statements(gateway)
+        assert public_answers(client)[2:] == before[2:]
+        assert told.primary > 0
+        assert client.get("/readyz").status_code == 200
+    finally:
+        servers.replica.start()
+    eventually(of(gateway).may_be_asked)
+    public_answers(client)
+    assert told.replica > 0
+
+
+def test_a_hanging_replica_costs_no_answer(
+    servers: Cluster, gateway: Gateway, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    public_answers(client)
+    monkeypatch.setattr(replica_connections, "PATIENCE_SECONDS", 0.3)
+    with servers.replica.hanging():
+        public_answers(client)
+        eventually(lambda: not of(gateway).may_be_asked())
+        public_answers(client)
+    eventually(of(gateway).may_be_asked)
+
+
+def test_a_late_answer_is_not_taken_for_another(
+    servers: Cluster, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that was given up takes its connection with it."""
+    engine = of(gateway).engine
+    with engine.connect() as connection:
+        assert connection.scalar(select(1)) == 1
+        monkeypatch.setattr(replica_connections, "PATIENCE_SECONDS", 0.1)
+        with pytest.raises(Exception, match="timeout expired") as given_up:
+            connection.scalar(select(func.pg_sleep(0.5)))
+        assert getattr(given_up.value, "connection_invalidated", False)
+    monkeypatch.undo()
+    with engine.connect() as connection:
+        assert connection.scalar(select(2)) == 2
+
+
+def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, client: FlaskClient) -> None:
+    """Without a replica: connections that died in the pool are neither a reader's nor a reporter's fault."""
+    gateway = current_gateway()
+    alone = gateway.public_reads
+    alone.replica = None
+    before = public_answers(client)
+    servers.primary.kill()
+    servers.primary.start()
+    assert ask(gateway.reads, lambda connection: connection.scalar(select(7))) == 7
+    assert public_answers(client)[2:] == before[2:]
+    servers.primary.kill()
+    servers.primary.start()
+    kind = {"Content-Type": "application/x-ndjson"}
+    head = fact("chain.head", chain_id=1, block=int(time.time()))
+    verdict = client.post("/ingest/v1/events", data=ndjson(head), headers=bearer(TOKEN) | kind)
+    assert verdict.json == {"accepted": 1, "repeated": 0, "refused": []}

@@ -1,0 +1,230 @@
+"""Pruning: old and finished transfers go, and no answer changes, not even after a replay."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, insert, select, update
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.errors import GatewayError
+from app.models.anomalies import Anomaly
+from app.models.engine import reading, writing
+from app.models.events import Event
+from app.models.network import Pool
+from app.models.pools import PoolCounter
+from app.models.pruned import PrunedEvent, PrunedTransfer
+from app.services.feed.prune import prune
+from app.services.feed.replay import export_log, replay
+from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
+from app.services.gateway import Gateway
+from app.services.reporting import cursor
+from app.services.transfer_status import transfer_status
+from tests.actors import TESTER
+from tests.services.feed.test_any_order import EVERYTHING, REORGS, answers_after, arrival
+from tests.services.feed.world import NOW, about, event, feed, projections, released, sent, transfer_id
+
+Rows = dict[str, list[tuple[Any, ...]]]
+LATER = NOW + timedelta(days=30)
+OF_TRANSFERS = ("transfers", "transfer_hashes", "refunds", "latency_records", "transfer_blocks")
+
+
+@pytest.fixture
+def later(gateway: Gateway) -> Gateway:
+    """The gateway a month after what the tests tell."""
+    return replace(gateway, clock=lambda: LATER)
+
+
+def state(gateway: Gateway) -> Rows:
+    with reading(gateway.engine) as connection:
+        return projections(connection)
+
+
+def pruned_ids(gateway: Gateway) -> set[bytes]:
+    with reading(gateway.engine) as connection:
+        return set(connection.scalars(select(PrunedTransfer.transfer_id)))
+
+
+def without(rows: Rows, gone: set[bytes]) -> Rows:
+    """What is left when these transfers are taken out; sums over all of them stay."""
+    subjects = {f"transfer:0x{transfer_id.hex()}" for transfer_id in gone}
+    kept = {name: [row for row in rows[name] if row[0] not in gone] for name in OF_TRANSFERS}
+    anomalies = [row for row in rows["anomalies"] if row[1] not in subjects]
+    return rows | kept | {"anomalies": anomalies, "pool_volumes": []}
+
+
+@settings(max_examples=40, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
+@given(data=st.data())
+def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
+    events = data.draw(st.lists(st.sampled_from(EVERYTHING), min_size=20, unique_by=lambda e: e["id"]))
+    reorg = data.draw(st.lists(st.sampled_from(REORGS), max_size=1))
+    answers_after(gateway, data.draw(arrival(events)), [reorg], data.draw(arrival(events)) if reorg else [])
+    later = replace(gateway, clock=lambda: LATER)
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW))
+    replay(later, actor=TESTER)  # as replay has it, to the last time of a chain
+    before, limit = state(gateway), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
+
+    told = prune(later, limit, actor=TESTER, dry_run=True)
+    assert state(gateway) == before
+    done = prune(later, limit, actor=TESTER)
+    assert done == told
+    gone = pruned_ids(gateway)
+    assert done.transfers.total() == len(gone)
+    after = state(gateway)
+    assert without(after, set()) == without(before, gone)
+
+    replay(later, actor=TESTER)
+    assert state(gateway) == after
+    about_gone = [e for e in events if bytes.fromhex(e.get("transfer_id", "")[2:]) in gone]
+    assert feed(later, *about_gone).accepted == 0
+    assert without(state(gateway), set()) | {"anomalies": []} == without(after, set()) | {"anomalies": []}
+
+
+def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
+    feed(gateway, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
+    feed(gateway, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
+    told = prune(later, NOW, actor=TESTER)
+    statuses = (Status.TRANSFER_COMPLETED, Status.TRANSFER_FAILED, Status.TRANSFER_REFUNDED)
+    assert told.transfers == dict.fromkeys(statuses, 1)
+    assert (told.events, told.oldest, told.newest) == (
+        5,
+        NOW - timedelta(seconds=100),
+        NOW - timedelta(seconds=5),
+    )
+    assert {key: (m.sent, m.relayed) for key, m in told.moved.items()} == {
+        (1, "USDT"): (1_000_000_000, 0),
+        (2, "USDT"): (0, 1_000_000_000 * 10**12),
+    }
+    assert pruned_ids(gateway) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 3, 4)}
+
+
+def test_what_answers_need_is_kept(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, at=-10))
+    for clock, kept in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
+        told = prune(replace(gateway, clock=lambda clock=clock: clock), LATER)  # type: ignore[misc]
+        assert told.before == clock - timedelta(days=7)
+        assert told.transfers.total() == 1 - kept
+
+
+def test_the_epoch_of_a_capped_pool_is_kept(gateway: Gateway, later: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        values = dict.fromkeys(
+            ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
+        )
+        days = {"epoch_cap": 10**18, "epoch_seconds": 60 * 86_400}
+        connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", total_cap=None, **days, **values))
+    assert prune(later, LATER, actor=TESTER, dry_run=True).before == datetime(2026, 5, 7, tzinfo=UTC)
+
+
+def test_an_open_anomaly_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1), about(1, "refund.completed"))
+    assert prune(later, LATER, actor=TESTER).kept == {"an anomaly of it is open": 1}
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW))
+    assert prune(later, LATER, actor=TESTER).transfers.total() == 1
+    assert state(gateway)["anomalies"] == []
+
+
+def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
+    wrong = about(1, "transfer.delayed")
+    feed(gateway, sent(1), released(1), wrong)
+    retract_ids(gateway, [wrong["id"]], "wrong", actor=TESTER)
+    assert prune(later, LATER, actor=TESTER).kept == {"events of it were retracted": 1}
+
+
+def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gateway) -> None:
+    gone = [sent(1), released(1)]
+    feed(gateway, *gone)
+    prune(later, LATER, actor=TESTER)
+    before = state(gateway)
+    verdict = feed(later, *gone, gone[0] | {"amount": "5"}, about(1, "refund.completed"), sent(2))
+    assert (verdict.accepted, verdict.repeated) == (1, 2)
+    assert [(r.line, r.reason.partition(":")[0]) for r in verdict.refused] == [(3, "id"), (4, "transfer_id")]
+    other_transfer = feed(later, sent(3) | {"id": gone[0]["id"]})
+    assert other_transfer.refused[0].reason.startswith("id: was reported before")
+    assert state(gateway)["latency_records"] == before["latency_records"] == []
+    assert [row[1] for row in state(gateway)["anomalies"]] == [f"event:{gone[0]['id']}"]
+
+
+def test_its_status_says_where_it_went(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1))
+    prune(later, LATER, actor=TESTER)
+    with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept here"):
+        transfer_status(later, bytes.fromhex(transfer_id(1)[2:]))
+
+
+def test_the_log_goes_on_where_it_was(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1))
+    prune(later, LATER, actor=TESTER)
+    feed(later, sent(2))
+    with reading(gateway.engine) as connection:
+        assert connection.scalars(select(Event.seq)).all() == [3]
+
+
+def test_the_cursor_of_a_silent_reporter_stays(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1), reporter="env-test")
+    token = replace(gateway.environment_tokens[0], name="env-test")
+    before = cursor(gateway, token)
+    prune(later, LATER, actor=TESTER)
+    assert cursor(later, token) == before is not None
+
+
+def test_a_reorganisation_that_would_reach_it_is_not_believed(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1, block=100), released(1, block=205), sent(2, block=101))
+    prune(later, LATER, actor=TESTER)
+    verdict = feed(later, event("chain.reorged", chain_id=1, from_block=100))
+    assert "transfers in block 100 of the chain were pruned as final" in verdict.refused[0].reason
+    assert feed(later, event("chain.reorged", chain_id=2, from_block=205)).accepted == 0
+    assert feed(later, event("chain.reorged", chain_id=1, from_block=101)).accepted == 1
+
+
+def test_what_went_cannot_be_retracted(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1, event_id="the-send"), released(1), reporter="relayer")
+    prune(later, LATER, actor=TESTER)
+    with pytest.raises(NothingToRetract, match="'the-send' is of a finished transfer that was pruned"):
+        retract_ids(later, ["the-send"], "wrong", actor=TESTER)
+    with pytest.raises(NothingToRetract, match="some was pruned"):
+        retract_reporter(later, "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
+
+
+def test_a_retraction_of_a_retraction_gives_back_nothing_that_went(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1, event_id="the-send"), released(1))
+    (first,) = retract_ids(gateway, ["the-send"], "wrong", actor=TESTER)
+    (second,) = retract_ids(gateway, [first], "it was right", actor=TESTER)
+    prune(later, LATER, actor=TESTER)
+    assert pruned_ids(gateway)
+    before = state(gateway)
+    with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
+        retract_ids(later, [second], "it was wrong after all", actor=TESTER)
+    assert state(gateway) == before
+
+
+def test_an_export_has_what_was_kept(gateway: Gateway, later: Gateway) -> None:
+    """Into an empty database it gives the same transfers; the pools lack what was pruned."""
+    feed(
+        gateway,
+        sent(1),
+        released(1),
+        sent(2),
+        event("liquidity.added", chain_id=1, symbol="USDT", amount="7"),
+    )
+    prune(later, LATER, actor=TESTER)
+    before, lines = state(gateway), list(export_log(later))
+    assert len(lines) == 2
+    answers_after(gateway, [])
+    with reading(gateway.engine) as connection:
+        assert not connection.scalar(select(func.count()).select_from(PrunedEvent))
+    assert feed(later, *map(json.loads, lines)).accepted == 2
+    again = state(gateway)
+    assert {name: again[name] for name in OF_TRANSFERS} == {name: before[name] for name in OF_TRANSFERS}
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(PoolCounter.__table__)).one()
+    assert (row.added, row.sent, row.relayed) == (7, 1_000_000_000, 0)
