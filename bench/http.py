@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
             processes=options.processes,
             threads=options.threads,
         )
-        questions = _prepare(setting, folder, options.transfers)
+        questions = prepare(setting, folder, options.transfers)
         served = {
             key: stack.enter_context(
                 serving(command(key, setting), settings_for(key, setting), folder / f"{number}.log")
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         for number in range(-1, options.rounds):  # the first warms up and is not counted
             for contender in chosen:
                 seconds = options.seconds if number >= 0 else options.warm_up
-                measured = _measure(
+                measured = measure(
                     contender,
                     served[contender.server],
                     database.process,
@@ -73,8 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
                 if number >= 0:
                     rounds.append(measured)
             sys.stderr.write(f"round {number + 1} of {options.rounds} done\n")
-    print_report(rounds, options)
-    return 0
+    held = print_report(rounds, options)
+    return int(not held and not options.quick)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -94,7 +94,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _prepare(setting: Setting, folder: Path, transfers: int) -> dict[str, tuple[Path, list[Question]]]:
+def prepare(setting: Setting, folder: Path, transfers: int) -> dict[str, tuple[Path, list[Question]]]:
     """Fill both databases alike; the questions of each kind, as a file for wrk and as they are."""
     ids: list[str] = []
     for url in (setting.sqlite_url, setting.postgres_url):
@@ -122,7 +122,7 @@ def _probe(contender: Contender, served: Served, questions: list[Question]) -> N
             raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
 
 
-def _measure(
+def measure(
     contender: Contender,
     served: Served,
     database: psutil.Process,
@@ -131,6 +131,11 @@ def _measure(
     connections: int,
     seconds: float,
 ) -> Round:
+    """One contestant in one round.
+
+    :param database: the process over all that serve PostgreSQL.
+    :param questions: what it is asked, as a file for wrk.
+    """
     server_before, database_before = cpu_seconds([served.process]), cpu_seconds([database])
     load = press(served.port, questions, connections=connections, seconds=seconds)
     if load.failures:

@@ -69,8 +69,9 @@ def ratios(rounds: list[Round], bar: Bar) -> list[float]:
     return [a / b for a, b in zip(ours, theirs, strict=True)] if ours and theirs else []
 
 
-def print_report(rounds: list[Round], options: Namespace) -> None:
-    """The bars, then every contestant, as tables in Markdown."""
+def print_report(rounds: list[Round], options: Namespace) -> bool:
+    """The bars, then every contestant, as tables in Markdown; whether all bars are held."""
+    all_held = True
     print(
         f"{options.processes} processes with {options.threads} threads each, {options.connections} "
         f"connections, {options.rounds} rounds of {options.seconds:g} s, {options.transfers:,} transfers.\n"
@@ -80,6 +81,7 @@ def print_report(rounds: list[Round], options: Namespace) -> None:
     for bar in BARS:
         if found := ratios(rounds, bar):
             middle = statistics.median(found)
+            all_held &= bar.held_by(middle)
             held = "held" if bar.held_by(middle) else "**missed**"
             print(f"| {bar.what} | {bar} | {middle:.2f} ({min(found):.2f} to {max(found):.2f}) | {held} |")
     print(
@@ -88,6 +90,7 @@ def print_report(rounds: list[Round], options: Namespace) -> None:
     )
     for name in dict.fromkeys(r.name for r in rounds):
         print(_line(name, [r for r in rounds if r.name == name]))
+    return all_held
 
 
 def _line(name: str, rounds: list[Round]) -> str:

@@ -28,7 +28,6 @@ USED_OTHERWISE = {
     "uvloop": "uvicorn's loop",
     "grpcio-tools": "make proto",
     "mypy": "make types",
-    "psycopg": "SQLAlchemy loads it by the name in the database's URL",
     "pytest-xdist": "make test",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",

@@ -89,10 +89,9 @@ def _correction() -> CTE:
         .where(*_RECORDS_OF_PAIR, released > span.c.low, released <= span.c.high)
     )
     # Of two lower bounds SQLite would take the first, so that the span's end is no condition here.
-    future = (
-        select(_RECORD.latency_us, (-_one_if(released > span.c.high)).label("n"))
-        .select_from(span.join(_RECORDS, true()))
-        .where(*_RECORDS_OF_PAIR, released > _UNTIL)
+    high = select(span.c.high).scalar_subquery()
+    future = select(_RECORD.latency_us, (-_one_if(released > high)).label("n")).where(
+        *_RECORDS_OF_PAIR, released > _UNTIL
     )
     return union_all(between, future).cte("correction")
 

@@ -2,7 +2,7 @@
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
 seven-day window from behind. A reader corrects them by the few records in between (queries/latency.py), so
-medians are exact wherever it stands (docs/decisions/0008-latency-counts.md).
+medians are exact wherever it stands (docs/decisions/0010-latency-counts.md).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from app.services.feed.latencies import forget_counts, recount
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from app.services.gateway import Gateway
+from tests.actors import TESTER
 from tests.services.feed.world import NOW, event, feed, released, sent
 
 WEEK = 7 * 86_400
@@ -92,7 +93,7 @@ def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tu
                 told |= {send["id"], release["id"]}
             case ("retract", n):
                 if len(told) > n:
-                    retract_ids(gateway, sorted(told)[n - 1 : n + 1], "wrong", "test")
+                    retract_ids(gateway, sorted(told)[n - 1 : n + 1], "wrong", actor=TESTER)
             case ("reorg", block):
                 feed(gateway, event("chain.reorged", at=-1, chain_id=1, from_block=block))
             case ("wait", seconds):
@@ -100,7 +101,7 @@ def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tu
                 later = replace(gateway, clock=lambda moment=now: moment)
                 feed(later, event("chain.head", at=0, chain_id=1, block=1))
             case ("replay",):
-                replay(gateway)
+                replay(gateway, actor=TESTER)
             case ("forget",):
                 with writing(gateway.engine) as connection:
                     forget_counts(connection)
