@@ -8,15 +8,23 @@ import pytest
 from flask import Flask
 
 from app import create_app
+from app.admin import security
 from app.domain.operators import Role
 from app.services.gateway import Gateway
 from app.services.network_document import import_network
 from app.services.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in
+from tests.admin.visitor import CHEAP, MovableClock, Visitor, gateway_of, signed_in
 from tests.conftest import close_connections, make_settings
 from tests.services.network_kit import network as small_network
 from tests.services.network_kit import text
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The console verifies what ``visitor`` hashes, and sees no need to hash it again."""
+    options = {f"argon2__{name}": value for name, value in CHEAP.items()}
+    monkeypatch.setitem(security._SETTINGS, "PASSWORD_HASH_PASSLIB_OPTIONS", options)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
+from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 from itsdangerous import URLSafeTimedSerializer
@@ -17,7 +18,6 @@ from app.models.engine import writing
 from app.models.operators import Operator
 from app.services.gateway import Gateway
 from app.services.operators.accounts import new_uniquifier
-from app.services.operators.passwords import hash_password
 
 PASSWORD = "a password of the tests"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -36,9 +36,13 @@ class MovableClock:
         self.now += timedelta(**by)
 
 
+CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+"""Argon2id that takes no time: most tests are about something else."""
+
+
 @cache
 def _hash() -> str:
-    return hash_password(PASSWORD)
+    return PasswordHasher(**CHEAP).hash(PASSWORD)
 
 
 def email_of(role: Role) -> str:
