@@ -22,7 +22,8 @@ import psutil
 from sqlalchemy import text
 
 from app.domain.audit import Actor, Source
-from app.models.engine import reading
+from app.models.engine import reading, writing
+from app.services.feed.latencies import follow_window
 from app.services.gateway import Gateway, current_gateway
 from app.services.sandbox.grow import grow
 from app.services.sandbox.lives import Lives, digest_of
@@ -52,6 +53,7 @@ class Level:
     """One database, the gateway that serves it, and what was seen of it."""
 
     transfers: int
+    gateway: Gateway
     served: Served
     questions: dict[str, Path]
     sizes: list[tuple[str, int, int, int]]
@@ -101,6 +103,9 @@ def main(arguments: list[str] | None = None) -> int:
         levels = [stack.enter_context(_level(transfers)) for transfers in options.levels]
         for number in range(-1, options.rounds):  # the first warms up and is not counted
             levels.reverse()  # so that none always has the quieter moment
+            for level in levels:
+                with writing(level.gateway.engine) as connection:
+                    follow_window(connection, level.gateway.clock())  # as the feed does all the time
             for asks in ("status", "latency"):
                 for level in levels:
                     load = press(
@@ -151,7 +156,7 @@ def _level(transfers: int) -> Iterator[Level]:
         served = stack.enter_context(
             serving(command(key, setting), settings_for(key, setting), folder / "log")
         )
-        yield Level(transfers, served, _questions(transfers, folder, served), sizes)
+        yield Level(transfers, gateway, served, _questions(transfers, folder, served), sizes)
 
 
 def _sizes(gateway: Gateway) -> list[tuple[str, int, int, int]]:

@@ -33,7 +33,10 @@ PAGES = {
 """What the README shows, by the name of the picture."""
 
 SIZE: ViewportSize = {"width": 1280, "height": 900}
-ESTIMATE = "{base}/v2/estimateAmt?src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT&amt={amount}"
+ESTIMATE = (
+    "{base}/v2/estimateAmt?src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT&amt={amount}"
+    "&slippage_tolerance=5000"
+)
 
 
 @contextmanager

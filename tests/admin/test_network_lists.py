@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -75,10 +76,11 @@ def test_filters_find(visitor: Visitor) -> None:
     assert found("chains", f0_state_is="1") == 0
 
 
-def test_blocks_that_have_ended_say_so(visitor: Visitor, network: Gateway, clock: Any) -> None:
+def test_blocks_that_have_ended_say_so(app: Flask, visitor: Visitor, clock: Any) -> None:
     clock.forward(days=365)
-    visitor.sign_in(email_of(Role.VIEWER))
-    page = visitor.get("/admin/blocked_networks/", query_string={"flt0_state_is": "0"}).text
+    later = Visitor(app)
+    later.sign_in(email_of(Role.VIEWER))
+    page = later.get("/admin/blocked_networks/", query_string={"flt0_state_is": "0"}).text
     assert "203.0.113.0/24" in page
     assert "2001:db8::/32" not in page
     assert '<span class="pill pill-plain">ended</span>' in page
@@ -132,23 +134,23 @@ def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> 
     nasty["blocked_networks"][0]["reason"] = QUOTED
     import_network(gateway, text(nasty), actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
-    paths = [f"/admin/{name}/" for name in LISTS]
-    paths += [f"/admin/{name}/1" for name in LISTS[:-1]] + [f"/admin/{name}/1/remove" for name in LISTS[:-1]]
-    paths += [
-        "/admin/chains/1/resume",
-        "/admin/chains/10/stop",
-        "/admin/routes/base-fees",
-        "/admin/validators/",
-    ]
-    paths += ["/admin/blocked_addresses/2", "/admin/blocked_addresses/2/remove", "/admin/routes/new"]
+    paths = ["/admin/chains/1/resume", "/admin/chains/10/stop", "/admin/routes/base-fees"]
+    paths += ["/admin/validators/", "/admin/anomalies/", "/admin/routes/new"]
+    for name in LISTS[:-1]:
+        listed = operator.get(f"/admin/{name}/").text
+        assert_quiet(listed, name)
+        rows = sorted(set(re.findall(rf'href="(/admin/{name}/\d+)"', listed)))
+        assert rows, name
+        paths += rows + [f"{row}/remove" for row in rows]
     for path in paths:
         page = operator.get(path)
-        if page.status_code == 200:
-            assert_quiet(page.text, path)
-    preview = send(operator, "/admin/blocked_addresses/1", reason=SCRIPT, source=QUOTED)
+        assert page.status_code == 200, path
+        assert_quiet(page.text, path)
+    blocked_page = next(path for path in paths if re.fullmatch(r"/admin/blocked_addresses/\d+", path))
+    preview = send(operator, blocked_page, reason=SCRIPT + "1", source=QUOTED + "1")
     assert_quiet(preview.text, "preview")
     assert "&lt;script&gt;" in preview.text
-    saved = send(operator, "/admin/blocked_addresses/1", preview, confirm="1")
+    saved = send(operator, blocked_page, preview, confirm="1")
     assert_quiet(operator.get(saved.location).text, "flash")
     fees = {"dst_chain_id": "10", "how": "factor", "factor": "2", "symbol": ""}
     assert_quiet(send(operator, "/admin/routes/base-fees", **fees).text, "fees")

@@ -18,6 +18,7 @@ from app.services.ingest_tokens import authenticate, list_tokens
 from app.services.network_document import import_network
 from tests.actors import TESTER
 from tests.admin.visitor import NOW, Visitor, signed_in
+from tests.services.feed.world import event, feed
 from tests.services.network_kit import SIGNERS, text
 from tests.services.network_kit import network as small_network
 
@@ -102,6 +103,21 @@ def test_validators_by_chain_and_version(app: Flask, gateway: Gateway) -> None:
         answer = viewer.get("/admin/validators/", query_string={"chain": chain})
         assert answer.status_code == 200
         assert '<script>"' not in answer.text
+
+
+def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> None:
+    script = "<script>alert(1)</script>"
+    rotation = {"chain_id": 1, "signers": [SIGNERS[0]], "powers": ["1"], "block": 5}
+    feed(network, event("validators.updated", script, **rotation))
+    feed(network, event("validators.updated", script, **rotation | {"powers": ["2"]}))
+    viewer = signed_in(app, Role.VIEWER)
+    validators = viewer.get("/admin/validators/?chain=1").text
+    anomalies = viewer.get("/admin/anomalies/").text
+    for page in (validators, anomalies):
+        assert "&lt;script&gt;alert(1)" in page
+        assert "<script>alert" not in page
+    assert "id with two contents" in anomalies
+    assert "Version 1" in validators
 
 
 def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) -> None:

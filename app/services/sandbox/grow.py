@@ -79,7 +79,7 @@ def grow(
             chunk = unusual[start : start + FOLDED]
             project(connection, [_history(life, now) for life in chunk], facts, now)
             progress(len(chunk))
-        recount(connection, now)
+        recount(connection, gateway.clock())  # minutes later
         made_up = f"{lives.count} transfers made up"
         record(connection, gateway.audit_keys, actor, "sandbox.grow", "sandbox", now=now, detail=made_up)
     _tidy(gateway)

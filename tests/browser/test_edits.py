@@ -1,0 +1,102 @@
+"""What operators change in a browser, and what the API says of it in each of four workers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from app.domain.operators import Role
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+from tests.serving.server import Server
+
+ASKED = 24
+"""Connections of their own: with four workers, each of them is all but surely among those that answer."""
+CONFIG_MAX_AGE_SECONDS = 1.0
+"""The default, which the servers of these tests have: a change counts everywhere within it."""
+
+
+def estimate(server: Server, src: int = 1, dst: int = 56, usr: str = "") -> dict[str, Any]:
+    query = f"src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
+    answer = server.ask("GET", f"/v2/estimateAmt?{query}" + (f"&usr_addr={usr}" if usr else ""))
+    found: dict[str, Any] = json.loads(answer.read())
+    return found
+
+
+def in_time(server: Server, holds: Callable[[dict[str, Any]], bool], **asked: Any) -> None:
+    """Once the promised time is over, every worker's answer is as it should be."""
+    time.sleep(CONFIG_MAX_AGE_SECONDS)
+    answers = [estimate(server, **asked) for _ in range(ASKED)]
+    assert all(map(holds, answers)), answers
+
+
+def code(answer: dict[str, Any]) -> int | None:
+    return (answer.get("err") or {}).get("code")
+
+
+def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
+    in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/chains/")
+    page.get_by_role("link", name="Stop Optimism").click()
+    page.get_by_label("Reason").fill("a drill")
+    page.get_by_label("to confirm").fill("Optimism")
+    visit.check_accessibility()
+    page.get_by_role("button", name="Stop this chain").click()
+    assert "Audit record" in page.get_by_role("status").first.inner_text()
+    in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
+    page.get_by_role("link", name="Resume Optimism").click()
+    visit.check_accessibility()
+    page.get_by_role("button", name="Save the change").click()
+    assert page.get_by_role("status").first.is_visible()
+    in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
+
+
+def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/routes/?search=USDT")
+    page.get_by_role("row").filter(has_text="0.605437528092011966").get_by_role("link").click()
+    page.get_by_label("Base fee", exact=True).fill("12 000 000 000 000 000 000")
+    assert page.get_by_text("= 12 USDT").is_visible()
+    page.get_by_role("button", name="Look at what it will do").click()
+    assert "times the old one" in page.get_by_role("listitem").filter(has_text="Grave").inner_text()
+    visit.check_accessibility()
+    page.get_by_role("button", name="Save the change").click()
+    assert page.get_by_role("status").first.is_visible()
+    in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
+
+
+def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/blocked_addresses/")
+    page.get_by_role("link", name="Add many").click()
+    page.get_by_label("One a line").fill("0x00000000000000000000000000000000000000c1\nno address\n")
+    page.get_by_role("button", name="Look at what it will do").click()
+    assert page.get_by_text("1 line is wrong").is_visible()
+    visit.check_accessibility()
+    page.get_by_role("button", name="Back to the list").click()
+    page.get_by_label("One a line").fill("0x00000000000000000000000000000000000000c1")
+    page.get_by_label("Reason").fill("a drill")
+    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Block 1 address").click()
+    assert page.get_by_role("status").first.is_visible()
+    in_time(server, lambda answer: code(answer) == 1015, usr="0x00000000000000000000000000000000000000C1")
+
+
+def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    mine = visit.open("/admin/chains/137")
+    theirs = mine.context.new_page()
+    theirs.goto(mine.url)
+    theirs.get_by_label("Block delay").fill("121")
+    theirs.get_by_role("button", name="Look at what it will do").click()
+    theirs.get_by_role("button", name="Save the change").click()
+    mine.get_by_label("Name").fill("Polygon PoS")
+    mine.get_by_role("button", name="Look at what it will do").click()
+    assert mine.get_by_role("heading", name="Somebody was quicker").is_visible()
+    visit.check_accessibility()
+    mine.get_by_role("link", name="Start again from what stands now").click()
+    assert mine.get_by_label("Block delay").input_value() == "121"
+    assert mine.get_by_label("Name").input_value() == "Polygon"
