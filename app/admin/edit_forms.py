@@ -10,10 +10,11 @@ from werkzeug.datastructures import MultiDict
 
 from app.admin.edit_fields import Field, Input, Wrong, percent_of
 from app.admin.network_words import chain_names, in_units
+from app.admin.requests import stranger_complaint
 from app.domain.difference import FieldDifference
 from app.services.edits.outcome import FieldError
 
-STEPS: Final = frozenset({"csrf_token", "seen", "confirm", "back", "typed"})
+STEPS: Final = frozenset({"seen", "confirm", "back", "typed"})
 """What the forms post beside their fields."""
 
 _PPM: Final = frozenset({"minimal_max_slippage"})
@@ -79,9 +80,8 @@ class EditForm:
         """Take what was posted. Nothing else than the form's own fields may be among it."""
         self.fill()
         names = {each.name for row in self.fields if row.key not in self.locked for each in row.inputs}
-        if strangers := sorted(set(posted) - names - STEPS):
-            shown = ", ".join(f"“{name[:60]}”" for name in strangers[:5])
-            self.complain("", f"This form has no field {shown}: nothing was changed. Load the page again.")
+        if complaint := stranger_complaint({*names, *STEPS}):
+            self.complain("", complaint)
             return self
         self.texts |= {name: posted.getlist(name)[-1] for name in names if name in posted}
         for each in self.fields:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flask import current_app
+from collections.abc import Iterable
+
+from flask import current_app, request
 from flask_login import current_user
 
 from app.domain.audit import Actor, Source
@@ -22,3 +24,19 @@ def actor() -> Actor:
 def actor_named(email: str) -> Actor:
     """Somebody at the console whose sign-in is not complete, or who has just left."""
     return Actor(email, Source.CONSOLE, caller())
+
+
+TOKEN_FIELD = "csrf_token"  # noqa: S105  its name, not one
+"""The form's own token, which every form sends along."""
+
+
+def stranger_complaint(known: Iterable[str]) -> str | None:
+    """What to say where a form was sent with a field that it does not have; None where it was not.
+
+    Such a field would be ignored, and whoever sent it would believe that it counted.
+    """
+    strangers = sorted({*request.form, *request.files} - {*known, TOKEN_FIELD})
+    if not strangers:
+        return None
+    shown = ", ".join(f"“{name[:60]}”" for name in strangers[:5])
+    return f"This form has no field {shown}: nothing was changed. Load the page again."

@@ -309,3 +309,13 @@ def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:
     assert account
     update_account(gateway_of(app), account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not visitor.inside
+
+
+def test_an_account_has_no_other_fields_than_its_form(app: Flask) -> None:
+    admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.VIEWER)
+    fields = {"role": "viewer", "active": "y", "email": "other@example.org", "password": "x" * 20}
+    answer = admin.post(f"/admin/operators/{account}", fields)
+    assert "This form has no field “email”, “password”: nothing was changed" in answer.text
+    stored = find_account(gateway_of(app), account_id=account)
+    assert stored
+    assert stored.email == VIEWER

@@ -12,7 +12,7 @@ from flask_admin import expose
 from app.admin.access import EDIT, Access
 from app.admin.edit_forms import STEPS
 from app.admin.network_words import chain_choices, decimals_by_place, symbol_choices
-from app.admin.requests import actor
+from app.admin.requests import actor, stranger_complaint
 from app.admin.views.network import flash_saved
 from app.domain.amounts import is_ascii_digits, parse_decimal
 from app.services.edits.fees import FeeEdit, preview_fees, save_fees
@@ -37,8 +37,8 @@ class BaseFees:
         texts = {name: source.get(name, "").strip()[:100] for name in _INPUTS}
         errors: dict[str, list[str]] = {}
         if request.method == "POST":
-            if strangers := sorted(set(request.form) - set(_INPUTS) - STEPS):
-                errors[""] = [f"This form has no field “{strangers[0][:60]}”: nothing was changed."]
+            if complaint := stranger_complaint({*_INPUTS, *STEPS}):
+                errors[""] = [complaint]
             else:
                 edit = _read(texts, errors)
                 if edit is not None and "back" not in request.form:

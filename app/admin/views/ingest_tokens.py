@@ -13,7 +13,7 @@ from sqlalchemy import select
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
 from app.admin.network_words import chain_names
-from app.admin.requests import actor
+from app.admin.requests import actor, stranger_complaint
 from app.admin.views.lists import ListView, Present
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
@@ -70,8 +70,8 @@ class IngestTokensView(ListView):
         error = None
         if request.method == "POST":
             try:
-                if strangers := sorted(set(request.form) - {"csrf_token", "name", "types", "chains"}):
-                    raise TokenRefused(f"This form has no field “{strangers[0][:60]}”: nothing was made.")
+                if complaint := stranger_complaint(("name", "types", "chains")):
+                    raise TokenRefused(complaint)
                 ids = [int(chain) for chain in chains if chain.isascii() and chain.isdecimal()]
                 if len(ids) != len(chains):
                     raise TokenRefused("A chain is named by its id: load the page again.")

@@ -12,7 +12,7 @@ from app.admin import edit_fields as fields
 from app.admin.access import EDIT
 from app.admin.edit_forms import STEPS
 from app.admin.formats import pill, when
-from app.admin.requests import actor
+from app.admin.requests import actor, stranger_complaint
 from app.admin.views.lists import Choice
 from app.admin.views.network import NetworkView, flash_saved
 from app.models.blocked import BlockedAddress, BlockedNetwork
@@ -66,9 +66,8 @@ class BlockedView(NetworkView):
         texts = {name: request.form.get(name, "") for name in inputs}
         errors: dict[str, list[str]] = {}
         if request.method == "POST":
-            strangers = sorted(({*request.form, *request.files}) - {*inputs, "file"} - STEPS)
-            if strangers:
-                errors[""] = [f"This form has no field “{strangers[0][:60]}”: nothing was changed."]
+            if complaint := stranger_complaint({*inputs, "file", *STEPS}):
+                errors[""] = [complaint]
             else:
                 self._add_file(texts, errors)
                 if not errors and "back" not in request.form:

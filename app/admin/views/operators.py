@@ -12,7 +12,7 @@ from wtforms import BooleanField, EmailField, PasswordField, SelectField
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
-from app.admin.requests import actor
+from app.admin.requests import actor, stranger_complaint
 from app.admin.views.lists import Choice, Flag, ListView
 from app.domain.operators import MIN_PASSWORD_LENGTH, Role
 from app.models.operators import Operator
@@ -34,7 +34,18 @@ _ROLES = [
 ]
 
 
-class NewOperatorForm(FlaskForm):
+class _ExactForm(FlaskForm):
+    """A form that refuses fields which are not its own."""
+
+    def validate(self, extra_validators: Any = None) -> bool:
+        complaint = stranger_complaint(self._fields)
+        if complaint:
+            self.form_errors.append(complaint)
+            return False
+        return super().validate(extra_validators)
+
+
+class NewOperatorForm(_ExactForm):
     """A new account."""
 
     email = EmailField("Email", render_kw={"autocomplete": "off", "required": True})
@@ -46,7 +57,7 @@ class NewOperatorForm(FlaskForm):
     role = SelectField("Role", choices=_ROLES)
 
 
-class OperatorForm(FlaskForm):
+class OperatorForm(_ExactForm):
     """What an administrator decides about an account."""
 
     role = SelectField("Role", choices=_ROLES)
