@@ -11,6 +11,9 @@ Server = tuple[str, str, str]
 
 GUNICORN, GRANIAN, UVICORN = "gunicorn", "granian", "uvicorn"
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
+GRANIAN_THREADS = 2
+"""It reads and writes sockets outside the interpreter, so that further threads only wait for each other."""
+
 OURS = "wsgi:app"
 
 
@@ -67,7 +70,7 @@ def command(server: Server, setting: Setting) -> list[str]:
     address = ["--host", "127.0.0.1", "--port", "{port}", "--workers", str(setting.processes)]
     if program == GRANIAN:
         quiet = ["--no-ws", "--no-access-log", "--log-level", "warning"]
-        threads = ["--blocking-threads", str(setting.threads)]
+        threads = ["--blocking-threads", str(min(setting.threads, GRANIAN_THREADS))]
         return ["granian", "--interface", "wsgi", *address, *threads, *quiet, application]
     fastest = ["--loop", "uvloop", "--http", "httptools"]
     return ["uvicorn", *address, *fastest, "--no-access-log", "--log-level", "warning", application]

@@ -13,6 +13,7 @@ from app.domain.operators import Role
 from app.services.gateway import Gateway
 from app.services.network_document import import_network
 from app.services.sandbox.loader import load_sandbox
+from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import CHEAP, MovableClock, Visitor, gateway_of, signed_in
 from tests.conftest import close_connections, make_settings
@@ -35,7 +36,7 @@ def clock() -> MovableClock:
 @pytest.fixture
 def app(database_url: str, clock: MovableClock) -> Iterator[Flask]:
     """Without a context around the test: requests would share its ``g``, and with it who is signed in."""
-    application = create_app(make_settings(database_url), clock=clock)
+    application = create_app(make_settings(database_url, doors=ALL_DOORS), clock=clock)
     yield application
     with application.app_context():
         close_connections()

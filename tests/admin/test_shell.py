@@ -15,6 +15,7 @@ from app.admin import accounts
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
 from app.domain.operators import Role
+from config import ALL_DOORS
 from tests.admin.visitor import Visitor, email_of, signed_in
 from tests.conftest import make_settings
 
@@ -61,7 +62,7 @@ def test_a_fault_is_said_without_its_inside(app: Flask, monkeypatch: pytest.Monk
 @pytest.fixture
 def doors(tmp_path: Path) -> Any:
     url = f"sqlite:///{tmp_path / 'none.db'}"
-    return lambda **changes: create_app(make_settings(url, **changes)).test_client()
+    return lambda **changes: create_app(make_settings(url, **{"doors": ALL_DOORS} | changes)).test_client()
 
 
 def test_without_a_key_the_console_says_that_it_needs_one(doors: Any) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 from flask import Flask, session
 
+from config import ALL_DOORS
 from tests.api.shapes import LATENCY
 
 
 def test_sessions_are_kept_changed_and_ended(open_app: Any) -> None:
-    app: Flask = open_app()
+    app: Flask = open_app(doors=ALL_DOORS)
 
     @app.get("/admin/count")
     def count() -> str:
@@ -39,7 +40,7 @@ def test_sessions_are_kept_changed_and_ended(open_app: Any) -> None:
 
 
 def test_public_answers_set_no_cookie(open_app: Any) -> None:
-    client = open_app().test_client()
+    client = open_app(doors=ALL_DOORS).test_client()
     client.set_cookie("console", "forged")
     for _ in range(2):
         response = client.get(LATENCY)

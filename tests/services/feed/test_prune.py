@@ -109,7 +109,8 @@ def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None
 def test_what_answers_need_is_kept(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, at=-10))
     for clock, kept in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
-        told = prune(replace(gateway, clock=lambda clock=clock: clock), LATER)  # type: ignore[misc]
+        at_clock = replace(gateway, clock=lambda clock=clock: clock)  # type: ignore[misc]
+        told = prune(at_clock, LATER, actor=TESTER)
         assert told.before == clock - timedelta(days=7)
         assert told.transfers.total() == 1 - kept
 
