@@ -13,10 +13,10 @@ from typing import Any, Final
 from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
-from app.models.engine import reading
+from app.domain.amounts import format_units
+from app.services.console.freshness import shows_sandbox
 from app.services.console.words import Tone
 from app.services.gateway import current_gateway
-from app.services.sandbox.loader import is_sandbox
 
 STATIC: Final = Path(__file__).parent / "static"
 
@@ -27,7 +27,7 @@ _SHOWN_WHOLE: Final = 20
 def register(app: Flask) -> None:
     """Make the formats known to the templates."""
     app.add_template_global(asset, "asset")
-    app.add_template_global(_holds_sandbox, "is_sandbox")
+    app.add_template_global(lambda: shows_sandbox(current_gateway()), "is_sandbox")
     app.add_template_global(has_endpoint)
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
@@ -43,7 +43,7 @@ TONES: Final = {
     Tone.DONE.value: "good",
     Tone.FAILED.value: "bad",
     Tone.REFUND.value: "warn",
-    Tone.WAITING_FOR_USER.value: "warn",
+    Tone.WAITING_FOR_USER.value: "plain",
 }
 """The look of a state's pill by its tone."""
 
@@ -61,11 +61,6 @@ def asset(name: str) -> str:
 @cache
 def _digest(name: str) -> str:
     return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
-
-
-def _holds_sandbox() -> bool:
-    with reading(current_gateway().engine) as connection:
-        return is_sandbox(connection)
 
 
 def cut(text: str | bytes | None) -> Markup:
@@ -127,12 +122,8 @@ def figure(text: str) -> str:
 
 
 def units(smallest: int | None, decimals: int) -> str:
-    """An amount in the token's own units, exact, without trailing zeros: ``1 234.5``."""
-    if smallest is None:
-        return "–"
-    whole, rest = divmod(smallest, 10**decimals)
-    fraction = str(rest).zfill(decimals).rstrip("0") if rest else ""
-    return grouped(whole) + (f".{fraction}" if fraction else "")
+    """An amount in the token's own units, exact, its thousands apart: ``1 234.5``."""
+    return "–" if smallest is None else figure(format_units(smallest, decimals))
 
 
 def sentence(text: str) -> str:

@@ -15,7 +15,7 @@ ANYONE, VIEWER, OPERATOR, ADMIN, NOBODY = "anyone", "viewer", "operator", "admin
 RANKS = {"": 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3}
 NEEDED = {ANYONE: 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3, NOBODY: 9}
 
-LISTED = {"index_view": (VIEWER, NOBODY), "details_view": (VIEWER, NOBODY), "export": (VIEWER, NOBODY)}
+LISTED = {"index_view": (VIEWER, NOBODY), "export": (VIEWER, NOBODY)}
 
 
 def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
@@ -48,7 +48,6 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "audit.export_lines": (VIEWER, NOBODY),
     "audit.verify": (NOBODY, VIEWER),
     "operators.index_view": (ADMIN, NOBODY),
-    "operators.details_view": (ADMIN, NOBODY),
     "operators.export": (ADMIN, NOBODY),
     "operators.new": (ADMIN, ADMIN),
     "operators.edit": (ADMIN, ADMIN),
@@ -66,7 +65,6 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
     "validators.index": (VIEWER, NOBODY),
     "ingest_tokens.index_view": (ADMIN, NOBODY),
-    "ingest_tokens.details_view": (ADMIN, NOBODY),
     "ingest_tokens.export": (ADMIN, NOBODY),
     "ingest_tokens.new": (ADMIN, ADMIN),
     "ingest_tokens.show": (ADMIN, NOBODY),

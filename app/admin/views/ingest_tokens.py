@@ -37,7 +37,6 @@ class IngestTokensView(ListView):
     list_template = "console/ingest_tokens/list.html"
     access = {
         "index_view": Access(Audience.ADMIN),
-        "details_view": Access(Audience.ADMIN),
         "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "show": Access(Audience.ADMIN),

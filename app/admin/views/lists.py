@@ -15,7 +15,7 @@ from app.admin.views.base import ConsoleView
 from app.extensions import Base, db
 
 STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
-STOCK_EXTRAS: Final = frozenset({"action_view", "ajax_lookup", "ajax_update"})
+STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update"})
 """Routes of the library that write without our checks, or that nothing here needs."""
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -64,29 +64,6 @@ class Present(Choice):
         return query.filter(column.is_not(None) if value == "1" else column.is_(None))
 
 
-class Number(BaseSQLAFilter):
-    """An exact whole number of up to 63 bits, such as a chain id."""
-
-    def validate(self, value: str) -> bool:
-        return value.isascii() and value.isdecimal() and int(value[:20]) < 1 << 63
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        return query.filter(self.get_column(alias) == int(value))
-
-    def operation(self) -> str:
-        return "is"
-
-
-class Matches(BaseSQLAFilter):
-    """A text, whole, in any letter case."""
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        return query.filter(db.func.lower(self.get_column(alias)) == value.strip().lower())
-
-    def operation(self) -> str:
-        return "is"
-
-
 class ListView(ConsoleView, ModelView):
     """Rows to read. What writes is a route of the subclass; the library's own writing is closed."""
 
@@ -103,7 +80,7 @@ class ListView(ConsoleView, ModelView):
     numbers: ClassVar[frozenset[str]] = frozenset()
     """Columns that are set right-aligned, in tabular figures."""
 
-    access = {"index_view": READ, "details_view": READ, "export": READ}
+    access = {"index_view": READ, "export": READ}
     closed = STOCK_EDITS | STOCK_EXTRAS
 
     can_create = can_edit = can_delete = can_view_details = False
@@ -115,7 +92,6 @@ class ListView(ConsoleView, ModelView):
     column_display_pk = False
     named_filter_urls = True
     list_template = "console/list.html"
-    details_template = "console/details.html"
 
     def __init__(self) -> None:
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)

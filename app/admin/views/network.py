@@ -110,7 +110,6 @@ class NetworkView(ListView):
 
     access = {
         "index_view": READ,
-        "details_view": READ,
         "export": READ,
         "new": EDIT,
         "edit": Access(Audience.VIEWER, Audience.OPERATOR),

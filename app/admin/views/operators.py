@@ -81,7 +81,6 @@ class OperatorsView(ListView):
     new_label = "New operator"
     access = {
         "index_view": Access(Audience.ADMIN),
-        "details_view": Access(Audience.ADMIN),
         "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "edit": ADMINISTER,
