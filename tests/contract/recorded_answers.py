@@ -1,0 +1,230 @@
+"""The public answers of the sandbox at one fixed moment, recorded byte for byte.
+
+A refactoring must not move a byte of them: ``test_recorded_answers.py`` asks everything again. A change that
+is meant to be seen is recorded anew, and the difference of the file is part of its review::
+
+    python -m tests.contract.recorded_answers
+
+Nothing of the application is imported here but ``create_app``, so the same file can be asked of any version.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RECORDED = Path(__file__).parent / "recorded" / "answers.json"
+SANDBOX = ROOT / "docs" / "sandbox.md"
+
+NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
+TOKEN = "recorded-answers-token"
+BLOCKED_CALLER = "127.0.0.2"
+LONGEST = 100_000
+"""Characters of a command's output that are recorded in full."""
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+STATUS, ESTIMATE = "/v2/getTransferStatus", "/v2/estimateAmt"
+LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
+GRPC = "/sgn.gateway.v1.Web/"
+UNKNOWN_ID = "0x" + "ab" * 32
+QUOTE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
+
+COMMANDS = (("network", "export"), ("events", "export"), ("audit", "verify"))
+
+
+def sandbox_app(folder: Path) -> Flask:
+    """An application on a new SQLite database in the folder, its sandbox loaded, its clock at NOW."""
+    settings = Settings.model_validate(
+        {
+            "doors": ("api", "grpcweb", "ingest"),
+            "database_url": f"sqlite:///{folder / 'gateway.db'}",
+            "secret_key": "recorded answers, 32 characters or more",
+            "audit_key": "recorded answers, 32 characters or more",
+            "config_max_age_seconds": 0,
+            "ingest_tokens": (TOKEN,),
+            "estimate_counts_seconds": 0,
+        }
+    )
+    app = create_app(settings, clock=lambda: NOW)
+    with app.app_context():
+        upgrade(directory=str(ROOT / "migrations"))
+    loaded = app.test_cli_runner().invoke(args=["sandbox", "load"])
+    assert loaded.exit_code == 0, loaded.output
+    return app
+
+
+def ask(app: Flask, request: Request) -> Answer:
+    """Ask one recorded request: its status, headers and body."""
+    if "command" in request:
+        result = app.test_cli_runner().invoke(args=request["command"])
+        return {"exit": result.exit_code, "output": _short(result.stdout)}
+    body = base64.b64decode(request["base64"]) if "base64" in request else request.get("body", "").encode()
+    response = app.test_client().open(
+        request["path"],
+        method=request["method"],
+        data=body,
+        headers=request.get("headers", {}),
+        environ_overrides={"REMOTE_ADDR": request.get("caller", "127.0.0.1")},
+    )
+    try:
+        text = {"body": response.data.decode()}
+    except UnicodeDecodeError:
+        text = {"base64": base64.b64encode(response.data).decode()}
+    headers = {name: value for name, value in response.headers.items() if name != "Date"}
+    return {"status": response.status_code, "headers": headers, **text}
+
+
+def _short(output: str) -> str:
+    """An export as it is; a long one by its digest, so that the recording stays readable."""
+    if len(output) <= LONGEST:
+        return output
+    return f"{len(output)} characters, SHA-256 {hashlib.sha256(output.encode()).hexdigest()}"
+
+
+def requests() -> Iterator[Request]:
+    """What is asked: every row of docs/sandbox.md by both doors, malformed requests, documents, exports."""
+    text = SANDBOX.read_text(encoding="utf-8")
+    ids = re.findall(r"`(0x[0-9a-f]{64})`", text)
+    for transfer_id in [*ids, UNKNOWN_ID]:
+        yield _post(STATUS, {"transfer_id": transfer_id})
+        yield _get(f"/v2/getRefundEvidence?transfer_id={transfer_id}")
+        yield _grpc("GetTransferStatus", _text(1, transfer_id))
+    for query in re.findall(r"`(src_chain_id=[^`]*)`", text):
+        yield _get(f"{ESTIMATE}?{query}")
+        yield _grpc("EstimateAmt", _estimate_message(query))
+    yield {**_get(f"{ESTIMATE}?{QUOTE}"), "caller": BLOCKED_CALLER}
+    for src, dst in [*re.findall(r"^\| (\d+) \| (\d+) \| [\d.]+ \|$", text, re.M), (1, 1), (10, 56), (1, 9)]:
+        yield _get(f"{LATENCY}?src_chain_id={src}&dst_chain_id={dst}")
+        yield _grpc(LATENCY.removeprefix("/v2/g").join(["G", ""]), _number(1, int(src)) + _number(2, int(dst)))
+    for path in ("getTransferConfigs", "getTransferConfigsForAll"):
+        yield _get(f"/v2/{path}")
+        yield _get(f"/v1/{path}")
+        yield _grpc(path.replace("get", "Get"), b"")
+    for path in ("/openapi.json", "/docs", "/healthz", "/readyz", "/", "/v2/nothing", GRPC + "Nothing"):
+        yield _get(path)
+    yield from _malformed()
+    yield from _ingested()
+    for command in COMMANDS:
+        yield {"command": list(command)}
+
+
+def _malformed() -> Iterator[Request]:
+    for body in ("", "{", "[]", "{}", '{"transfer_id": 1}', '{"transfer_id": "0x12"}', '{"transfer_id": null}'):
+        yield {"method": "POST", "path": STATUS, "headers": _JSON, "body": body}
+    yield {"method": "POST", "path": STATUS, "headers": {"Content-Type": "text/plain"}, "body": "{}"}
+    yield {"method": "POST", "path": STATUS, "headers": _JSON, "body": " " * 65537}
+    yield _get(STATUS)
+    for method in ("POST", "DELETE", "OPTIONS"):
+        yield {"method": method, "path": f"{ESTIMATE}?{QUOTE}", "headers": {"Origin": "https://example.org"}}
+    for old, new in (
+        ("amt=1000000", "amt=1e6"), ("amt=1000000", "amt=-1"), ("amt=1000000", ""),
+        ("src_chain_id=1&", ""), ("src_chain_id=1", "src_chain_id=4294967296"), ("3000", "1.5"),
+        ("src_chain_id=1", "src_chain_id=1&src_chain_id=1"), ("USDT", "%FF"), ("3000", "3000&is_pegged=maybe"),
+        ("amt=1000000", f"amt={1 << 256}"), ("3000", f"3000&usr_addr={'x' * 129}"),
+    ):  # fmt: skip
+        yield _get(f"{ESTIMATE}?{QUOTE.replace(old, new)}")
+    yield _get(f"{LATENCY}?src_chain_id=1")
+    yield _get("/v2/getRefundEvidence?transfer_id=0x12")
+    for body in (b"", b"\0\0\0\0", b"\0\0\0\0\5\x0a", b"\x80\0\0\0\0"):
+        yield _grpc_bytes("GetTransferStatus", body)
+    yield _grpc("EstimateAmt", b"")
+
+
+def _ingested() -> Iterator[Request]:
+    lines = (
+        "not json", "{}", '{"id":"a","type":"no.such","at":"2026-11-21T14:00:00Z"}',
+        '{"id":"recorded-1","type":"chain.head","at":"2026-11-21T14:00:00Z","chain_id":1,"block":99999999}',
+        '{"id":"recorded-1","type":"chain.head","at":"2026-11-21T14:00:00Z","chain_id":1,"block":99999999}',
+        '{"id":"recorded-1","type":"chain.head","at":"2026-11-21T14:00:00Z","chain_id":1,"block":7}',
+        '{"id":"recorded-2","type":"chain.reorged","at":"2026-11-21T14:00:00Z","chain_id":1,"from_block":1}',
+        '{"id":"recorded-3","type":"chain.head","at":"2027-11-21T14:00:00Z","chain_id":1,"block":7}',
+        f'{{"id":"recorded-4","type":"refund.signed","at":"2026-11-21T14:00:00Z","transfer_id":"0x{8:064x}",'
+        f'"signature":"{base64.b64encode(bytes(65)).decode()}"}}',
+        f'{{"id":"recorded-5","type":"refund.prepared","at":"2026-11-21T14:00:00Z","transfer_id":"0x{8:064x}",'
+        '"wd_onchain":"AAAA"}',
+    )  # fmt: skip
+    path, kind = "/ingest/v1/events", "application/x-ndjson"
+    yield {"method": "POST", "path": path, "headers": {"Content-Type": kind}, "body": "\n".join(lines)}
+    headers = {"Content-Type": kind, "Authorization": f"Bearer {TOKEN}"}
+    yield {"method": "POST", "path": path, "headers": headers, "body": "\n".join(lines)}
+    yield {"method": "POST", "path": path, "headers": headers | {"Content-Type": "text/html"}, "body": ""}
+
+
+_JSON = {"Content-Type": "application/json"}
+
+
+def _get(path: str) -> Request:
+    return {"method": "GET", "path": path}
+
+
+def _post(path: str, body: Any) -> Request:
+    return {"method": "POST", "path": path, "headers": _JSON, "body": json.dumps(body)}
+
+
+def _grpc(method: str, message: bytes) -> Request:
+    return _grpc_bytes(method, b"\0" + len(message).to_bytes(4, "big") + message)
+
+
+def _grpc_bytes(method: str, body: bytes) -> Request:
+    return {
+        "method": "POST",
+        "path": GRPC + method,
+        "headers": {"Content-Type": "application/grpc-web+proto"},
+        "base64": base64.b64encode(body).decode(),
+    }
+
+
+def _estimate_message(query: str) -> bytes:
+    """EstimateAmtRequest, written by hand: the recorded bytes must not depend on the application."""
+    values = dict(part.split("=") for part in query.split("&"))
+    message = _number(1, int(values["src_chain_id"])) + _number(2, int(values["dst_chain_id"]))
+    message += _text(3, values["token_symbol"]) + _text(4, values["amt"])
+    message += _text(5, values["usr_addr"]) if "usr_addr" in values else b""
+    message += _number(6, int(values["slippage_tolerance"]))
+    return message + (_number(7, 1) if values.get("is_pegged") == "true" else b"")
+
+
+def _number(field: int, value: int) -> bytes:
+    return bytes([field << 3]) + _varint(value)
+
+
+def _text(field: int, value: str) -> bytes:
+    return bytes([field << 3 | 2]) + _varint(len(value)) + value.encode()
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])
+
+
+def record() -> None:
+    """Ask everything and write what is answered."""
+    with tempfile.TemporaryDirectory() as folder:
+        app = sandbox_app(Path(folder))
+        exchanges = [{"request": request, "answer": ask(app, request)} for request in requests()]
+    RECORDED.parent.mkdir(exist_ok=True)
+    text = json.dumps(exchanges, indent=1, ensure_ascii=False, sort_keys=True)
+    RECORDED.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record()
