@@ -16,16 +16,16 @@ from app import (
     models,  # noqa: F401  tables register themselves
 )
 from app.cli import register as register_commands
-from app.domain.ingest_token import environment_token
+from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
 from app.models.replica import prepare_replica
-from app.services.audit_keys import AuditKeys
-from app.services.estimate_counts import EstimateCounts
-from app.services.gateway import Clock, Gateway, system_clock
-from app.services.network_snapshot import NetworkSnapshots
-from app.services.public_reads import PublicReads
-from app.services.replica import Replica
+from app.runtime.audit_keys import AuditKeys
+from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.gateway import Clock, Gateway, system_clock
+from app.runtime.public_reads import PublicReads
+from app.runtime.replica import Replica
+from app.services.network.snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
 
 WRITER_CONNECTIONS = 2

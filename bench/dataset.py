@@ -15,11 +15,11 @@ from app.domain.audit import Actor, Source
 from app.domain.crypto import keccak256
 from app.models.engine import reading
 from app.models.transfers import Transfer
+from app.runtime.gateway import Gateway
+from app.sandbox.journey import Journey
+from app.sandbox.latencies import SERIES
+from app.sandbox.loader import load_sandbox
 from app.services.feed.ingest import ingest_lines
-from app.services.gateway import Gateway
-from app.services.sandbox.journey import Journey
-from app.services.sandbox.latencies import SERIES
-from app.services.sandbox.loader import load_sandbox
 
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)

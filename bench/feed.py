@@ -16,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 import orjson
 
 from app.domain.audit import Actor, Source
+from app.runtime.gateway import Gateway, current_gateway
+from app.sandbox.network import network_document
 from app.services.feed.ingest import ingest_lines
-from app.services.gateway import Gateway, current_gateway
-from app.services.network_document import import_network
-from app.services.sandbox.network import network_document
+from app.services.network.document import import_network
 from bench.database import gateway_on, postgres
 
 LEVELS = (0, 100_000, 1_000_000)

@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 import psutil
 
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from bench.contenders import CONTENDERS, Contender, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
 from bench.dataset import (

@@ -23,13 +23,13 @@ from sqlalchemy import text
 
 from app.domain.audit import Actor, Source
 from app.models.engine import reading, writing
+from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.latencies import follow_window
-from app.services.gateway import Gateway, current_gateway
-from app.services.sandbox.grow import grow
-from app.services.sandbox.lives import Lives, digest_of
 from bench.contenders import GUNICORN, OURS, POSTGRES, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
 from bench.dataset import PLANS, Question, write_questions
+from bench.grow import grow
+from bench.lives import Lives, digest_of
 from bench.load import Load, demand_wrk, press
 from bench.serving import Served, ask, serving
 

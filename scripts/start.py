@@ -22,11 +22,11 @@ from app import create_app
 from app.cli.actor import cli_actor
 from app.domain.operators import Role
 from app.extensions import db
-from app.services.gateway import Gateway, current_gateway
-from app.services.key_file import KeyFileUnusable, kept_key
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.key_file import KeyFileUnusable, kept_key
+from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
-from app.services.sandbox.loader import SandboxRefused, ensure_sandbox
 from config import INSTANCE, Settings, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.pool import QueuePool
 
 from app import create_app
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from config import ALL_DOORS, ConfigError, Settings, load_settings
 from tests.conftest import make_settings
 

@@ -12,8 +12,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.services.gateway import current_gateway
-from app.services.sandbox.catalogue import (
+from app.runtime.gateway import current_gateway
+from app.sandbox.catalogue import (
     ORDINARY_CALLER,
     RECORDED_TRANSFER,
     SANDBOX_ERRORS,
@@ -21,7 +21,7 @@ from app.services.sandbox.catalogue import (
     SANDBOX_LATENCIES,
     SANDBOX_TRANSFERS,
 )
-from app.services.sandbox.loader import load_sandbox
+from app.sandbox.loader import load_sandbox
 from config import Settings
 from tests.actors import TESTER
 

@@ -12,7 +12,7 @@ from passlib.totp import TotpMatch
 
 from app.admin.requests import actor_named
 from app.domain.operators import Role
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
     Account,
     find_account,

@@ -11,7 +11,7 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from app.domain.errors import GatewayError, Unavailable
-from app.services.faults import DATABASE_UNAVAILABLE
+from app.runtime.faults import DATABASE_UNAVAILABLE
 
 _log = logging.getLogger(__name__)
 

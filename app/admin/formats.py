@@ -13,10 +13,10 @@ from typing import Any, Final
 from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
+from app.admin.pages.freshness import shows_sandbox
+from app.admin.pages.words import Tone
 from app.domain.amounts import format_units
-from app.services.console.freshness import shows_sandbox
-from app.services.console.words import Tone
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 STATIC: Final = Path(__file__).parent / "static"
 

@@ -13,7 +13,7 @@ from app.admin.formats import grouped, units
 from app.domain.amounts import format_units
 from app.models.engine import reading
 from app.models.network import Chain, Token
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
 

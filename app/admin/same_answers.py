@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import orjson
 from flask import current_app
 
-from app.domain.estimate_inputs import EstimateInputs
-from app.services.gateway import Gateway
+from app.domain.estimate.inputs import EstimateInputs
+from app.runtime.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)

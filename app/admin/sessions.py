@@ -9,7 +9,7 @@ from flask_login import current_user
 from flask_security.utils import logout_user
 
 from app.admin.requests import actor_named
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from app.services.operators.sessions import begin_session, end_session, session_stands
 
 SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie

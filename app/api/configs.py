@@ -9,8 +9,8 @@ from flask import Blueprint, Response, request
 from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
 from app.api.door import CONFIGS_PATHS
 from app.api.manners import guard
-from app.services.gateway import current_gateway
-from app.services.transfer_configs import transfer_configs
+from app.runtime.gateway import current_gateway
+from app.services.network.transfer_configs import transfer_configs
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
 """Caches may keep it, but ask each time whether it still holds: a disabled token must show at once."""

@@ -21,7 +21,7 @@ from app.domain.errors import (
     Unavailable,
     UnsupportedFormat,
 )
-from app.services.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
+from app.runtime.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from app.api.answers import answer
 from app.api.door import EVIDENCE_PATH, current_door
 from app.api.manners import guard
 from app.api.parsing import read_query
-from app.services.gateway import current_gateway
-from app.services.refund_evidence import refund_evidence
+from app.runtime.gateway import current_gateway
+from app.services.refunds.evidence import refund_evidence
 
 evidence = Blueprint("evidence", __name__)
 evidence.before_request(guard)

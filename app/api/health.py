@@ -6,8 +6,8 @@ from flask import Blueprint, Response
 
 from app.api.answers import PRIVATE_HEADERS
 from app.domain.errors import Unavailable
-from app.services.gateway import current_gateway
-from app.services.readiness import what_is_wrong
+from app.runtime.gateway import current_gateway
+from app.runtime.readiness import what_is_wrong
 
 health = Blueprint("health", __name__)
 

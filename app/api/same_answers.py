@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from app.api.answers import body, refusal_body
 from app.api.schemas import CompatStatusAnswer, EstimateAnswer, StatusAnswer
-from app.domain.estimate import estimate
-from app.domain.estimate_inputs import EstimateInputs
-from app.domain.estimate_refusals import EstimateRefused
-from app.services.gateway import Gateway
-from app.services.transfer_status import transfer_status
+from app.domain.estimate.estimate import estimate
+from app.domain.estimate.inputs import EstimateInputs
+from app.domain.estimate.refusals import EstimateRefused
+from app.runtime.gateway import Gateway
+from app.services.transfers.status import transfer_status
 
 
 def status_answerer(*, compat_clients: bool) -> Callable[[Gateway, bytes], bytes]:

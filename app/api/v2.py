@@ -8,11 +8,11 @@ from app.api.answers import answer
 from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
 from app.api.manners import caller, guard
 from app.api.parsing import read_body, read_query
-from app.domain.estimate_inputs import EstimateRequest
-from app.services.estimate import estimate_transfer
-from app.services.gateway import current_gateway
+from app.domain.estimate.inputs import EstimateRequest
+from app.runtime.gateway import current_gateway
+from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
-from app.services.transfer_status import transfer_status
+from app.services.transfers.status import transfer_status
 
 operations = Blueprint("v2", __name__)
 operations.before_request(guard)

@@ -11,9 +11,9 @@ import click
 
 from app.cli.group import DataGroup
 from app.domain.difference import difference
-from app.services.audit_log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.runtime.gateway import current_gateway
+from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
-from app.services.gateway import current_gateway
 
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)
 

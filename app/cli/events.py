@@ -15,6 +15,8 @@ from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.runtime.gateway import current_gateway
+from app.runtime.readiness import database_complaint
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
 from app.services.feed.made_up import made_up_complaint
@@ -23,8 +25,6 @@ from app.services.feed.replay import count_transfers, export_log, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.fields import read_time
-from app.services.gateway import current_gateway
-from app.services.readiness import database_complaint
 
 REPORTER = "cli"
 

@@ -15,11 +15,11 @@ from app.cli.evidence_text import laid_out
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.errors import GatewayError
-from app.domain.refund_explanation import RefundExplanation, against_set_hash
-from app.services.gateway import current_gateway
-from app.services.readiness import database_complaint
-from app.services.refund_evidence import refund_evidence
-from app.services.saved_evidence import MAX_DOCUMENT_BYTES, Known, UnusableInput, verify_document
+from app.domain.refund.explanation import RefundExplanation, against_set_hash
+from app.runtime.gateway import current_gateway
+from app.runtime.readiness import database_complaint
+from app.services.refunds.evidence import refund_evidence
+from app.services.refunds.saved import MAX_DOCUMENT_BYTES, Known, UnusableInput, verify_document
 
 VALID, NOT_VALID, UNUSABLE = 0, 1, 2
 """Exit codes."""

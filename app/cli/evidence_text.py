@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from app.domain.codes import TransferHistoryStatus
-from app.domain.refund_call import ContractCall
-from app.domain.refund_explanation import RefundExplanation
+from app.domain.refund.call import ContractCall
+from app.domain.refund.explanation import RefundExplanation
 
 _INDENT: Final = "  "
 _WIDTH: Final = 100

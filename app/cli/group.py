@@ -7,10 +7,10 @@ from typing import Any
 import click
 from flask.cli import AppGroup, with_appcontext
 
-from app.services.audit_keys import AuditKeyUnusable
-from app.services.faults import DATABASE_UNAVAILABLE
-from app.services.gateway import current_gateway
-from app.services.readiness import database_complaint
+from app.runtime.audit_keys import AuditKeyUnusable
+from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.runtime.gateway import current_gateway
+from app.runtime.readiness import database_complaint
 
 
 class DataGroup(AppGroup):

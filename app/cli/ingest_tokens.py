@@ -9,8 +9,8 @@ import click
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.cli.text import table, time
-from app.services.gateway import current_gateway
-from app.services.ingest_tokens import (
+from app.runtime.gateway import current_gateway
+from app.services.feed.tokens import (
     TYPES,
     TokenRecord,
     TokenRefused,

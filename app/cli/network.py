@@ -8,8 +8,8 @@ import click
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
-from app.services.gateway import current_gateway
-from app.services.network_document import NetworkRefused, export_network, import_network
+from app.runtime.gateway import current_gateway
+from app.services.network.document import NetworkRefused, export_network, import_network
 
 network = DataGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
 

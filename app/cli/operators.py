@@ -9,7 +9,7 @@ from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.cli.text import table, time
 from app.domain.operators import Role
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
     Account,
     AccountRefused,

@@ -10,10 +10,10 @@ import click
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
-from app.services.gateway import current_gateway
-from app.services.sandbox.grow import grow
-from app.services.sandbox.lives import Lives
-from app.services.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.runtime.gateway import current_gateway
+from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from bench.grow import grow
+from bench.lives import Lives
 
 sandbox = DataGroup("sandbox", help="A network and transfers to try everything with.")
 

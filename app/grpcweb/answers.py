@@ -9,7 +9,7 @@ from typing import Any, Final
 from google.protobuf.json_format import ParseDict
 
 from app.domain.amounts import rate_as_number
-from app.domain.estimate import Estimate
+from app.domain.estimate.estimate import Estimate
 from app.grpcweb.gateway_pb2 import (
     EstimateAmtResponse,
     GetLatest7DayTransferLatencyForQueryResponse,
@@ -17,7 +17,7 @@ from app.grpcweb.gateway_pb2 import (
     GetTransferStatusResponse,
 )
 from app.services.network.configs import TransferConfigs
-from app.services.transfer_status import TransferStatus
+from app.services.transfers.status import TransferStatus
 
 MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
 """The largest ``float`` of protobuf. A rate beyond it becomes this one: infinity is no rate."""

@@ -17,7 +17,7 @@ from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Call, Method, methods
 from app.http.public import MAX_QUESTION_BYTES, caller, preflight
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 PATH: Final = "/sgn.gateway.v1.Web/"
 """Followed by the method. With a doubled slash in front, it is the same path to the router."""

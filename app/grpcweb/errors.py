@@ -15,7 +15,7 @@ from app.grpcweb.deadlines import DeadlineExceeded
 from app.grpcweb.frames import TOO_LARGE, CompressedMessage
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Method
-from app.services.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
+from app.runtime.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
 
 log = logging.getLogger(__name__)
 

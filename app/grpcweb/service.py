@@ -11,17 +11,17 @@ from google.protobuf.message import Message
 from app.domain.amounts import parse_uint256
 from app.domain.blocking import IPAddress
 from app.domain.codes import ErrCode
-from app.domain.estimate_inputs import EstimateRequest
+from app.domain.estimate.inputs import EstimateRequest
 from app.domain.wire_values import parse_transfer_id, required, token_symbol, user_address
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.answers import configs_answer, estimate_answer, latency_answer, status_answer
 from app.grpcweb.questions import Rules, read_question
-from app.services.estimate import estimate_transfer
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
+from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
 from app.services.network.configs import TransferConfigs
-from app.services.transfer_configs import transfer_configs
-from app.services.transfer_status import transfer_status
+from app.services.network.transfer_configs import transfer_configs
+from app.services.transfers.status import transfer_status
 
 _ESTIMATE_RULES: Final[Rules] = {
     "token_symbol": required(token_symbol),

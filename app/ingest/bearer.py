@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import request
 
 from app.domain.errors import Unauthorized
-from app.domain.ingest_token import IngestToken
-from app.services.gateway import current_gateway
-from app.services.ingest_tokens import authenticate
+from app.domain.reporting.token import IngestToken
+from app.runtime.gateway import current_gateway
+from app.services.feed.tokens import authenticate
 
 
 def bearer() -> IngestToken:

@@ -7,8 +7,8 @@ from flask import Blueprint, Response
 from app.http.answers import private_answer
 from app.ingest.bearer import bearer
 from app.ingest.body import lines_of_request
-from app.services.gateway import current_gateway
-from app.services.reporting import cursor, report
+from app.runtime.gateway import current_gateway
+from app.services.feed.reporting import cursor, report
 
 feed = Blueprint("ingest", __name__)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.domain.latency import FINE
+from app.domain.transfer.latency import FINE
 from app.extensions import Base
 from app.models.types import Address, ExactInteger, Hash32, Uint256, UtcTime
 

@@ -32,7 +32,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.domain.latency import FINE, WIDE
+from app.domain.transfer.latency import FINE, WIDE
 from app.models.direct import DirectSelect
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
-from app.domain.latency import median_seconds, window
+from app.domain.estimate.network_terms import ChainInfo
+from app.domain.transfer.latency import median_seconds, window
 from app.queries.latency import middle_latencies
-from app.services.gateway import Gateway
-from app.services.network.terms import ChainInfo
+from app.runtime.gateway import Gateway
 
 
 def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> float:

@@ -10,15 +10,15 @@ from flask import Flask
 from app import create_app
 from app.admin import security
 from app.domain.operators import Role
-from app.services.gateway import Gateway
-from app.services.network_document import import_network
-from app.services.sandbox.loader import load_sandbox
+from app.runtime.gateway import Gateway
+from app.sandbox.loader import load_sandbox
+from app.services.network.document import import_network
 from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import CHEAP, MovableClock, Visitor, gateway_of, signed_in
 from tests.conftest import close_connections, make_settings
-from tests.services.network_kit import network as small_network
-from tests.services.network_kit import text
+from tests.services.network.network_kit import network as small_network
+from tests.services.network.network_kit import text
 
 
 @pytest.fixture(autouse=True)

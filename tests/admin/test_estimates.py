@@ -10,12 +10,12 @@ from urllib.parse import parse_qs
 import pytest
 from flask import Flask
 
-from app.admin.estimate_form import percent
+from app.admin.forms.estimate import percent
 from app.domain.codes import Reason
 from app.domain.operators import Role
-from app.services.estimate_counts import EstimateCounts
-from app.services.gateway import Gateway
-from app.services.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
+from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.gateway import Gateway
+from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from tests.admin.test_transfers import pre
 from tests.admin.visitor import Visitor, signed_in
 

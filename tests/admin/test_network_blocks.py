@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor
-from tests.services.edits.kit import document, records
-from tests.services.network_kit import VILLAIN
+from tests.services.network.edits.kit import document, records
+from tests.services.network.network_kit import VILLAIN
 
 PATH = "/admin/blocked_addresses/add"
 

@@ -8,12 +8,12 @@ import pytest
 from flask import Flask
 
 from app.domain.operators import Role
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, signed_in
-from tests.services.edits.kit import add_transfer, document, records, shown
-from tests.services.network_kit import CONTRACT, VAULT, VILLAIN
-from tests.services.network_kit import network as small_network
+from tests.services.network.edits.kit import add_transfer, document, records, shown
+from tests.services.network.network_kit import CONTRACT, VAULT, VILLAIN
+from tests.services.network.network_kit import network as small_network
 
 NEW: dict[str, dict[str, Any]] = {
     "chains": {

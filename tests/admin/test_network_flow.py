@@ -5,10 +5,10 @@ from __future__ import annotations
 from flask import Flask
 
 from app.domain.operators import Role
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, add_account
-from tests.services.edits.kit import add_transfer, document, records, shown
+from tests.services.network.edits.kit import add_transfer, document, records, shown
 
 
 def other_operator(app: Flask) -> Visitor:

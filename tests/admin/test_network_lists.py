@@ -12,13 +12,13 @@ import pytest
 from flask import Flask
 
 from app.domain.operators import Role
-from app.services.gateway import Gateway
-from app.services.network_document import import_network
+from app.runtime.gateway import Gateway
+from app.services.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, email_of, signed_in
-from tests.services.edits.kit import document
-from tests.services.network_kit import VILLAIN, network, text
+from tests.services.network.edits.kit import document
+from tests.services.network.network_kit import VILLAIN, network, text
 
 LISTS = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",

@@ -13,14 +13,14 @@ from sqlalchemy import insert, select, update
 from app.domain.operators import Role
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
-from app.services.gateway import Gateway
-from app.services.ingest_tokens import authenticate, list_tokens
-from app.services.network_document import import_network
+from app.runtime.gateway import Gateway
+from app.services.feed.tokens import authenticate, list_tokens
+from app.services.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.visitor import NOW, Visitor, signed_in
 from tests.services.feed.world import event, feed
-from tests.services.network_kit import SIGNERS, text
-from tests.services.network_kit import network as small_network
+from tests.services.network.network_kit import SIGNERS, text
+from tests.services.network.network_kit import network as small_network
 
 TRANSFER = bytes(31) + b"\x07"
 

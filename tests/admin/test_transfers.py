@@ -10,13 +10,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.admin.pages.detail import transfer_detail
+from app.admin.pages.words import STATUS_WORDS
 from app.domain.operators import Role
 from app.models.engine import writing
 from app.models.network import Chain
-from app.services.console.detail import transfer_detail
-from app.services.console.words import STATUS_WORDS
-from app.services.gateway import Gateway
-from app.services.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
+from app.runtime.gateway import Gateway
+from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from tests.admin.visitor import MovableClock, signed_in
 from tests.services.feed.world import (
     NOW,

@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from app.domain.operators import Role
 from app.models.engine import writing
 from app.models.operators import Operator
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from app.services.operators.accounts import new_uniquifier
 
 PASSWORD = "a password of the tests"

@@ -11,7 +11,7 @@ from app.api.compiled import dumper, loader
 from app.api.door import Door
 from app.api.schemas import CompatEstimateQuery, EstimateQuery, StatusAnswer, StatusBody
 from app.domain.codes import TransferHistoryStatus, XferStatus
-from app.services.transfer_status import TransferStatus
+from app.services.transfers.status import TransferStatus
 
 ANSWERS = sorted(
     {type(shape) for shape in Door.make(trusted_proxies=0, compat_clients=True).answers.values()}, key=str

@@ -15,19 +15,19 @@ from sqlalchemy import select
 from app.domain.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
 from app.models.engine import reading
 from app.models.transfers import Transfer
-from app.services.gateway import current_gateway
-from app.services.sandbox.catalogue import (
+from app.runtime.gateway import current_gateway
+from app.sandbox.catalogue import (
     SANDBOX_ERRORS,
     SANDBOX_ESTIMATES,
     SANDBOX_LATENCIES,
     SANDBOX_TRANSFERS,
     sandbox_id,
 )
-from app.services.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
-from app.services.sandbox.network import network_document, paying_contract
+from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.sandbox.network import network_document, paying_contract
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
-from tests.domain import contract_mirror
+from tests.domain.refund import contract_mirror
 
 VECTORS = Path(__file__).parent.parent / "contract" / "vectors"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from flask import Flask
 
+from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
-from app.services.gateway import Gateway
-from app.services.network_document import import_network
+from app.services.network.document import import_network
 from tests.actors import TESTER
 
 NOW = datetime(2026, 3, 8, 12, 0, 0, tzinfo=UTC)

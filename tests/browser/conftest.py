@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from app import create_app
 from app.domain.operators import Role
-from app.services.sandbox.loader import load_sandbox
+from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account, gateway_of
 from tests.conftest import close_connections, make_settings

@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
-from app.services.sandbox.catalogue import sandbox_id
+from app.sandbox.catalogue import sandbox_id
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 

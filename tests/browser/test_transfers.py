@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
-from app.services.sandbox.catalogue import sandbox_id
+from app.sandbox.catalogue import sandbox_id
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 

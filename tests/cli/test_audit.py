@@ -13,9 +13,9 @@ from sqlalchemy import update
 from app.domain.audit import Actor, Source
 from app.models.audit import AuditRecord
 from app.models.engine import writing
-from app.services.audit import record_alone
-from app.services.gateway import current_gateway
-from tests.services.network_kit import changed, network, text
+from app.runtime.gateway import current_gateway
+from app.services.audit.record import record_alone
+from tests.services.network.network_kit import changed, network, text
 
 
 def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:

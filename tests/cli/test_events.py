@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 
 from app.models.engine import writing
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from tests.services.feed.world import about, build_network, released, sent
 
 Run = Callable[..., Result]

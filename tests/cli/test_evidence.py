@@ -16,12 +16,12 @@ from sqlalchemy import Engine
 
 from app import create_app
 from app.domain.codes import TransferHistoryStatus
-from app.services.gateway import current_gateway
-from app.services.sandbox.catalogue import sandbox_id
-from app.services.sandbox.loader import load_sandbox
+from app.runtime.gateway import current_gateway
+from app.sandbox.catalogue import sandbox_id
+from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.conftest import make_settings
-from tests.domain.evidence_kit import VECTORS
+from tests.domain.refund.evidence_kit import VECTORS
 
 VECTOR = VECTORS / "withdraw_evidence_chain97.json"
 RECORDED = json.loads(VECTOR.read_text())

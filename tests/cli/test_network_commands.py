@@ -11,7 +11,7 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from tests.services.network_kit import changed, network, text
+from tests.services.network.network_kit import changed, network, text
 
 
 def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:

@@ -7,8 +7,8 @@ from click.testing import Result
 from flask import Flask
 
 from app.domain.operators import Role
-from app.services.audit_log import list_audit, verify_audit
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.audit.log import list_audit, verify_audit
 from app.services.operators.accounts import find_account
 
 PASSWORD = "a long enough password"

@@ -16,8 +16,8 @@ from sqlalchemy import func, select
 
 from app.models.engine import reading
 from app.models.pruned import PrunedTransfer
+from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
-from app.services.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 from tests.conftest import BACKENDS
 from tests.faults.reporters import Events

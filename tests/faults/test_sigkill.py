@@ -23,8 +23,8 @@ from app import create_app
 from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.events import Event
+from app.runtime.gateway import current_gateway
 from app.services.feed.replay import replay
-from app.services.gateway import current_gateway
 from tests.actors import TESTER
 from tests.conftest import BACKENDS, empty_tables, make_settings
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing

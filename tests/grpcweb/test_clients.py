@@ -22,9 +22,9 @@ import pytest
 from app import create_app
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus
 from app.extensions import db
-from app.services.gateway import current_gateway
-from app.services.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
-from app.services.sandbox.loader import load_sandbox
+from app.runtime.gateway import current_gateway
+from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
+from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
 from tests.conftest import make_settings

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from google.protobuf.json_format import ParseDict
 
 from app.domain.codes import BridgeType, TransferHistoryStatus
-from app.domain.estimate import Estimate
+from app.domain.estimate.estimate import Estimate
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.answers import estimate_answer
 from tests.api.shapes import LATENCY

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.models.engine import writing
-from app.services.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway, current_gateway
 from tests.conftest import close_connections, make_settings
 from tests.services.feed.world import NOW, build_network
 

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.models import events as log
 from app.models.engine import reading
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"
 CURSOR = "/ingest/v1/cursor"

@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from app.domain.events import EVENT_CLASSES, EventType
+from app.domain.transfer.events import EVENT_CLASSES, EventType
 from app.extensions import db
 from app.ingest import body
 from app.services.feed.ingest import BATCH

@@ -8,12 +8,12 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from app.domain.ingest_scope import UNKNOWN_YET
+from app.domain.reporting.scope import UNKNOWN_YET
 from app.models.anomalies import Anomaly
 from app.models.engine import reading
+from app.runtime.gateway import Gateway
 from app.services.feed.retract import retract_ids
-from app.services.gateway import Gateway
-from app.services.ingest_tokens import create_token
+from app.services.feed.tokens import create_token
 from tests.actors import TESTER
 from tests.ingest.kit import kept, post, verdict
 from tests.services.feed.world import about, address, event, prepared, released, request, sent

@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 
 from app.ingest import body as limits
 from app.models.engine import writing
+from app.runtime.gateway import Gateway
 from app.services.feed import ingest
-from app.services.gateway import Gateway
 from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, post_gzip, refused, verdict
 from tests.services.feed.world import event, sent
 

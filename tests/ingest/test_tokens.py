@@ -15,12 +15,12 @@ from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
 from app import create_app
-from app.domain.ingest_token import digest_of, environment_token
+from app.domain.reporting.token import digest_of, environment_token
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
+from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed import ingest
-from app.services.gateway import Gateway, current_gateway
-from app.services.ingest_tokens import create_token, revoke_token
+from app.services.feed.tokens import create_token, revoke_token
 from tests.actors import TESTER
 from tests.conftest import close_connections, make_settings
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict

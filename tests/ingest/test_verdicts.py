@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 from app.models import events as log
 from app.models.anomalies import Anomaly
 from app.models.engine import reading
+from app.runtime.gateway import Gateway
 from app.services.feed import ingest
-from app.services.gateway import Gateway
-from app.services.ingest_tokens import create_token
+from app.services.feed.tokens import create_token
 from tests.actors import TESTER
 from tests.ingest.kit import CURSOR, bearer, kept, ndjson, post, verdict
 from tests.services.feed.world import about, event, released, sent, transfer_id

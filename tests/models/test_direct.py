@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app.models.direct import DirectSelect
 from app.models.engine import reading, writing
 from app.models.pools import FedFee
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 STATEMENT = (

@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 from app.models.engine import reading, writing
 from app.models.pools import FedFee, PoolCounter
 from app.models.types import exact_sum
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 HUGE = 2**256 - 1
 

@@ -10,7 +10,7 @@ from flask import Flask
 from app import create_app
 from app.extensions import db
 from app.models.engine import writing
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from tests.conftest import make_settings
 from tests.refunds.kit import Asker
 from tests.services.feed.world import NOW, build_network

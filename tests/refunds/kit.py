@@ -15,9 +15,9 @@ from flask.testing import FlaskClient
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256
+from app.runtime.gateway import Gateway
 from app.services.feed.ingest import Verdict
-from app.services.gateway import Gateway
-from tests.domain.contract_mirror import Revert, execute, set_hash
+from tests.domain.refund.contract_mirror import Revert, execute, set_hash
 from tests.services.feed import world
 from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from app.domain.codes import SendKind
 from app.extensions import db
 from app.models.engine import writing
-from app.services.gateway import Gateway, current_gateway
-from tests.domain.evidence_kit import twin
+from app.runtime.gateway import Gateway, current_gateway
+from tests.domain.refund.evidence_kit import twin
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
 from tests.services.feed.world import signed
 

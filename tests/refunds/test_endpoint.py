@@ -11,9 +11,9 @@ from sqlalchemy import event as listeners
 from app import create_app
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import address_of, checksum_address
-from app.services.gateway import current_gateway
-from app.services.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.services.sandbox.loader import load_sandbox
+from app.runtime.gateway import current_gateway
+from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.conftest import make_settings

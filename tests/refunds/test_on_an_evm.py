@@ -11,7 +11,7 @@ import pytest
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of
 from tests.contract.evm.machine import Contract, Reverted
-from tests.domain.evidence_kit import twin, vector
+from tests.domain.refund.evidence_kit import twin, vector
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
 
 POWERS: Powers = dict(zip(PEOPLE, (60, 7, 7, 50, 30, 1, 45), strict=False))

@@ -12,8 +12,8 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
-from app.services.gateway import current_gateway
-from app.services.sandbox.loader import load_sandbox
+from app.runtime.gateway import current_gateway
+from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.conftest import close_connections, make_settings
 from tests.replicas.cluster import Cluster, cluster

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.services.gateway import current_gateway
-from app.services.replica import Replica
+from app.runtime.gateway import current_gateway
+from app.runtime.replica import Replica
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 

@@ -12,8 +12,8 @@ from sqlalchemy import event, func, select
 
 from app.models import replica as replica_connections
 from app.models.engine import ask
-from app.services.gateway import Gateway, current_gateway
-from app.services.replica import Replica
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.replica import Replica
 from tests.ingest.kit import TOKEN, bearer, ndjson
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually

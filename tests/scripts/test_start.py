@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from app import create_app
 from app.models.engine import reading
 from app.models.events import Event
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from scripts.start import check_address, prepare_database, secret_key
 from tests.conftest import empty_tables, make_settings
 

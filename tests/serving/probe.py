@@ -12,7 +12,7 @@ from sqlalchemy import func, insert, select, update
 from app import create_app
 from app.models.engine import reading, writing
 from app.models.pools import PoolCounter
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 app = create_app()
 

@@ -12,7 +12,7 @@ from app.admin.access import OWN, READ, Access, Audience
 from app.admin.requests import actor
 from app.admin.sessions import SECRET
 from app.admin.views.base import ConsoleView
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import new_uniquifier, update_account
 from app.services.operators.sessions import open_sessions
 

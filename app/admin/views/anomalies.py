@@ -14,11 +14,11 @@ from app.admin.formats import pill, when
 from app.admin.requests import actor
 from app.admin.views.lists import Choice, ListView, Present
 from app.admin.views.network import ChainIs, flash_saved
-from app.domain.anomalies import AnomalyKind
+from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
-from app.services.anomalies import acknowledge, seen_of
-from app.services.edits.outcome import Conflict
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.outcome import Conflict
+from app.services.transfers.anomalies import acknowledge, seen_of
 
 _CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 1000

@@ -16,9 +16,9 @@ from app.admin.access import READ, Access, Audience
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
 from app.domain.difference import difference
-from app.services.audit_log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
-from app.services.gateway import Gateway, current_gateway
 
 _PAGE: Final = 50
 _LONGEST: Final = 256

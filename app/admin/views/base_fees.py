@@ -10,14 +10,14 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import EDIT, Access
-from app.admin.edit_forms import STEPS
+from app.admin.forms.network import STEPS
 from app.admin.network_words import chain_choices, decimals_by_place, symbol_choices
 from app.admin.requests import actor, stranger_complaint
 from app.admin.views.network import flash_saved
 from app.domain.amounts import is_ascii_digits, parse_decimal
-from app.services.edits.fees import FeeEdit, preview_fees, save_fees
-from app.services.edits.outcome import Conflict, Invalid
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.fees import FeeEdit, preview_fees, save_fees
+from app.services.network.edits.outcome import Conflict, Invalid
 
 _INPUTS: Final = ("dst_chain_id", "symbol", "how", "amount", "factor")
 _LARGEST_FACTOR: Final = 1_000_000

@@ -8,13 +8,13 @@ from flask import request, url_for
 from flask_admin import expose
 
 from app.admin.access import READ
-from app.admin.estimate_form import SMALLEST, TOKENS, EstimateForm, percent
+from app.admin.forms.estimate import SMALLEST, TOKENS, EstimateForm, percent
+from app.admin.pages.estimate_view import Suggestion, estimate_view
+from app.admin.pages.shapes import Amount
 from app.admin.same_answers import laid_out, same_answers
 from app.admin.views.base import ConsoleView
-from app.services.console.estimate_view import Suggestion, estimate_view
-from app.services.console.shapes import Amount
-from app.services.estimate import estimate_inputs
-from app.services.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.estimates.estimate import estimate_inputs
 
 
 class EstimatesView(ConsoleView):

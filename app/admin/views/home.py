@@ -5,10 +5,10 @@ from __future__ import annotations
 from flask_admin import expose
 
 from app.admin.access import READ
+from app.admin.pages.dashboard import dashboard
 from app.admin.views.base import ConsoleView
 from app.admin.views.heat import heat
-from app.services.console.dashboard import dashboard
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 
 class HomeView(ConsoleView):

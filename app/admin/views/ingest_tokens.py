@@ -17,8 +17,8 @@ from app.admin.requests import actor, stranger_complaint
 from app.admin.views.lists import ListView, Present
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
-from app.services.gateway import current_gateway
-from app.services.ingest_tokens import TYPES, TokenRefused, create_token, list_tokens, revoke_token
+from app.runtime.gateway import current_gateway
+from app.services.feed.tokens import TYPES, TokenRefused, create_token, list_tokens, revoke_token
 
 
 class IngestTokensView(ListView):

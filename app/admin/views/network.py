@@ -13,20 +13,20 @@ from flask_admin import expose
 from markupsafe import Markup
 
 from app.admin.access import EDIT, READ, Access, Audience
-from app.admin.edit_fields import Field
-from app.admin.edit_forms import EditForm
+from app.admin.forms.fields import Field
+from app.admin.forms.network import EditForm
 from app.admin.network_words import Choices, chain_choices, decimals_by_place, row_title, symbol_choices
 from app.admin.requests import actor
 from app.admin.views.lists import Choice, ListView, neutral_cell
 from app.admin.views.network_users import users_with_links
 from app.domain.difference import difference
-from app.services.edits.edit import Shown as ShownRow
-from app.services.edits.edit import preview_edit, save_edit, show_row
-from app.services.edits.locks import locked_fields
-from app.services.edits.outcome import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
-from app.services.edits.plan import EDITABLE, Edit
-from app.services.edits.seen import values_seen
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.edit import Shown as ShownRow
+from app.services.network.edits.edit import preview_edit, save_edit, show_row
+from app.services.network.edits.locks import locked_fields
+from app.services.network.edits.outcome import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
+from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.seen import values_seen
 from app.services.network.sections import Section
 
 _LARGEST_ID: Final = (1 << 63) - 1

@@ -8,18 +8,18 @@ from flask import flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.admin import edit_fields as fields
 from app.admin.access import EDIT
-from app.admin.edit_forms import STEPS
 from app.admin.formats import pill, when
+from app.admin.forms import fields
+from app.admin.forms.network import STEPS
 from app.admin.requests import actor, stranger_complaint
 from app.admin.views.lists import Choice
 from app.admin.views.network import NetworkView, flash_saved
 from app.models.blocked import BlockedAddress, BlockedNetwork
-from app.services.edits.block_lines import COLUMNS
-from app.services.edits.blocks import BlockEdit, preview_blocks, save_blocks
-from app.services.edits.outcome import Invalid
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.block_lines import COLUMNS
+from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.services.network.edits.outcome import Invalid
 
 _LARGEST_LIST: Final = 16 * 1024 * 1024
 """Bytes of a form with a pasted list: a hundred thousand lines with a reason each."""

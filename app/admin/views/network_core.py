@@ -11,19 +11,19 @@ from flask_admin import expose
 from markupsafe import Markup
 from sqlalchemy import select
 
-from app.admin import edit_fields as fields
 from app.admin.access import EDIT, may
-from app.admin.edit_forms import EditForm
 from app.admin.formats import cut, grouped, pill
+from app.admin.forms import fields
+from app.admin.forms.network import EditForm
 from app.admin.network_words import amount_cell, chain_cell, percent, symbol_choices
 from app.admin.views.lists import Flag, Present
 from app.admin.views.network import Attempt, Beside, ChainIs, NetworkView, SymbolIs
 from app.models.engine import reading
 from app.models.network import Chain, Pool, Token
 from app.models.pools import PoolCounter
-from app.services.edits.edit import Shown, preview_edit
-from app.services.edits.plan import Edit
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.edit import Shown, preview_edit
+from app.services.network.edits.plan import Edit
 
 _REASON = "Why it is stopped. Operators will ask; users are never told."
 

@@ -10,9 +10,9 @@ from sqlalchemy import select
 
 from app.admin.network_words import row_title
 from app.models.engine import reading
-from app.services.edits.outcome import Users
-from app.services.edits.plan import BLOCKED, EDITABLE
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.outcome import Users
+from app.services.network.edits.plan import BLOCKED, EDITABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.admin import edit_fields as fields
 from app.admin.formats import pill, span, when
+from app.admin.forms import fields
 from app.admin.network_words import amount_cell, chain_cell, symbol_choices, tiers_cell
 from app.admin.views.base_fees import BaseFees
 from app.admin.views.lists import Choice, Flag
@@ -16,8 +16,8 @@ from app.admin.views.network import Beside, ChainIs, NetworkView, SymbolIs
 from app.models.engine import reading
 from app.models.network import PeggedPair, Route, RouteBlock
 from app.models.pools import FedFee
-from app.services.edits.ways import is_open
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
+from app.services.network.edits.ways import is_open
 
 
 def _rate(route: Route) -> str:

@@ -16,7 +16,7 @@ from app.admin.requests import actor, stranger_complaint
 from app.admin.views.lists import Choice, Flag, ListView
 from app.domain.operators import MIN_PASSWORD_LENGTH, Role
 from app.models.operators import Operator
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
     Account,
     AccountRefused,

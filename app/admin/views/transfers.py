@@ -9,18 +9,18 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import READ
+from app.admin.forms.transfer_filters import ListRequest, read_list_request
+from app.admin.pages.detail import transfer_detail
+from app.admin.pages.replies import reply_to_user
+from app.admin.pages.search import Found, SearchResult, search
+from app.admin.pages.stuck import RULE, stuck_transfers
+from app.admin.pages.timeline import timeline_of
+from app.admin.pages.transfers import list_transfers
 from app.admin.same_answers import laid_out, same_answers
-from app.admin.transfer_filters import ListRequest, read_list_request
 from app.admin.views.base import ConsoleView
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.wire_values import parse_transfer_id
-from app.services.console.detail import transfer_detail
-from app.services.console.replies import reply_to_user
-from app.services.console.search import Found, SearchResult, search
-from app.services.console.stuck import RULE, stuck_transfers
-from app.services.console.timeline import timeline_of
-from app.services.console.transfers import list_transfers
-from app.services.gateway import current_gateway
+from app.runtime.gateway import current_gateway
 
 
 class TransfersView(ConsoleView):

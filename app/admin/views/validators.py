@@ -8,8 +8,8 @@ from flask_admin import expose
 from app.admin.access import READ
 from app.admin.network_words import percent
 from app.admin.views.base import ConsoleView
-from app.services.gateway import current_gateway
-from app.services.validator_sets import validator_sets
+from app.runtime.gateway import current_gateway
+from app.services.refunds.validator_sets import validator_sets
 
 
 class ValidatorsView(ConsoleView):

@@ -9,7 +9,10 @@ from functools import cached_property
 
 from sqlalchemy import Connection, select
 
-from app.domain.events import (
+from app.domain.network_facts import NetworkFacts
+from app.domain.refund.evidence import contradictions, signature_is_provably_false
+from app.domain.reporting.scope import EVERYTHING, Scope
+from app.domain.transfer.events import (
     BlockEvent,
     ChainEvent,
     ChainReorged,
@@ -24,11 +27,8 @@ from app.domain.events import (
     TransferSent,
     ValidatorsUpdated,
 )
-from app.domain.evidence import contradictions, signature_is_provably_false
-from app.domain.ingest_scope import EVERYTHING, Scope
-from app.domain.network_facts import NetworkFacts
-from app.domain.standing import Logged, origin_of
-from app.domain.transfer_state import TransferHistory, refund_context
+from app.domain.transfer.standing import Logged, origin_of
+from app.domain.transfer.state import TransferHistory, refund_context
 from app.models.events import ChainProgress
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from app.domain.anomalies import Anomaly, AnomalyKind
-from app.domain.effects import PoolKey
+from app.domain.transfer.anomalies import Anomaly, AnomalyKind
+from app.domain.transfer.effects import PoolKey
 from app.models import anomalies as table
 from app.models.network import Pool
 from app.models.pools import PoolCounter

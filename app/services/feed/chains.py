@@ -8,11 +8,11 @@ from typing import cast
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from app.domain.anomalies import anomalies_of_rotations
 from app.domain.codes import TransferHistoryStatus
 from app.domain.crypto import parse_evm_address
-from app.domain.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
-from app.domain.transfer_state import ChainReading
+from app.domain.transfer.anomalies import anomalies_of_rotations
+from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
+from app.domain.transfer.state import ChainReading
 from app.domain.validators import ValidatorSet
 from app.models import events as log
 from app.models.events import ChainProgress, TransferBlock

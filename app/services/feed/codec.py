@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from app.domain.codes import SendKind, XferStatus
-from app.domain.events import EVENT_CLASSES, Event, EventType
+from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
 
 Decode = Callable[[Any], Any]
 

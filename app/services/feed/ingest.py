@@ -9,14 +9,14 @@ from datetime import datetime
 from marshmallow import Schema
 from sqlalchemy import Connection
 
-from app.domain.events import EventType
-from app.domain.ingest_scope import EVERYTHING, Scope
+from app.domain.reporting.scope import EVERYTHING, Scope
+from app.domain.transfer.events import EventType
 from app.models.engine import writing
+from app.runtime.gateway import Gateway
 from app.services.feed.acceptance import Acceptance
 from app.services.feed.latencies import follow_window
 from app.services.feed.lines import Read, Refused, read_line
 from app.services.feed.schema import SCHEMAS
-from app.services.gateway import Gateway
 
 BATCH = 500
 """Lines in one transaction: large enough to share its cost, small enough not to hold up others."""

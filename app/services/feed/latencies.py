@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, delete, func, insert, literal_column, select
 
-from app.domain.effects import Latency
-from app.domain.latency import FINE, WIDE, window
+from app.domain.transfer.effects import Latency
+from app.domain.transfer.latency import FINE, WIDE, window
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.upsert import add_up, upsert

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from marshmallow import Schema, ValidationError
 
-from app.domain.events import EVENT_CLASSES, Event, EventType
+from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
 from app.services.feed.schema import SCHEMAS
 from app.services.strict_json import UnreadableJson, loads
 

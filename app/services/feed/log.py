@@ -11,9 +11,9 @@ from typing import cast
 
 from sqlalchemy import Connection, func, insert, select, text
 
-from app.domain.events import ChainEvent, ChainReorged, Event, EventType, TransferEvent, TransferSent
-from app.domain.standing import Logged, Reorg, origin_of
-from app.domain.transfer_state import TransferHistory
+from app.domain.transfer.events import ChainEvent, ChainReorged, Event, EventType, TransferEvent, TransferSent
+from app.domain.transfer.standing import Logged, Reorg, origin_of
+from app.domain.transfer.state import TransferHistory
 from app.models import events as log
 from app.services.feed.codec import decode_event
 from app.services.feed.pruned import last_pruned_seq

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 
 from app.models.engine import reading
 from app.models.pruned import GrownDatabase
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 
 _COMPLAINT = (
     "this database was filled by `sandbox grow` for measurements: its {:,} transfers have no events, "

@@ -8,9 +8,9 @@ from typing import cast
 
 from sqlalchemy import ColumnElement, Connection, delete, select
 
-from app.domain.effects import CounterChange, SharedChange
-from app.domain.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
-from app.domain.standing import Logged
+from app.domain.transfer.effects import CounterChange, SharedChange
+from app.domain.transfer.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.domain.transfer.standing import Logged
 from app.models import events as log
 from app.models.pools import FedFee, PoolCounter
 from app.models.upsert import upsert

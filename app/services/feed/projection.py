@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.domain.effects import Latency, SharedChange, latency_of
 from app.domain.network_facts import NetworkFacts
-from app.domain.transfer_state import ChainReading, TransferHistory, TransferState, transfer_state
+from app.domain.transfer.effects import Latency, SharedChange, latency_of
+from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.transfers import Refund, Transfer, TransferHash

@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, Connection, func, literal, select, tuple_
 
 from app.domain.audit import Actor
 from app.domain.codes import TransferHistoryStatus
-from app.domain.effects import CounterChange, PoolKey, SharedChange
-from app.domain.latency import WINDOW
+from app.domain.transfer.effects import CounterChange, PoolKey, SharedChange
+from app.domain.transfer.latency import WINDOW
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
 from app.models.events import Event, RetractedEvent
@@ -22,10 +22,10 @@ from app.models.network import Pool
 from app.models.pruned import PrunedTransfer
 from app.models.transfers import Transfer
 from app.models.types import Hash32, UtcTime
-from app.services.audit import record_alone
+from app.runtime.gateway import Gateway
+from app.services.audit.record import record_alone
 from app.services.feed.projection import load_states
 from app.services.feed.removal import remove_transfers
-from app.services.gateway import Gateway
 
 FINISHED: Final = (
     TransferHistoryStatus.TRANSFER_FAILED,

@@ -9,8 +9,8 @@ from hashlib import blake2b
 
 from sqlalchemy import Connection, exists, func, insert, select
 
-from app.domain.events import Event, TransferEvent
-from app.domain.transfer_state import ChainReading
+from app.domain.transfer.events import Event, TransferEvent
+from app.domain.transfer.state import ChainReading
 from app.models import pruned as table
 from app.models.pools import PoolCounter
 

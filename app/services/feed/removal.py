@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from app.domain.effects import SharedChange
-from app.domain.transfer_state import TransferState, transfer_state
+from app.domain.transfer.effects import SharedChange
+from app.domain.transfer.state import TransferState, transfer_state
 from app.extensions import Base
 from app.models import pruned as table
 from app.models.anomalies import Anomaly

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Row, delete, func, select, update
 
-from app.domain.anomalies import AnomalyKind
 from app.domain.audit import Actor
-from app.domain.transfer_state import ChainReading
+from app.domain.transfer.anomalies import AnomalyKind
+from app.domain.transfer.state import ChainReading
 from app.extensions import Base
 from app.models import events as log
 from app.models.anomalies import Anomaly
@@ -20,7 +20,8 @@ from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import FedFee, PoolCounter, PoolVolume
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import FedValidatorSet
-from app.services.audit import record
+from app.runtime.gateway import Gateway
+from app.services.audit.record import record
 from app.services.feed import chains, pools
 from app.services.feed.facts import load_network_facts
 from app.services.feed.latencies import forget_counts, recount
@@ -28,7 +29,6 @@ from app.services.feed.made_up import refuse_made_up
 from app.services.feed.projection import CHUNK, advance, refold
 from app.services.feed.pruned import count_from_pruned, pruned_readings
 from app.services.feed.retract import rebuild_retracted
-from app.services.gateway import Gateway
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, FedFee,

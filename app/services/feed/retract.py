@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.audit import Actor, AuditedChange, Source
-from app.domain.events import (
+from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
     Event,
@@ -23,17 +23,17 @@ from app.domain.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.domain.standing import Logged, retracted_by
+from app.domain.transfer.standing import Logged, retracted_by
 from app.models import events as log
 from app.models.engine import writing
-from app.services.audit import record
+from app.runtime.gateway import Gateway
+from app.services.audit.record import record
 from app.services.feed import chains, pools
 from app.services.feed.codec import decode_event, encode_event
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import Entry, append, last_seq
 from app.services.feed.projection import refold
 from app.services.feed.pruned import any_pruned, last_pruned_of
-from app.services.gateway import Gateway
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""

@@ -11,7 +11,7 @@ from typing import Any
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, validates_schema
 
 from app.domain.codes import SendKind, XferStatus
-from app.domain.events import EventType
+from app.domain.transfer.events import EventType
 from app.domain.wire_values import parse_transfer_id
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 

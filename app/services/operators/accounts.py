@@ -14,8 +14,8 @@ from app.domain.audit import Actor, AuditedChange
 from app.domain.operators import Role, normal_email, password_complaint
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
-from app.services.audit import record
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
+from app.services.audit.record import record
 from app.services.operators.passwords import generate_password, hash_password
 
 _UNIQUIFIER_BYTES: Final = 32

@@ -14,8 +14,8 @@ from app.domain.audit import Actor
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
-from app.services.audit import record
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
+from app.services.audit.record import record
 
 _SECRET_BYTES: Final = 32
 _SEEN_EVERY: Final = timedelta(minutes=1)

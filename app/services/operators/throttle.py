@@ -12,8 +12,8 @@ from app.domain.operators import FAILURES_FORGOTTEN, FailureScope, wait_after
 from app.models.engine import reading, writing
 from app.models.operators import SignInFailure
 from app.models.upsert import upsert
-from app.services.audit import record
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
+from app.services.audit.record import record
 
 _LONGEST_NAME = 254
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from app.models.engine import reading, writing
 from app.models.transfers import Transfer
-from app.services.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway, current_gateway
 from tests.services.feed.world import NOW, build_network, transfer_id
 
 

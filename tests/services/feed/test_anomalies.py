@@ -11,7 +11,7 @@ from app.domain.crypto import address_of, checksum_address
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.models.network import Pool
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     NOW,

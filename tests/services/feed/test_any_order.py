@@ -13,7 +13,7 @@ from app.domain.crypto import address_of, checksum_address
 from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.events import Event
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,

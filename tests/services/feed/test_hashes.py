@@ -15,9 +15,9 @@ from app import create_app
 from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.transfers import TransferHash
+from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
-from app.services.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 from tests.conftest import BACKENDS, close_connections, make_settings, new_postgres_database
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent, transfer_id

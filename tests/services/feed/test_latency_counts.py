@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from app.domain.latency import FINE, WIDE, median_seconds, window
+from app.domain.transfer.latency import FINE, WIDE, median_seconds, window
 from app.models.engine import reading, writing
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.queries.latency import middle_latencies
+from app.runtime.gateway import Gateway
 from app.services.feed.latencies import forget_counts, recount
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
-from app.services.gateway import Gateway
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, event, feed, released, sent
 

@@ -10,8 +10,8 @@ from sqlalchemy import delete, select
 from app.models.engine import reading, writing
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import PoolCounter
-from app.services.gateway import Gateway
-from app.services.network_document import export_network, import_network
+from app.runtime.gateway import Gateway
+from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.services.feed.world import KEYS, feed, prepared, released, request, sent, signature, signed
 

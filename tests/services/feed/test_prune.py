@@ -20,12 +20,12 @@ from app.models.events import Event
 from app.models.network import Pool
 from app.models.pools import PoolCounter
 from app.models.pruned import PrunedEvent, PrunedTransfer
+from app.runtime.gateway import Gateway
 from app.services.feed.prune import prune
 from app.services.feed.replay import export_log, replay
+from app.services.feed.reporting import cursor
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
-from app.services.gateway import Gateway
-from app.services.reporting import cursor
-from app.services.transfer_status import transfer_status
+from app.services.transfers.status import transfer_status
 from tests.actors import TESTER
 from tests.services.feed.test_any_order import EVERYTHING, REORGS, answers_after, arrival
 from tests.services.feed.world import NOW, about, event, feed, projections, released, sent, transfer_id

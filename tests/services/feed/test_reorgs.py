@@ -10,7 +10,7 @@ from app.models.engine import reading
 from app.models.events import ChainProgress, Event
 from app.models.pools import PoolCounter
 from app.models.transfers import LatencyRecord
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,

@@ -13,11 +13,11 @@ from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.events import ChainProgress
 from app.models.pools import FedFee, PoolCounter
+from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.replay import export_log, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
-from app.services.gateway import Gateway
 from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,

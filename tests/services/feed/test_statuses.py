@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.domain.codes import XferStatus
-from app.services.gateway import Gateway
+from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,

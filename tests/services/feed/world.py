@@ -12,16 +12,16 @@ from sqlalchemy import Connection, insert, select
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
-from app.domain.evidence import signing_digest
-from app.domain.refund_request import RefundRequest, encode_request
+from app.domain.refund.evidence import signing_digest
+from app.domain.refund.request import RefundRequest, encode_request
 from app.models.anomalies import Anomaly
 from app.models.events import ChainProgress, TransferBlock
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import FedFee, PoolCounter, PoolVolume
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import FedValidatorSet
+from app.runtime.gateway import Gateway
 from app.services.feed.ingest import Verdict, ingest_lines
-from app.services.gateway import Gateway
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 KEYS = [keccak256(f"test validator {n}".encode()) for n in range(1, 8)]

@@ -1,0 +1,1 @@
+"""What operators fill in: fields, forms, and how their values are read."""

@@ -1,0 +1,98 @@
+"""Sign-in forms that look at nothing while a guesser has to wait."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from flask_login import current_user
+from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm, VerifyForm
+from wtforms import EmailField
+from wtforms.validators import DataRequired
+
+from app.admin.requests import actor_named, caller
+from app.domain.operators import password_complaint
+from app.runtime.gateway import current_gateway
+from app.services.operators.throttle import forget_failures, note_failure, wait_before
+
+
+def _waits(account: str) -> str | None:
+    """What to say while a try is not looked at."""
+    wait = wait_before(current_gateway(), account, caller())
+    return _please_wait(wait) if wait > timedelta() else None
+
+
+def _please_wait(wait: timedelta) -> str:
+    seconds = int(wait.total_seconds()) + 1
+    shown = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
+    return f"Too many failed sign-ins. Try again in {shown}."
+
+
+class _Throttled:
+    """Counts failures of the account that a form is about, and refuses unseen while that has to wait."""
+
+    form_errors: list[str]
+    failure = "wrong email or password"
+    """What the audit says of a try that failed."""
+
+    def throttled_account(self) -> str:
+        """The email that failures are counted by."""
+        raise NotImplementedError
+
+    def validate(self, **kwargs: Any) -> bool:
+        account = self.throttled_account()
+        if refusal := _waits(account):
+            self.form_errors.append(refusal)
+            return False
+        if super().validate(**kwargs):  # type: ignore[misc]
+            return True
+        note_failure(current_gateway(), account, actor_named(account or "-"), self.failure)
+        return False
+
+
+class SignInForm(_Throttled, LoginForm):
+    """Email and password."""
+
+    # The library's own would refuse admin@localhost, as no mail can reach it.
+    email = EmailField(
+        "Email", validators=[DataRequired()], render_kw={"autocomplete": "username", "autofocus": True}
+    )
+    remember = None
+
+    def throttled_account(self) -> str:
+        return self.email.data or ""
+
+
+class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
+    """A one-time code: six digits are few, so wrong ones are counted like wrong passwords."""
+
+    failure = "wrong or used code"
+
+    def throttled_account(self) -> str:
+        return self.user.email if self.user else ""
+
+
+class ConfirmForm(_Throttled, VerifyForm):
+    """The password once more, before the second factor is changed."""
+
+    def throttled_account(self) -> str:
+        return str(current_user.email)
+
+
+class NewPasswordForm(_Throttled, ChangePasswordForm):
+    """A change of password, which asks for the old one."""
+
+    def throttled_account(self) -> str:
+        return str(current_user.email)
+
+    def validate(self, **kwargs: Any) -> bool:
+        complaint = password_complaint(self.new_password.data or "", current_user.email)
+        if complaint:
+            self.new_password.errors = [complaint]
+            return False
+        return super().validate(**kwargs)
+
+
+def forget_after_sign_in(_sender: Any, user: Any, **_more: Any) -> None:
+    """Whoever signed in was no guesser."""
+    forget_failures(current_gateway(), user.email, caller())

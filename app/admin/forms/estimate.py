@@ -1,0 +1,189 @@
+"""The form of "Try an estimate": what people write, read exactly into what the estimate asks for."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from ipaddress import ip_address
+from typing import Any, Final
+
+from werkzeug.datastructures import MultiDict
+from wtforms import Form, SelectField, StringField, ValidationError
+from wtforms.fields.choices import SelectChoice
+
+from app.domain.amounts import MAX_UINT256, is_ascii_digits
+from app.domain.blocking import IPAddress
+from app.domain.estimate.inputs import EstimateRequest
+from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.wire_values import bounded_uint, user_address
+
+TOKENS: Final = "tokens"
+SMALLEST: Final = "smallest"
+_PERCENT_PLACES: Final = 4
+_LONGEST_NUMBER: Final = 120
+_PEGGED: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False}
+
+
+class ChoiceField(SelectField):
+    """One of a few values, in our words where it is none."""
+
+    def __init__(self, label: str, missing: str, **kwargs: Any) -> None:
+        super().__init__(label, choices=[], validate_choice=False, **kwargs)
+        self.missing = missing
+
+    def pre_validate(self, form: Any) -> None:
+        if not self.data:
+            raise ValidationError(self.missing)
+        if self.data not in {choice.value for choice in self.choices}:
+            raise ValidationError(f"“{str(self.data)[:60]}” is not configured. {self.missing}")
+
+
+class EstimateForm(Form):
+    """Read from a query string. After ``validate`` the attributes of the request are exact integers."""
+
+    src = ChoiceField("From", "Choose the source chain.")
+    dst = ChoiceField("To", "Choose the destination chain.")
+    token = ChoiceField("Token", "Choose a token.")
+    amount = StringField("Amount", render_kw={"inputmode": "decimal", "autocomplete": "off"})
+    unit = SelectField(
+        "Counted in",
+        choices=[
+            SelectChoice(TOKENS, "whole tokens, such as 12.5"),
+            SelectChoice(SMALLEST, "smallest units"),
+        ],
+        default=TOKENS,
+        validate_choice=False,
+    )
+    slippage = StringField(
+        "Slippage tolerance, in percent",
+        default="0.5",
+        description="What the wallet shows. 0.5 is asked for as 5000 millionths.",
+        render_kw={"inputmode": "decimal", "autocomplete": "off"},
+    )
+    pegged = SelectField(
+        "Pegged",
+        choices=[
+            SelectChoice("", "as the pegged pairs say"),
+            SelectChoice("true", "asked for"),
+            SelectChoice("false", "not wanted"),
+        ],
+        default="",
+        validate_choice=False,
+    )
+    user = StringField(
+        "User's address",
+        description="Held against the blocked addresses. Empty: as a client that sends none.",
+        render_kw={"autocomplete": "off", "spellcheck": "false"},
+    )
+    caller = StringField(
+        "Caller's IP address",
+        description="Held against the blocked networks. Empty: as from anywhere.",
+        render_kw={"autocomplete": "off", "placeholder": "203.0.113.7"},
+    )
+
+    def __init__(self, args: MultiDict[str, str], terms: NetworkTerms) -> None:
+        super().__init__(MultiDict((name, value.strip()) for name, value in args.items()))
+        chains = sorted((info.name, chain_id) for chain_id, info in terms.chain_infos.items())
+        named = [SelectChoice(str(chain_id), f"{name} ({chain_id})") for name, chain_id in chains]
+        self.src.choices = self.dst.choices = [SelectChoice("", "choose a chain"), *named]
+        symbols = sorted({symbol for _, symbol in terms.tokens})
+        self.token.choices = [SelectChoice("", "choose a token"), *map(SelectChoice, symbols)]
+        self._terms = terms
+        self.amt = self.tolerance = 0
+        self.caller_address: IPAddress | None = None
+
+    def validate_amount(self, field: StringField) -> None:
+        text = _number_text(field.data, "12.5")
+        if self.unit.data == SMALLEST:
+            if not is_ascii_digits(text):
+                raise ValidationError("Smallest units are whole: digits alone, such as 12500000.")
+            self.amt = _within_uint256(int(text))
+            return
+        self.amt = _within_uint256(_exact(text, self._decimals(), f"{self.token.data} has"))
+
+    def validate_unit(self, field: SelectField) -> None:
+        if field.data not in (TOKENS, SMALLEST):
+            raise ValidationError("Choose whole tokens or smallest units.")
+
+    def validate_slippage(self, field: StringField) -> None:
+        ppm = _exact(_number_text(field.data, "0.5"), _PERCENT_PLACES, "A tolerance in percent has")
+        try:
+            self.tolerance = bounded_uint(ppm, 32)
+        except ValueError as error:
+            raise ValidationError(f"The tolerance in millionths {error}.") from None
+
+    def validate_pegged(self, field: SelectField) -> None:
+        if field.data not in _PEGGED:
+            raise ValidationError("Choose one of these.")
+
+    def validate_user(self, field: StringField) -> None:
+        try:
+            user_address(field.data or "")
+        except ValueError as error:
+            raise ValidationError(f"An address {error}.") from None
+
+    def validate_caller(self, field: StringField) -> None:
+        try:
+            self.caller_address = ip_address(field.data) if field.data else None
+        except ValueError:
+            raise ValidationError("Give one IP address, such as 203.0.113.7, not a network.") from None
+
+    def request(self) -> EstimateRequest:
+        """What is asked for. Only after ``validate`` was true."""
+        return EstimateRequest(
+            src_chain_id=int(self.src.data),
+            dst_chain_id=int(self.dst.data),
+            token_symbol=self.token.data,
+            amt=self.amt,
+            slippage_tolerance=self.tolerance,
+            is_pegged=_PEGGED[self.pegged.data],
+        )
+
+    def query(self) -> dict[str, str]:
+        """The fields that say something, as a link of this page has them."""
+        return {field.name: str(field.data) for field in self if field.data}
+
+    def _decimals(self) -> int:
+        if self.src.errors or self.token.errors:
+            raise ValidationError("Choose chain and token first: they say how many digits an amount has.")
+        token = self._terms.tokens.get((int(self.src.data), self.token.data))
+        if token is None:
+            raise ValidationError(
+                f"{self.token.data} is not configured on the source chain, so nobody knows its decimals. "
+                "Give the amount in smallest units."
+            )
+        return token.decimals
+
+
+def percent(tolerance: int) -> str:
+    """Millionths as the form's percent, exact: 5000 is ``0.5``."""
+    text = f"{Decimal(tolerance).scaleb(-_PERCENT_PLACES):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _number_text(text: str | None, example: str) -> str:
+    """A number without the spaces between its thousands, which come along when one is copied."""
+    joined = "".join((text or "").split())
+    if not joined:
+        raise ValidationError(f"Give a number, such as {example}.")
+    if "," in joined:
+        raise ValidationError(f"Write it without commas and with a point, such as {example}.")
+    whole, point, fraction = joined.partition(".")
+    good = is_ascii_digits(whole) and (not point or is_ascii_digits(fraction))
+    if not good or len(joined) > _LONGEST_NUMBER:
+        raise ValidationError(f"“{joined[:60]}” is no number. Write it in digits, such as {example}.")
+    return joined
+
+
+def _exact(text: str, places: int, whose: str) -> int:
+    """The decimal number times 10^places; what has more places is refused, never rounded."""
+    whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0")
+    if len(fraction) > places:
+        raise ValidationError(f"{whose} {places} decimals: write at most {places} digits after the point.")
+    return int(whole + fraction.ljust(places, "0"))
+
+
+def _within_uint256(amount: int) -> int:
+    if amount > MAX_UINT256:
+        raise ValidationError("An amount is at most 2^256-1 smallest units.")
+    return amount

@@ -1,0 +1,160 @@
+"""What the URL of the list of transfers asks for. Values that are none are left out, and said so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from werkzeug.datastructures import MultiDict
+
+from app.admin.pages.transfers import OVER, TransferFilters
+from app.admin.pages.words import STATUS_WORDS
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.crypto import checksum_address, parse_evm_address
+from app.domain.estimate.network_terms import NetworkTerms
+from app.runtime.gateway import Gateway
+from app.services.fields import MAX_ACCOUNT, read_time
+
+T = TypeVar("T")
+
+_LONGEST: Final = 200
+_SAID: Final = 60
+
+GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
+    "open": ("not over yet", frozenset(Status) - OVER),
+    "refunds": (
+        "in a refund",
+        frozenset(
+            {
+                Status.TRANSFER_TO_BE_REFUNDED,
+                Status.TRANSFER_REQUESTING_REFUND,
+                Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+                Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+            }
+        ),
+    ),
+}
+"""Names of several statuses at once."""
+
+Options = tuple[tuple[str, str], ...]
+"""Values of a select and their labels."""
+
+
+@dataclass(slots=True)
+class ListRequest:
+    """What is to be listed.
+
+    ``fields`` are the values that were good, as the URL has them: what links of the page repeat.
+    ``statuses``, ``chains`` and ``tokens`` are what its selects offer.
+    """
+
+    search: str
+    stuck: bool
+    page: str | None
+    statuses: Options
+    chains: Options
+    tokens: Options
+    filters: TransferFilters = field(default_factory=TransferFilters)
+    fields: dict[str, str] = field(default_factory=dict)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether anything narrows the list."""
+        return bool(self.fields)
+
+
+def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListRequest:
+    """Read the URL's arguments. Raises nothing for them.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    stuck = _text(args, "stuck") not in ("", "0")
+    asked = ListRequest(
+        search=_text(args, "q"),
+        stuck=stuck,
+        page=_text(args, "page") or None,
+        statuses=_status_options(),
+        chains=_chain_options(terms),
+        tokens=tuple((symbol, symbol) for symbol in sorted({symbol for _, symbol in terms.tokens})),
+        fields={"stuck": "1"} if stuck else {},
+    )
+
+    def read(name: str, label: str, rule: Callable[[str], T], form: str) -> T | None:
+        text = _text(args, name)
+        if not text:
+            return None
+        try:
+            value = rule(text)
+        except ValueError:
+            asked.complaints.append(f"{label}: “{text[:_SAID]}” is no {form}, so it was left out.")
+            return None
+        asked.fields[name] = text
+        return value
+
+    asked.filters = TransferFilters(
+        statuses=read("status", "Status", _statuses, "status of a transfer") or frozenset(),
+        src_chain_id=read("src", "From chain", _chain_id, "chain id"),
+        dst_chain_id=read("dst", "To chain", _chain_id, "chain id"),
+        symbol=read("token", "Token", str, "token"),
+        account=read("account", "Account", _account, "account"),
+        since=read("since", "Changed from", _moment, "time such as 2026-01-31T12:00"),
+        until=read("until", "Changed until", _moment, "time such as 2026-01-31T12:00"),
+    )
+    return asked
+
+
+def _text(args: MultiDict[str, str], name: str) -> str:
+    # A box that was pasted into may hold far more than any id: the search itself says so.
+    return args.get(name, "").replace("\0", "").strip()[:_LONGEST]
+
+
+def _status_options() -> Options:
+    single = ((str(int(status)), words.label) for status, words in STATUS_WORDS.items())
+    return (*((key, label) for key, (label, _) in GROUPS.items()), *single)
+
+
+def _chain_options(terms: NetworkTerms) -> Options:
+    named = sorted((info.name, chain_id) for chain_id, info in terms.chain_infos.items())
+    return tuple((str(chain_id), name) for name, chain_id in named)
+
+
+def _statuses(text: str) -> frozenset[Status]:
+    if text in GROUPS:
+        return GROUPS[text][1]
+    return frozenset({Status(_number(text, 32))})
+
+
+def _chain_id(text: str) -> int:
+    return _number(text, 63)
+
+
+def _number(text: str, bits: int) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
+        raise ValueError
+    number = int(text)
+    if number >> bits:
+        raise ValueError
+    return number
+
+
+def _account(text: str) -> str:
+    if len(text) > MAX_ACCOUNT:
+        raise ValueError
+    address = parse_evm_address(text)
+    return checksum_address(address) if address is not None else text
+
+
+def _moment(text: str) -> datetime:
+    """A time with an offset, or, as date fields of a form have it, one without: it counts as UTC."""
+    try:
+        return read_time(text)
+    except ValueError:
+        at = datetime.fromisoformat(text)
+    try:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError from None

@@ -1,0 +1,160 @@
+"""Everything about one transfer on one page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from app.admin.pages.event_lines import Context, EventLine, event_lines
+from app.admin.pages.refunds import RefundView, refund_view
+from app.admin.pages.shapes import (
+    Amount,
+    AnomalyLine,
+    Transaction,
+    TransferLine,
+    amount_of,
+    anomaly_line,
+    transaction,
+    transfer_line,
+)
+from app.admin.pages.words import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.codes import XferStatus
+from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.refund.explanation import RefundExplanation
+from app.domain.transfer.events import TransferReleased
+from app.domain.transfer.stages import Progress, StageName, stages_of
+from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
+from app.models.engine import reading_consistently
+from app.queries.transfer_log import anomalies_of
+from app.runtime.gateway import Gateway
+from app.services.feed.facts import load_network_facts
+from app.services.feed.log import load_histories
+from app.services.refunds.evidence import evidence_of
+from app.services.transfers.status import transfer_not_found
+
+_IN_REFUND = frozenset(
+    {
+        Status.TRANSFER_TO_BE_REFUNDED,
+        Status.TRANSFER_REQUESTING_REFUND,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+        Status.TRANSFER_REFUNDED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StageLine:
+    """One stage of the way; ``event_ids`` are the standing events that tell of it."""
+
+    name: StageName
+    label: str
+    progress: Progress
+    at: datetime | None
+    event_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransferDetail:
+    """A transfer as its page shows it, all of one moment.
+
+    ``paid_out`` is what the release paid, in destination units, None while nothing was or where nobody
+    said how much. ``refund_reason`` is empty while the status is not 6. ``refund`` is there once a refund
+    is due, or evidence of one is known. ``events`` are in the order in which they happened, those that
+    fell too.
+    """
+
+    line: TransferLine
+    now: datetime
+    kind: str
+    refund_reason: str
+    block_delay: int
+    paid_out: Amount | None
+    src_transaction: Transaction | None
+    dst_transaction: Transaction | None
+    refund_transaction: Transaction | None
+    stages: tuple[StageLine, ...]
+    events: tuple[EventLine, ...]
+    refund: RefundView | None
+    anomalies: tuple[AnomalyLine, ...]
+
+
+def transfer_detail(gateway: Gateway, transfer_id: bytes) -> TransferDetail:
+    """The transfer folded anew from its log, as the feed folds it. Writes nothing.
+
+    :param transfer_id: 32 bytes.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    with reading_consistently(gateway.engine) as connection:
+        history = load_histories(connection, [transfer_id])[transfer_id]
+        if history.log:
+            return _detail(gateway, connection, terms, history)
+    raise transfer_not_found(gateway, transfer_id)
+
+
+def _detail(
+    gateway: Gateway, connection: Connection, terms: NetworkTerms, history: TransferHistory
+) -> TransferDetail:
+    facts = load_network_facts(connection)
+    state = transfer_state(history, facts)
+    evidence = evidence_of(history, state.status, facts)
+    lines = event_lines(connection, history, _context(terms, state, evidence))
+    anomalies = anomalies_of(connection, history.transfer_id)
+    return TransferDetail(
+        line=transfer_line(terms, state),
+        now=gateway.clock(),
+        kind=KIND_WORDS[state.kind] if state.kind else "",
+        refund_reason=_reason(state),
+        block_delay=_block_delay(terms, state),
+        paid_out=_paid_out(terms, history, state),
+        src_transaction=transaction(terms.chain_infos, state.src_chain_id, state.src_tx_hash),
+        dst_transaction=transaction(terms.chain_infos, state.dst_chain_id, state.dst_tx_hash),
+        refund_transaction=_refund_transaction(lines),
+        stages=_stages(history, state),
+        events=lines,
+        refund=refund_view(evidence) if state.status in _IN_REFUND or evidence.wd_onchain else None,
+        anomalies=tuple(anomaly_line(row) for row in anomalies),
+    )
+
+
+def _context(terms: NetworkTerms, state: TransferState, evidence: RefundExplanation) -> Context:
+    signers = {row.signature: row.address for row in evidence.signers if row.signature is not None}
+    return Context(terms, state.src_chain_id, state.dst_chain_id, state.symbol, signers)
+
+
+def _reason(state: TransferState) -> str:
+    if state.status is not Status.TRANSFER_TO_BE_REFUNDED or state.refund_reason is XferStatus.UNKNOWN:
+        return ""
+    return REFUND_REASONS[state.refund_reason]
+
+
+def _block_delay(terms: NetworkTerms, state: TransferState) -> int:
+    info = terms.chain_infos.get(state.src_chain_id) if state.src_chain_id is not None else None
+    return info.block_delay if info else 0
+
+
+def _paid_out(terms: NetworkTerms, history: TransferHistory, state: TransferState) -> Amount | None:
+    release = history.standing().first(TransferReleased)
+    return amount_of(terms, state.dst_chain_id, state.symbol, release.amount) if release else None
+
+
+def _refund_transaction(lines: tuple[EventLine, ...]) -> Transaction | None:
+    """The transaction that pays the refund, as the last standing event has it."""
+    paid = [
+        line.transaction
+        for line in lines
+        if line.stands and line.transaction and line.type.value in ("refund.submitted", "refund.completed")
+    ]
+    return paid[-1] if paid else None
+
+
+def _stages(history: TransferHistory, state: TransferState) -> tuple[StageLine, ...]:
+    return tuple(
+        StageLine(stage.name, STAGE_WORDS[stage.name], stage.progress, stage.at, stage.event_ids)
+        for stage in stages_of(history.standing(), state.status)
+    )

@@ -1,0 +1,305 @@
+"""An estimate laid open term by term: why this amount, or why none, and what would pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from app.admin.pages.estimate_words import (
+    CHECK_WORDS,
+    INPUT_WORDS,
+    LIMIT_WORDS,
+    OUTCOME_WORDS,
+    TERM_WORDS,
+    WAY_WORDS,
+    Unit,
+)
+from app.admin.pages.shapes import Amount
+from app.domain.amounts import PPM, format_units
+from app.domain.blocking import IPAddress
+from app.domain.codes import BridgeType
+from app.domain.estimate.estimate import Explanation, explain
+from app.domain.estimate.explain import Outcome, Refusal
+from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FixedRate
+from app.domain.estimate.limits import Limit
+from app.domain.estimate.range import PassingRange, passing_range
+from app.domain.estimate.stableswap import CURVE_DECIMALS
+from app.domain.estimate.terms import Term, Value
+from app.domain.freshness import age_in_words
+from app.runtime.gateway import Gateway
+from app.services.estimates.estimate import estimate_inputs
+
+RATE_PLACES: Final = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in both ways of writing.
+
+    ``human`` is in whole tokens or percent with its unit, ``units`` in smallest units or millionths with
+    its own; ``human`` is empty where there is no other way. What is cut off ends in an ellipsis.
+    """
+
+    human: str
+    units: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedNumber:
+    """A number and what it is called."""
+
+    label: str
+    number: Number
+
+
+@dataclass(frozen=True, slots=True)
+class TermLine:
+    """A term: how it is made, from what, and which way it is rounded (empty: nothing to round)."""
+
+    name: str
+    label: str
+    formula: str
+    inputs: tuple[NamedNumber, ...]
+    number: Number
+    rounding: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitLine:
+    """A limit, what this transfer counts against it and what is left; broken where ``left`` is under 0."""
+
+    name: str
+    label: str
+    formula: str
+    allowed: Number
+    counted: Number
+    left: Number
+    broken: bool
+    binds: bool
+    largest: Amount | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """One check in the order in which they are made."""
+
+    name: str
+    label: str
+    outcome: Outcome
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What would pass instead: an amount (source units) or a tolerance (millionths), in words and exact."""
+
+    label: str
+    amount: Amount | None = None
+    tolerance: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalView:
+    """Why there is no estimate: the answer's code, reason and message, and the check that refused."""
+
+    code: int
+    code_name: str
+    reason: str
+    msg: str
+    check: str
+    suggestions: tuple[Suggestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateView:
+    """Everything behind one estimate.
+
+    ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no way across is
+    known. ``received`` is None beside a refusal. ``least`` and ``most`` are what passes on these terms,
+    whatever was asked for: ``least`` is None where nothing does, ``most`` also where nothing bounds it.
+    """
+
+    inputs: tuple[tuple[str, str], ...]
+    way: str
+    rate_source: str
+    fee_source: str
+    terms: tuple[TermLine, ...]
+    limits: tuple[LimitLine, ...]
+    checks: tuple[CheckLine, ...]
+    refusal: RefusalView | None
+    received: Amount | None
+    least: Amount | None
+    most: Amount | None
+
+
+def try_estimate(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None = None, caller: IPAddress | None = None
+) -> EstimateView:
+    """Run an estimate as a wallet would, and lay it open. It is not counted among those asked for.
+
+    :param usr_addr: the user's account, None where it is left out.
+    :param caller: whose network is held against the block list; None asks as from anywhere.
+    :raises Unavailable: when the configuration is too old to be trusted.
+    """
+    return estimate_view(estimate_inputs(gateway, request, usr_addr, caller))
+
+
+def estimate_view(inputs: EstimateInputs) -> EstimateView:
+    """The explanation of these inputs for people. Raises nothing."""
+    told, units = explain(inputs), _Units(inputs)
+    passing = passing_range(inputs)
+    receive = {term.name: term.value for term in told.terms}.get("estimated_receive_amt")
+    answered = told.refusal is None and isinstance(receive, int)
+    return EstimateView(
+        inputs=tuple(_asked(inputs, units)),
+        way=WAY_WORDS[told.bridge_type],
+        rate_source=_rate_source(inputs, told),
+        fee_source=_fee_source(inputs, told),
+        terms=tuple(_term(term, units) for term in told.terms),
+        limits=tuple(_limit(limit, units) for limit in told.limits),
+        checks=tuple(
+            CheckLine(each.check.value, CHECK_WORDS[each.check], each.outcome, OUTCOME_WORDS[each.outcome])
+            for each in told.checks
+        ),
+        refusal=_refusal(told.refusal, passing, units) if told.refusal else None,
+        received=units.dst(receive) if answered and isinstance(receive, int) else None,
+        least=units.src(passing.least) if passing else None,
+        most=units.src(passing.most) if passing and passing.most is not None else None,
+    )
+
+
+class _Units:
+    """Writes numbers in the units of one request's tokens."""
+
+    def __init__(self, inputs: EstimateInputs) -> None:
+        self.symbol = inputs.request.token_symbol
+        self._decimals = {
+            Unit.SRC: inputs.src_token.decimals if inputs.src_token else None,
+            Unit.DST: inputs.dst_token.decimals if inputs.dst_token else None,
+            Unit.CURVE: CURVE_DECIMALS,
+        }
+
+    def src(self, amt: int) -> Amount:
+        return self._amount(amt, Unit.SRC)
+
+    def dst(self, amt: int) -> Amount:
+        return self._amount(amt, Unit.DST)
+
+    def _amount(self, amt: int, unit: Unit) -> Amount:
+        decimals = self._decimals[unit]
+        return Amount(amt, self.symbol, "" if decimals is None else format_units(amt, decimals))
+
+    def number(self, value: Value, unit: Unit | None) -> Number:
+        if isinstance(value, str):
+            return Number("", value)
+        if unit in (Unit.PPM, Unit.RATIO):
+            share = Fraction(value) / (PPM if unit is Unit.PPM else 1)
+            ppm = f"{value} millionths" if unit is Unit.PPM else decimal_down(share, RATE_PLACES)
+            return Number(f"{decimal_down(share * 100, 4)} %", ppm)
+        decimals = self._decimals.get(unit) if unit is not None else None
+        if decimals is None:
+            return Number("", decimal_down(Fraction(value), RATE_PLACES))
+        whole = decimal_down(Fraction(value) / 10**decimals, decimals + 6)
+        human = whole if unit is Unit.CURVE else f"{whole} {self.symbol}"
+        return Number(human, decimal_down(Fraction(value), 6))
+
+
+def decimal_down(value: Fraction, places: int) -> str:
+    """A fraction as people write it, cut towards zero after so many places; an ellipsis tells of the rest."""
+    sign = "-" if value < 0 else ""
+    scaled = abs(value) * 10**places
+    digits = scaled.numerator // scaled.denominator
+    rest = "" if scaled.denominator == 1 else "…"
+    return f"{sign}{format_units(digits, places)}{rest}"
+
+
+def _asked(inputs: EstimateInputs, units: _Units) -> list[tuple[str, str]]:
+    request = inputs.request
+    src, dst = inputs.src_chain, inputs.dst_chain
+    amount = units.src(request.amt)
+    tolerance = units.number(request.slippage_tolerance, Unit.PPM)
+    return [
+        ("From", f"{src.name} ({src.id})" if src else f"chain {request.src_chain_id}, which is not known"),
+        ("To", f"{dst.name} ({dst.id})" if dst else f"chain {request.dst_chain_id}, which is not known"),
+        ("Token", request.token_symbol),
+        ("Amount", f"{amount}, {amount.units} smallest units" if amount.text else str(amount)),
+        ("Slippage tolerance", f"{tolerance.human}, {tolerance.units}"),
+        ("Pegged", {None: "as the pairs say", True: "asked for", False: "not wanted"}[request.is_pegged]),
+    ]
+
+
+def _rate_source(inputs: EstimateInputs, told: Explanation) -> str:
+    if told.bridge_type is BridgeType.UNDEFINED:
+        return ""
+    if told.bridge_type is not BridgeType.POOL or inputs.route is None:
+        return "1: a pegged token is worth the same on both chains"
+    rate = inputs.route.rate
+    if isinstance(rate, FixedRate):
+        return f"the route's fixed rate, configured as {rate.text}"
+    return (
+        "the StableSwap curve over both pools' balances as they are now, "
+        f"amplification {rate.amplification} as configured"
+    )
+
+
+def _fee_source(inputs: EstimateInputs, told: Explanation) -> str:
+    if told.bridge_type is BridgeType.UNDEFINED:
+        return ""
+    if told.bridge_type is not BridgeType.POOL or inputs.route is None:
+        return "configured with the pegged pair"
+    fee = inputs.route.base_fee
+    since = f", {age_in_words(inputs.now - fee.since)}" if fee.since is not None else ""
+    source = "reported by the feed" if fee.fed else "configured with the route"
+    longest = inputs.route.base_fee_max_age_seconds
+    good = f"; it is good for {longest} seconds" if longest is not None else ""
+    return f"{source}{since}{good}"
+
+
+def _term(term: Term, units: _Units) -> TermLine:
+    words = TERM_WORDS[term.name]
+    inputs = tuple(NamedNumber(*_input(name, value, units)) for name, value in term.inputs)
+    number = units.number(term.value, words.unit)
+    return TermLine(term.name, words.label, term.formula, inputs, number, words.rounding)
+
+
+def _input(name: str, value: Value, units: _Units) -> tuple[str, Number]:
+    if name in INPUT_WORDS:
+        label, unit = INPUT_WORDS[name]
+        return label, units.number(value, unit)
+    words = TERM_WORDS[name]
+    return words.label.lower(), units.number(value, words.unit)
+
+
+def _limit(limit: Limit, units: _Units) -> LimitLine:
+    label, unit = LIMIT_WORDS[limit.name]
+    allowed, counted, left = (
+        units.number(value, unit) for value in (limit.value, limit.counted, limit.headroom)
+    )
+    largest = None if limit.largest_amt is None else units.src(limit.largest_amt)
+    broken = limit.headroom < 0 and limit.name in CHECK_WORDS
+    return LimitLine(limit.name, label, limit.formula, allowed, counted, left, broken, limit.binds, largest)
+
+
+def _refusal(refusal: Refusal, passing: PassingRange | None, units: _Units) -> RefusalView:
+    nearest = [
+        ("The largest amount below that passes", refusal.largest_passing_amt),
+        ("The smallest amount above that passes", refusal.smallest_passing_amt),
+    ]
+    if passing is not None:
+        nearest += [("The least that passes", passing.least), ("The most that passes", passing.most)]
+    suggestions: list[Suggestion] = []
+    for label, amt in nearest:
+        if amt is not None and amt not in {each.amount.units for each in suggestions if each.amount}:
+            suggestions.append(Suggestion(label, units.src(amt)))
+    if refusal.largest_passing_tolerance is not None:
+        tolerance = refusal.largest_passing_tolerance
+        suggestions.append(Suggestion("The highest slippage tolerance that passes", tolerance=tolerance))
+    return RefusalView(
+        code=int(refusal.code),
+        code_name=refusal.code.name.removeprefix("ErrCode_"),
+        reason=refusal.reason.value,
+        msg=refusal.msg,
+        check=CHECK_WORDS[refusal.check],
+        suggestions=tuple(suggestions),
+    )

@@ -1,0 +1,179 @@
+"""The events behind a transfer, those that stand and those that fell, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar, cast
+
+from sqlalchemy import Connection, Row
+
+from app.admin.pages.shapes import Transaction, amount_of, chain_told, transaction
+from app.admin.pages.words import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
+from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.transfer.events import (
+    EventsRetracted,
+    EventType,
+    NetworkStatus,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.domain.transfer.outcomes import Fate, FatedEvent, event_fates
+from app.domain.transfer.state import TransferHistory
+from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
+from app.services.feed.codec import decode_event
+
+E = TypeVar("E", bound=TransferEvent)
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """One acceptance of one event.
+
+    ``at`` is when it happened, ``received_at`` when it was accepted. ``stands`` says whether it counts;
+    ``fallen`` says in words why not. ``words`` is what it tells beyond its ``label``.
+    """
+
+    seq: int
+    event_id: str
+    type: EventType
+    label: str
+    words: str
+    at: datetime
+    received_at: datetime
+    reporter: str
+    chain: str
+    block: int | None
+    transaction: Transaction | None
+    stands: bool
+    fallen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the words about a transfer's events need; ``signers`` are addresses by signature, in 0x hex."""
+
+    terms: NetworkTerms
+    src_chain_id: int | None
+    dst_chain_id: int | None
+    symbol: str | None
+    signers: Mapping[str, str]
+
+
+def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
+    """Every acceptance in the order in which things happened; of a very long log the first."""
+    known = {row.seq: row for row in receipts(connection, history.transfer_id)}
+    fated = [each for each in event_fates(history) if each.seq in known][:MOST_EVENTS]
+    takers = {row.seq: row for row in entries_at(connection, {each.by for each in fated if each.by})}
+    lines = (_line(each, known[each.seq], takers, context) for each in fated)
+    return tuple(sorted(lines, key=lambda line: (line.at, line.seq)))
+
+
+def _line(
+    fated: FatedEvent,
+    receipt: Row[*tuple[Any, ...]],
+    takers: Mapping[int, Row[*tuple[Any, ...]]],
+    context: Context,
+) -> EventLine:
+    event = fated.event
+    chain = chain_told(context.terms.chain_infos, fated.chain_id)
+    return EventLine(
+        seq=fated.seq,
+        event_id=event.id,
+        type=event.type,
+        label=EVENT_WORDS[event.type],
+        words=_WORDS.get(event.type, _no_words)(event, context),
+        at=event.at,
+        received_at=receipt.received_at,
+        reporter=receipt.reporter,
+        chain=chain.name if chain else "",
+        block=getattr(event, "block", None),
+        transaction=_transaction(event, context),
+        stands=fated.stands,
+        fallen=_fallen(fated, takers, context),
+    )
+
+
+def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
+    chains = context.terms.chain_infos
+    for name, chain_id in (
+        ("src_tx_hash", getattr(event, "src_chain_id", context.src_chain_id)),
+        ("dst_tx_hash", context.dst_chain_id),
+        ("tx_hash", context.src_chain_id),
+    ):
+        if found := transaction(chains, chain_id, getattr(event, name, None)):
+            return found
+    return None
+
+
+def _fallen(fated: FatedEvent, takers: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+    by = takers.get(fated.by) if fated.by is not None else None
+    match fated.fate:
+        case Fate.STANDS:
+            return ""
+        case Fate.SEND_GONE:
+            return "fell with the send that it confirmed"
+        case Fate.REPEATED:
+            return "was reported again later, which counts instead"
+        case Fate.REORGANISED if by is not None:
+            chain = chain_told(context.terms.chain_infos, by.chain_id)
+            who = chain.name if chain else "the chain"
+            return f"its block was orphaned: {who} reorganised from block {by.block}"
+        case Fate.RETRACTED if by is not None:
+            retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
+            return f"taken back by an operator: {retraction.reason}"
+        case _:
+            return "taken back"
+
+
+def _no_words(_event: TransferEvent, _context: Context) -> str:
+    return ""
+
+
+def _sent(event: TransferEvent, context: Context) -> str:
+    assert isinstance(event, TransferSent | TransferSubmitted)  # noqa: S101  chosen by its type
+    chains = context.terms.chain_infos
+    amount = amount_of(context.terms, event.src_chain_id, event.symbol, event.amount)
+    src, dst = chain_told(chains, event.src_chain_id), chain_told(chains, event.dst_chain_id)
+    parts = [
+        str(amount) if amount else "",
+        f"from {src.name}" if src else "",
+        f"to {dst.name}" if dst else "",
+    ]
+    kind = f" ({KIND_WORDS[event.kind]})" if isinstance(event, TransferSent) else ""
+    return " ".join(part for part in parts if part) + kind
+
+
+def _failed(event: TransferEvent, _context: Context) -> str:
+    return cast("TransferFailed", event).reason or ""
+
+
+def _word(event: TransferEvent, _context: Context) -> str:
+    status = cast("NetworkStatus", event).xfer_status
+    return f"{NETWORK_WORDS.get(status, '')} ({status.name})"
+
+
+def _released(event: TransferEvent, context: Context) -> str:
+    units = cast("TransferReleased", event).amount
+    amount = amount_of(context.terms, context.dst_chain_id, context.symbol, units)
+    return str(amount) if amount else ""
+
+
+def _signed(event: TransferEvent, context: Context) -> str:
+    signature = f"0x{getattr(event, 'signature', b'').hex()}"
+    signer = context.signers.get(signature)
+    return f"by {signer}" if signer else "by nobody who counts for the request shown"
+
+
+_WORDS: Final[dict[EventType, Callable[[TransferEvent, Context], str]]] = {
+    EventType.TRANSFER_SUBMITTED: _sent,
+    EventType.TRANSFER_SENT: _sent,
+    EventType.TRANSFER_FAILED: _failed,
+    EventType.NETWORK_STATUS: _word,
+    EventType.TRANSFER_RELEASED: _released,
+    EventType.REFUND_SIGNED: _signed,
+}

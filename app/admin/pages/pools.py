@@ -1,0 +1,102 @@
+"""Every pool against its caps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection
+
+from app.admin.pages.shapes import Amount, ChainName, amount_of, chain_name
+from app.domain.amounts import PPM
+from app.domain.estimate.inputs import PoolState
+from app.domain.estimate.network_terms import NetworkTerms
+from app.models.engine import reading
+from app.queries.dashboard import pool_counters
+from app.queries.estimate_facts import Epoch, Moved, estimate_facts
+from app.runtime.gateway import Gateway
+from app.services.estimates.estimate import moved_pool
+
+_UNIX_START = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class CapUse:
+    """How much of a cap is used. ``ppm`` is that share in millionths, rounded down; over 1000000: over it."""
+
+    used: Amount
+    cap: Amount
+    ppm: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLine:
+    """One pool now, in its token's units.
+
+    ``under_zero``: events are missing or opening values wrong, and estimates count 0 in its stead.
+    ``total`` and ``epoch`` are None without such a cap; the epoch's volume starts again at ``epoch_ends``.
+    """
+
+    chain: ChainName
+    symbol: str
+    balance: Amount
+    inbound_limit: Amount
+    under_zero: bool
+    total: CapUse | None
+    epoch: CapUse | None
+    epoch_ends: datetime | None
+
+    @property
+    def fullest_ppm(self) -> int:
+        """The larger share of the two caps; 0 without any."""
+        return max((use.ppm for use in (self.total, self.epoch) if use is not None), default=0)
+
+
+def pool_lines(gateway: Gateway) -> tuple[PoolLine, ...]:
+    """Every configured pool, those under zero first, then the fullest.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, now = gateway.snapshots.current().terms, gateway.clock()
+    with reading(gateway.reads) as connection:
+        moved = {
+            (row.chain_id, row.symbol): Moved(row.added, row.sent, row.relayed, row.withdrawn)
+            for row in pool_counters(connection)
+        }
+        lines = [
+            _line(connection, terms, place, moved_pool(opening, moved.get(place, Moved())), now)
+            for place, opening in terms.pools.items()
+        ]
+    return tuple(
+        sorted(lines, key=lambda line: (not line.under_zero, -line.fullest_ppm, line.chain.name, line.symbol))
+    )
+
+
+def _line(
+    connection: Connection, terms: NetworkTerms, place: tuple[int, str], pool: PoolState, now: datetime
+) -> PoolLine:
+    chain_id, symbol = place
+
+    def amount(units: int) -> Amount:
+        return amount_of(terms, chain_id, symbol, units) or Amount(units, symbol)
+
+    def use(used: int, cap: int) -> CapUse:
+        return CapUse(amount(used), amount(cap), used * PPM // cap if cap else PPM)
+
+    epoch = None
+    epoch_use: CapUse | None = None
+    if pool.epoch_cap is not None and pool.epoch_seconds:
+        epoch = Epoch.at(now, pool.epoch_seconds)
+        volume = estimate_facts(connection, symbol, chain_id, chain_id, epoch).epoch_volume
+        epoch_use = use(volume, pool.epoch_cap)
+    inbound = pool.added - pool.relayed - pool.withdrawn
+    return PoolLine(
+        chain=chain_name(terms.chain_infos, chain_id),
+        symbol=symbol,
+        balance=amount(pool.balance),
+        inbound_limit=amount(pool.inbound_limit),
+        under_zero=inbound < 0 or inbound + pool.sent < 0,
+        total=None if pool.total_cap is None else use(pool.balance, pool.total_cap),
+        epoch=epoch_use,
+        epoch_ends=None if epoch is None else _UNIX_START + timedelta(seconds=epoch.end),
+    )

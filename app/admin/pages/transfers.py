@@ -1,0 +1,156 @@
+"""Lists of transfers: by status, chains, token, account and time, a page at a time."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row
+
+from app.admin.pages.shapes import TransferLine, transfer_line
+from app.domain.codes import TransferHistoryStatus as Status
+from app.models.engine import reading
+from app.queries.transfer_list import (
+    EVERYTHING,
+    Branch,
+    Place,
+    Span,
+    by_account,
+    by_destination,
+    by_open_status,
+    by_pair,
+    by_source,
+    newest_transfers,
+)
+from app.runtime.gateway import Gateway
+
+PAGE: Final = 50
+
+OVER: Final = frozenset({Status.TRANSFER_FAILED, Status.TRANSFER_COMPLETED, Status.TRANSFER_REFUNDED})
+"""The statuses of transfers that are over (models.transfers.OPEN says the same to the database)."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFilters:
+    """What a list shows; what is empty or None filters nothing.
+
+    ``since`` and ``until`` bound the last change: from ``since`` on, before ``until``. ``account`` is
+    as the feed keeps it: an EVM address with its checksum.
+    """
+
+    statuses: frozenset[Status] = frozenset()
+    src_chain_id: int | None = None
+    dst_chain_id: int | None = None
+    symbol: str | None = None
+    account: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def let_through(self, row: Row[*tuple[Any, ...]]) -> bool:
+        """Whether a row of ``queries.transfer_list`` passes all of them."""
+        return (
+            (not self.statuses or Status(row.status) in self.statuses)
+            and self.src_chain_id in (None, row.src_chain_id)
+            and self.dst_chain_id in (None, row.dst_chain_id)
+            and self.symbol in (None, row.symbol)
+            and self.account in (None, row.sender, row.receiver)
+            and (self.since is None or row.updated_at >= self.since)
+            and (self.until is None or row.updated_at < self.until)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TransferPage:
+    """A page of a list. ``next_page`` continues it, None at its end.
+
+    ``searching``: the page is not full, yet there is more to look at: the filters match little, and a
+    page looks at a bounded number of transfers.
+    """
+
+    transfers: tuple[TransferLine, ...]
+    next_page: str | None
+    searching: bool = False
+
+
+def list_transfers(
+    gateway: Gateway, filters: TransferFilters, page: str | None = None, size: int = PAGE
+) -> TransferPage:
+    """The transfers that the filters let through, the last changed first.
+
+    :param page: ``next_page`` of the page before; one that cannot be read begins at the start.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    with reading(gateway.reads) as connection:
+        branches, others = _plan(connection, filters)
+        found = newest_transfers(
+            connection,
+            branches,
+            others=others,
+            span=Span(filters.since, filters.until),
+            after=read_place(page),
+            size=size,
+        )
+    lines = tuple(transfer_line(terms, row) for row in found.rows)
+    rest = None if found.rest is None else write_place(found.rest)
+    return TransferPage(lines, rest, searching=rest is not None and len(lines) < size)
+
+
+def _plan(
+    connection: Connection, filters: TransferFilters
+) -> tuple[list[Branch], dict[str, tuple[int | str, ...]]]:
+    """Which index serves, and the filters that are left: the one that finds the fewest rows goes first."""
+    statuses = tuple(sorted(int(status) for status in filters.statuses))
+    src, dst = filters.src_chain_id, filters.dst_chain_id
+    others: dict[str, tuple[int | str, ...]] = {
+        name: values
+        for name, values in (
+            ("status", statuses),
+            ("src_chain_id", () if src is None else (src,)),
+            ("dst_chain_id", () if dst is None else (dst,)),
+            ("symbol", () if filters.symbol is None else (filters.symbol,)),
+        )
+        if values
+    }
+    if filters.account is not None:
+        return by_account(filters.account), others
+    if statuses and not filters.statuses & OVER:
+        del others["status"]
+        return by_open_status(statuses), others
+    if src is not None and dst is not None:
+        del others["src_chain_id"], others["dst_chain_id"]
+        return by_pair(src, dst), others
+    if src is not None:
+        del others["src_chain_id"]
+        return by_source(connection, src), others
+    if dst is not None:
+        del others["dst_chain_id"]
+        return by_destination(connection, dst), others
+    return EVERYTHING, others
+
+
+def write_place(place: Place) -> str:
+    """A place in a list as text that goes into a URL."""
+    microseconds = (place.at - _EPOCH) // _MICROSECOND
+    return base64.urlsafe_b64encode(microseconds.to_bytes(8, "big", signed=True) + place.transfer_id).decode()
+
+
+def read_place(text: str | None) -> Place | None:
+    """The place that :func:`write_place` wrote; None for anything else."""
+    try:
+        raw = base64.urlsafe_b64decode(text or "")
+    except (binascii.Error, ValueError):
+        return None
+    if len(raw) != 40:
+        return None
+    try:
+        at = _EPOCH + int.from_bytes(raw[:8], "big", signed=True) * _MICROSECOND
+    except OverflowError:
+        return None
+    return Place(at, raw[8:])

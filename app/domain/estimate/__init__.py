@@ -1,0 +1,1 @@
+"""What would a transfer cost: from inputs to an answer or a refusal."""

@@ -1,0 +1,136 @@
+"""The checks of an estimate in their order, each rule once (formats, "Estimate: the order of the checks").
+
+Check 1, whether the request can be read, is the doors' work; these are 2 to 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.domain.amounts import MAX_UINT256, PPM
+from app.domain.estimate import refusals as refuse
+from app.domain.estimate.advice import curve_unsettled, empty_curve, fees_eat, over_limit, slippage_too_high
+from app.domain.estimate.inputs import ChainTerms, EstimateInputs, FixedRate, RouteBlock
+from app.domain.estimate.pricing import Calculation, Plan, Price, calculate, plan_for, price_of, wants_pegged
+from app.domain.estimate.refusals import Check
+from app.domain.estimate.stableswap import CurveUnsettled
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A transfer that passed every check, and its numbers."""
+
+    plan: Plan
+    price: Price
+    calculation: Calculation
+
+
+def pass_checks(inputs: EstimateInputs) -> Passed:
+    """Make every check in order. Raises ``EstimateRefused`` with the first that fails."""
+    plan = _check_parties(inputs)
+    _check_request(inputs, plan)
+    _check_inbound(inputs, plan)
+    try:
+        price = price_of(plan)
+        if price is None:
+            raise empty_curve(plan)
+        calculation = calculate(plan, price, inputs.request.amt)
+    except CurveUnsettled:
+        raise curve_unsettled(plan) from None
+    _check_result(inputs, plan, calculation)
+    return Passed(plan, price, calculation)
+
+
+def _check_parties(inputs: EstimateInputs) -> Plan:
+    """Checks 2 to 7, and the terms of a transfer that passes them."""
+    if inputs.caller_blocked:
+        raise refuse.network_blocked()
+    if inputs.address_blocked:
+        raise refuse.address_blocked()
+    src, dst = _check_chains(inputs)
+    if inputs.src_token is None:
+        raise refuse.token_not_on_src(inputs, src)
+    if inputs.dst_token is None:
+        raise refuse.token_not_on_dst(inputs, src, dst)
+    plan = plan_for(inputs)
+    if plan is None:
+        raise refuse.no_route(inputs, src, dst, pegged=wants_pegged(inputs))
+    _check_switches(inputs, plan)
+    return plan
+
+
+def _check_chains(inputs: EstimateInputs) -> tuple[ChainTerms, ChainTerms]:
+    """Checks 4 and 5: two chains, both known, both in service."""
+    request, src, dst = inputs.request, inputs.src_chain, inputs.dst_chain
+    if request.src_chain_id == request.dst_chain_id:
+        raise refuse.same_chain(inputs)
+    if src is None or dst is None:
+        raise refuse.chain_unknown(request.src_chain_id if src is None else request.dst_chain_id)
+    if src.disabled or dst.disabled:
+        raise refuse.chain_disabled(src if src.disabled else dst)
+    return src, dst
+
+
+def _check_switches(inputs: EstimateInputs, plan: Plan) -> None:
+    """Check 7: the token in service on both chains, and this way not blocked. Pegged transfers too."""
+    src, dst = plan.src_chain, plan.dst_chain
+    if plan.src_token.xfer_disabled:
+        raise refuse.token_disabled(inputs, src, src)
+    if plan.dst_token.xfer_disabled:
+        raise refuse.token_disabled(inputs, src, dst)
+    if inputs.block is not RouteBlock.NONE:
+        raise refuse.route_blocked(inputs, src, dst)
+
+
+def _check_request(inputs: EstimateInputs, plan: Plan) -> None:
+    """Check 8: the amount, and for pool transfers the tolerance and the base fee's age."""
+    if inputs.request.amt <= 0:
+        raise refuse.amount_zero()
+    if plan.pools is None:
+        return
+    if not (1 <= plan.tolerance < PPM or inputs.request.tolerance_left_out):
+        raise refuse.tolerance_out_of_range(plan.tolerance)
+    allowed = base_fee_overdue(inputs)
+    if allowed is not None:
+        raise refuse.base_fee_stale(inputs, plan.src_chain, plan.dst_chain, allowed)
+
+
+def base_fee_overdue(inputs: EstimateInputs) -> int | None:
+    """The seconds that the route allows its base fee, where it is older; an unknown age is too old."""
+    route = inputs.route
+    if route is None or route.base_fee_max_age_seconds is None:
+        return None
+    allowed, since = route.base_fee_max_age_seconds, route.base_fee.since
+    if since is None:
+        return allowed
+    age = inputs.now - since
+    seconds = age.days * 86_400 + age.seconds
+    return allowed if (seconds, age.microseconds) > (allowed, 0) else None
+
+
+def _check_inbound(inputs: EstimateInputs, plan: Plan) -> None:
+    """Check 9, the source pool: its inbound limit and epoch cap (1005), its total cap (1017)."""
+    if plan.pools is None:
+        return
+    amt, src = inputs.request.amt, plan.pools.src
+    if amt > src.inbound_limit:
+        raise over_limit(inputs, plan, Check.INBOUND_LIMIT)
+    rest = src.epoch_rest
+    if rest is not None and amt > rest:
+        raise over_limit(inputs, plan, Check.EPOCH_CAP)
+    rest = src.total_rest
+    if rest is not None and amt > rest:
+        raise over_limit(inputs, plan, Check.TOTAL_CAP)
+
+
+def _check_result(inputs: EstimateInputs, plan: Plan, result: Calculation) -> None:
+    """Check 9, the destination pool at a fixed rate (1004), and check 10."""
+    pools = plan.pools
+    if pools is not None and isinstance(plan.rate, FixedRate) and result.receive > pools.dst.balance:
+        raise over_limit(inputs, plan, Check.DST_BALANCE)
+    if result.receive <= 0:
+        raise fees_eat(inputs, plan)
+    if result.eq > MAX_UINT256:
+        raise over_limit(inputs, plan, Check.RESULT_SIZE)
+    if result.max_slippage >= PPM:
+        raise slippage_too_high(inputs, plan)

@@ -1,0 +1,201 @@
+"""The configured network as the domain's terms, indexed by what requests name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final, TypeVar
+
+from app.domain.codes import BridgeType
+from app.domain.estimate.inputs import (
+    BaseFee,
+    ChainTerms,
+    FeeTier,
+    FixedRate,
+    PeggedTerms,
+    PoolState,
+    RouteBlock,
+    RouteTerms,
+    StableSwapRate,
+    TokenTerms,
+)
+from app.services.network.sections import Row
+
+BURN_MINT_BRIDGE: Final = 2
+"""The bridge version that both pairs of a burn → mint need (formats, estimate)."""
+
+Way = tuple[str, int, int]
+"""Symbol, source chain id, destination chain id."""
+
+Place = tuple[int, str]
+"""Chain id, symbol."""
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainInfo:
+    """What other answers say of a chain. ``explore_url`` has no ``/`` at its end."""
+
+    id: int
+    name: str
+    explore_url: str
+    block_delay: int
+    drop_gas_amt: int
+
+    def tx_link(self, tx_hash: str | None) -> str:
+        """The explorer's page of a transaction; empty while there is no hash (wire, JSON)."""
+        return f"{self.explore_url}/tx/{tx_hash}" if tx_hash else ""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTerms:
+    """Everything that prices and permits transfers, as configured. Never changed once built.
+
+    ``pools`` hold opening values, ``routes`` the configured base fee: what the feed adds is read
+    fresh. ``pegged`` has burn → mint resolved; ``blocks`` has an entry for both ways of a block of
+    both directions. ``symbol_chains`` and ``destinations`` are names of chains for messages.
+    """
+
+    chains: Mapping[int, ChainTerms]
+    chain_infos: Mapping[int, ChainInfo]
+    tokens: Mapping[Place, TokenTerms]
+    pools: Mapping[Place, PoolState]
+    routes: Mapping[Way, RouteTerms]
+    pegged: Mapping[Way, PeggedTerms]
+    blocks: Mapping[Way, RouteBlock]
+    symbol_chains: Mapping[str, tuple[str, ...]]
+    destinations: Mapping[Place, tuple[str, ...]]
+
+
+def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
+    """Index the rows of the core sections, by section name."""
+    chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
+    tokens = {_place(row): _token_terms(row) for row in rows["tokens"]}
+    routes = {_way(row): _route_terms(row) for row in rows["routes"]}
+    pegged = _pegged_terms(rows["pegged_pairs"])
+    blocks = _blocks(rows["route_blocks"])
+    in_service = {
+        (chain_id, symbol)
+        for (chain_id, symbol), token in tokens.items()
+        if not token.xfer_disabled and not chains[chain_id].disabled
+    }
+    open_ways = [
+        (symbol, src, dst)
+        for symbol, src, dst in routes.keys() | pegged.keys()
+        if {(src, symbol), (dst, symbol)} <= in_service and (symbol, src, dst) not in blocks
+    ]
+    return NetworkTerms(
+        chains=chains,
+        chain_infos={row["chain_id"]: _chain_info(row) for row in rows["chains"]},
+        tokens=tokens,
+        pools={_place(row): _pool_state(row) for row in rows["pools"]},
+        routes=routes,
+        pegged=pegged,
+        blocks=blocks,
+        symbol_chains=_names(chains, ((symbol, chain_id) for chain_id, symbol in in_service)),
+        destinations=_names(chains, (((src, symbol), dst) for symbol, src, dst in open_ways)),
+    )
+
+
+def _place(row: Row) -> Place:
+    return row["chain_id"], row["symbol"]
+
+
+def _way(row: Row) -> Way:
+    return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+
+
+def _chain_terms(row: Row) -> ChainTerms:
+    return ChainTerms(
+        id=row["chain_id"],
+        name=row["name"],
+        disabled=row["disabled"],
+        minimal_max_slippage=row["minimal_max_slippage"],
+        drop_gas_amt=row["drop_gas_amt"],
+    )
+
+
+def _chain_info(row: Row) -> ChainInfo:
+    return ChainInfo(
+        id=row["chain_id"],
+        name=row["name"],
+        explore_url=row["explore_url"].removesuffix("/"),
+        block_delay=row["block_delay"],
+        drop_gas_amt=row["drop_gas_amt"],
+    )
+
+
+def _token_terms(row: Row) -> TokenTerms:
+    return TokenTerms(row["symbol"], row["decimal"], row["xfer_disabled"])
+
+
+def _pool_state(row: Row) -> PoolState:
+    return PoolState(
+        added=row["liquidity_added"],
+        sent=row["liquidity_sent"],
+        relayed=row["liquidity_relayed"],
+        withdrawn=row["liquidity_withdrawn"],
+        total_cap=row["total_cap"],
+        epoch_cap=row["epoch_cap"],
+        epoch_seconds=row["epoch_seconds"],
+    )
+
+
+def _route_terms(row: Row) -> RouteTerms:
+    fixed = row["rate_model"] == "fixed"
+    return RouteTerms(
+        rate=FixedRate.parse(row["rate_value"]) if fixed else StableSwapRate(row["amplification"]),
+        base_fee=BaseFee(row["base_fee"], since=row["base_fee_changed_at"]),
+        base_fee_max_age_seconds=row["base_fee_max_age_seconds"],
+        tiers=_tiers(row),
+    )
+
+
+def _tiers(row: Row) -> tuple[FeeTier, ...]:
+    return tuple(FeeTier(start, ppm) for start, ppm in row["perc_fee_tiers"])
+
+
+def _pegged_terms(pairs: Iterable[Row]) -> dict[Way, PeggedTerms]:
+    """Both ways of every pair, and burn → mint between the pegged chains of one original.
+
+    A pair between two chains goes before burn → mint; of several originals the lowest chain id.
+    """
+    direct: dict[Way, PeggedTerms] = {}
+    siblings: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
+    for row in pairs:
+        symbol, org, pegged, tiers = row["symbol"], row["org_chain_id"], row["pegged_chain_id"], _tiers(row)
+        direct[symbol, org, pegged] = PeggedTerms(BridgeType.DEPOSIT_MINT, row["deposit_base_fee"], tiers)
+        direct[symbol, pegged, org] = PeggedTerms(BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers)
+        if row["bridge_version"] == BURN_MINT_BRIDGE:
+            siblings[org, symbol].append(row)
+    burn_mint: dict[Way, PeggedTerms] = {}
+    for (_, symbol), group in sorted(siblings.items()):
+        for src, dst in permutations(group, 2):
+            burn_mint.setdefault(
+                (symbol, src["pegged_chain_id"], dst["pegged_chain_id"]),
+                PeggedTerms(BridgeType.BURN_MINT, dst["deposit_base_fee"], _tiers(dst)),
+            )
+    return burn_mint | direct
+
+
+def _blocks(rows: Iterable[Row]) -> dict[Way, RouteBlock]:
+    """Which ways are blocked; a block of both directions outweighs one of a single direction."""
+    blocks: dict[Way, RouteBlock] = {}
+    for row in rows:
+        symbol, src, dst = _way(row)
+        if row["both_directions"]:
+            blocks[symbol, src, dst] = blocks[symbol, dst, src] = RouteBlock.BOTH
+        else:
+            blocks.setdefault((symbol, src, dst), RouteBlock.ONE_WAY)
+    return blocks
+
+
+def _names(chains: Mapping[int, ChainTerms], members: Iterable[tuple[K, int]]) -> dict[K, tuple[str, ...]]:
+    """The names of the chains by key, in the order of their ids."""
+    ids: defaultdict[K, set[int]] = defaultdict(set)
+    for key, chain_id in members:
+        ids[key].add(chain_id)
+    return {key: tuple(chains[chain_id].name for chain_id in sorted(of)) for key, of in ids.items()}

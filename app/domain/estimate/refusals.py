@@ -1,0 +1,240 @@
+"""Why an estimate is refused, in the gateway's codes and in words that say what would succeed.
+
+This file words the checks that look at no amount; estimate_advice words those that do.
+The reason or source of a block is in no message (formats, "Estimate: the order of the checks").
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from app.domain.codes import ErrCode, Reason
+from app.domain.errors import GatewayError
+from app.domain.estimate.inputs import ChainTerms, EstimateInputs, RouteBlock
+
+LISTED_NAMES = 8
+ECHOED_CHARACTERS = 32
+
+
+class Check(StrEnum):
+    """The checks in the order in which they are made (formats, "Estimate: the order of the checks")."""
+
+    CALLER_NETWORK = "caller_network"
+    ADDRESS = "address"
+    SAME_CHAIN = "same_chain"
+    CHAIN_KNOWN = "chain_known"
+    CHAIN_ENABLED = "chain_enabled"
+    SRC_TOKEN = "src_token"  # noqa: S105  a check, not a secret
+    DST_TOKEN = "dst_token"  # noqa: S105  a check, not a secret
+    ROUTE = "route"
+    TOKEN_ENABLED = "token_enabled"  # noqa: S105  a check, not a secret
+    DIRECTION = "direction"
+    AMOUNT = "amount"
+    SLIPPAGE_TOLERANCE = "slippage_tolerance"
+    BASE_FEE_AGE = "base_fee_age"
+    INBOUND_LIMIT = "inbound_limit"
+    EPOCH_CAP = "epoch_cap"
+    TOTAL_CAP = "total_cap"
+    DST_BALANCE = "dst_balance"
+    CURVE = "curve"
+    FEES = "fees"
+    RESULT_SIZE = "result_size"
+    MAX_SLIPPAGE = "max_slippage"
+
+
+class EstimateRefused(GatewayError):
+    """No estimate: ``check`` names the rule, the rest what would pass, where that is a number.
+
+    ``largest_passing_amt`` and ``smallest_passing_amt`` (source units) pass at the tolerance
+    that was asked for: the nearest below and above the amount that was refused.
+    ``largest_passing_tolerance`` passes with the amount that was asked for.
+    """
+
+    def __init__(
+        self,
+        msg: str,
+        *,
+        check: Check,
+        reason: Reason,
+        code: ErrCode = ErrCode.ERROR_CODE_COMMON,
+        largest_passing_amt: int | None = None,
+        smallest_passing_amt: int | None = None,
+        largest_passing_tolerance: int | None = None,
+    ) -> None:
+        super().__init__(msg, reason=reason, code=code)
+        self.check = check
+        self.largest_passing_amt = largest_passing_amt
+        self.smallest_passing_amt = smallest_passing_amt
+        self.largest_passing_tolerance = largest_passing_tolerance
+
+
+def network_blocked() -> EstimateRefused:
+    """1018: the caller's network."""
+    return EstimateRefused(
+        "Estimates are not given to VPN users: turn the VPN off and ask again from another network",
+        check=Check.CALLER_NETWORK,
+        reason=Reason.NETWORK_BLOCKED,
+        code=ErrCode.ErrCode_ERROR_CODE_VPN_BLOCK,
+    )
+
+
+def address_blocked() -> EstimateRefused:
+    """1015: ``usr_addr``."""
+    return EstimateRefused(
+        "Transfers for this address are not possible; if this is a mistake, contact the gateway's operator",
+        check=Check.ADDRESS,
+        reason=Reason.ADDRESS_BLOCKED,
+        code=ErrCode.ERROR_CODE_ADDRESS_BLOCKED,
+    )
+
+
+def same_chain(inputs: EstimateInputs) -> EstimateRefused:
+    """500: source and destination are one chain."""
+    return EstimateRefused(
+        "Only transfers from one chain to another are accepted: choose a dst_chain_id other than the "
+        f"src_chain_id {inputs.request.src_chain_id}",
+        check=Check.SAME_CHAIN,
+        reason=Reason.SAME_CHAIN,
+    )
+
+
+def chain_unknown(chain_id: int) -> EstimateRefused:
+    """500: no such chain here."""
+    return EstimateRefused(
+        f"Chain {chain_id} is unknown here: choose one of the chains in /v2/getTransferConfigs",
+        check=Check.CHAIN_KNOWN,
+        reason=Reason.CHAIN_UNKNOWN,
+    )
+
+
+def chain_disabled(chain: ChainTerms) -> EstimateRefused:
+    """500: the operator has taken the chain out of service."""
+    return EstimateRefused(
+        f"{chain.name} is disabled at this moment: choose another chain, or ask again later",
+        check=Check.CHAIN_ENABLED,
+        reason=Reason.CHAIN_DISABLED,
+    )
+
+
+def token_not_on_src(inputs: EstimateInputs, chain: ChainTerms) -> EstimateRefused:
+    """1002: the source chain does not have the token."""
+    elsewhere = [name for name in inputs.symbol_chains if name != chain.name]
+    hint = (
+        f"it can be sent from {_listed(elsewhere)}"
+        if elsewhere
+        else "choose one of the tokens in /v2/getTransferConfigs"
+    )
+    return EstimateRefused(
+        f"{symbol_of(inputs)} is not supported on {chain.name}: {hint}",
+        check=Check.SRC_TOKEN,
+        reason=Reason.TOKEN_NOT_ON_SRC,
+        code=ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
+    )
+
+
+def token_not_on_dst(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
+    """1001: the destination chain does not have the token."""
+    return EstimateRefused(
+        f"{symbol_of(inputs)} is not supported on {dst.name}: {_destinations(inputs, src)}",
+        check=Check.DST_TOKEN,
+        reason=Reason.TOKEN_NOT_ON_DST,
+        code=ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
+    )
+
+
+def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged: bool) -> EstimateRefused:
+    """1001: both chains have the token, but nothing of the wanted kind joins them."""
+    way = "pegged pair" if pegged else "pool route"
+    if pegged and inputs.route is not None:
+        hint = "ask without is_pegged for a transfer through the pools"
+    elif not pegged and inputs.pegged is not None:
+        hint = "ask with is_pegged true for a pegged transfer"
+    else:
+        hint = _destinations(inputs, src)
+    return EstimateRefused(
+        f"There is no {way} for {symbol_of(inputs)} from {src.name} to {dst.name}: {hint}",
+        check=Check.ROUTE,
+        reason=Reason.NO_PEGGED_PAIR if pegged else Reason.NO_ROUTE,
+        code=ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
+    )
+
+
+def token_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTerms) -> EstimateRefused:
+    """1009: the token is switched off on one of the chains."""
+    hint = _destinations(inputs, src) if disabled_on is not src else "ask again later"
+    return EstimateRefused(
+        f"Transfers of {symbol_of(inputs)} are disabled on {disabled_on.name} at this moment: {hint}",
+        check=Check.TOKEN_ENABLED,
+        reason=Reason.TRANSFER_DISABLED,
+        code=ErrCode.ERROR_CODE_TRANSFER_DISABLED,
+    )
+
+
+def route_blocked(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
+    """1009 for a block of both directions, 1016 for one of this direction."""
+    symbol = symbol_of(inputs)
+    if inputs.block is RouteBlock.BOTH:
+        return EstimateRefused(
+            f"Transfers of {symbol} between {src.name} and {dst.name} are disabled in both directions "
+            f"at this moment: {_destinations(inputs, src)}",
+            check=Check.TOKEN_ENABLED,
+            reason=Reason.TRANSFER_DISABLED,
+            code=ErrCode.ERROR_CODE_TRANSFER_DISABLED,
+        )
+    return EstimateRefused(
+        f"Transfers of {symbol} from {src.name} to {dst.name} are disabled at this moment: "
+        f"{_destinations(inputs, src)}",
+        check=Check.DIRECTION,
+        reason=Reason.DIRECTION_BLOCKED,
+        code=ErrCode.ERROR_CODE_BLOCK_BRIDGE_DIRECT,
+    )
+
+
+def amount_zero() -> EstimateRefused:
+    """500, in the words that a production gateway of this kind uses."""
+    return EstimateRefused("amount should > 0", check=Check.AMOUNT, reason=Reason.AMOUNT_ZERO)
+
+
+def tolerance_out_of_range(tolerance: int) -> EstimateRefused:
+    """1012: ``slippage_tolerance`` is not from 1 to 999999."""
+    return EstimateRefused(
+        f"slippage_tolerance is from 1 to 999999 millionths, such as 5000 for 0.5 %; {tolerance} is not",
+        check=Check.SLIPPAGE_TOLERANCE,
+        reason=Reason.BAD_SLIPPAGE_TOLERANCE,
+        code=ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE,
+    )
+
+
+def base_fee_stale(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, allowed: int) -> EstimateRefused:
+    """500: the route's base fee is older than ``allowed`` seconds."""
+    return EstimateRefused(
+        f"The base fee of {symbol_of(inputs)} from {src.name} to {dst.name} is older than {allowed} seconds "
+        "and is not quoted any more: ask again in a few minutes, when it has been renewed",
+        check=Check.BASE_FEE_AGE,
+        reason=Reason.FEE_STALE,
+    )
+
+
+def symbol_of(inputs: EstimateInputs) -> str:
+    """The token's name for a message: as configured, else as asked where that is safe to repeat."""
+    token = inputs.src_token or inputs.dst_token
+    if token is not None:
+        return token.symbol
+    asked = inputs.request.token_symbol
+    plain = 0 < len(asked) <= ECHOED_CHARACTERS and asked.isprintable() and not set(asked) & set("<>&\"'`\\")
+    return asked if plain else "This token"
+
+
+def _destinations(inputs: EstimateInputs, src: ChainTerms) -> str:
+    """Where else the token can go from the source."""
+    refused = inputs.dst_chain.name if inputs.dst_chain is not None else ""
+    others = [name for name in inputs.open_destinations if name != refused]
+    if not others:
+        return f"it can go nowhere else from {src.name} at this moment, ask again later"
+    return f"from {src.name} it can go to {_listed(others)}"
+
+
+def _listed(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - LISTED_NAMES
+    return ", ".join(names[:LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,177 @@
+"""The terms of an estimate in words and numbers, for the explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from app.domain.amounts import PPM
+from app.domain.estimate.inputs import FixedRate
+from app.domain.estimate.pricing import Calculation, CurvePrice, Plan, Price
+from app.domain.estimate.stableswap import CURVE_DECIMALS
+
+Value = int | Fraction | str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One number of the answer: how it is made (in words, from ``inputs``) and in what ``unit`` it is."""
+
+    name: str
+    formula: str
+    inputs: tuple[tuple[str, Value], ...]
+    value: Value
+    unit: str
+
+
+def src_unit(plan: Plan) -> str:
+    """The name of the source token's unit."""
+    return f"smallest units of {plan.src_token.symbol} on {plan.src_chain.name}"
+
+
+def dst_unit(plan: Plan) -> str:
+    """The name of the destination token's unit."""
+    return f"smallest units of {plan.dst_token.symbol} on {plan.dst_chain.name}"
+
+
+def terms_of(plan: Plan, price: Price | None, result: Calculation | None) -> tuple[Term, ...]:
+    """Every term in the order of the calculation; without ``result`` those that need no amount."""
+    if price is None or result is None:
+        return (*_curve_terms(price), _base_fee(plan), _drop_gas(plan))
+    scaled = Fraction(result.amt * plan.up, plan.down)
+    return (
+        *_curve_terms(price),
+        *_value_terms(plan, price, result, scaled),
+        *_fee_terms(plan, result),
+        *_slippage_terms(plan, result, scaled),
+        _drop_gas(plan),
+    )
+
+
+def _curve_terms(price: Price | None) -> Iterator[Term]:
+    if isinstance(price, CurvePrice):
+        yield Term(
+            "invariant",
+            "D of the two pools' balances, scaled to 18 decimals and rounded down",
+            (
+                ("source_balance", price.x),
+                ("destination_balance", price.y),
+                ("amplification", price.amplification),
+            ),
+            price.d,
+            f"units of {CURVE_DECIMALS} decimals",
+        )
+
+
+def _value_terms(plan: Plan, price: Price, result: Calculation, scaled: Fraction) -> Iterator[Term]:
+    yield Term(
+        "scaled_amt",
+        "amt in the destination token's decimals, not rounded",
+        (
+            ("amt", result.amt),
+            ("source_decimals", plan.src_token.decimals),
+            ("destination_decimals", plan.dst_token.decimals),
+        ),
+        scaled,
+        dst_unit(plan),
+    )
+    rate = price.bridge_rate(result.amt, result.eq)
+    eq_inputs: tuple[tuple[str, Value], ...]
+    if isinstance(price, CurvePrice):
+        eq_formula = "what leaves the destination pool at the same invariant, less 1, rounded down"
+        eq_inputs = (("amt", result.amt), ("invariant", price.d))
+        rate_formula = "eq_value_token_amt / scaled_amt"
+        rate_inputs: tuple[tuple[str, Value], ...] = (
+            ("eq_value_token_amt", result.eq),
+            ("scaled_amt", scaled),
+        )
+    else:
+        eq_formula = "scaled_amt * bridge_rate, rounded down"
+        eq_inputs = (("scaled_amt", scaled), ("bridge_rate", rate))
+        rate_formula = "the fixed rate of the route" if plan.pools else "1 for a pegged transfer"
+        rate_inputs = (("rate", plan.rate.text),) if isinstance(plan.rate, FixedRate) else ()
+    yield Term("eq_value_token_amt", eq_formula, eq_inputs, result.eq, dst_unit(plan))
+    yield Term("bridge_rate", rate_formula, rate_inputs, rate, "destination tokens for one source token")
+
+
+def _fee_terms(plan: Plan, result: Calculation) -> Iterator[Term]:
+    tier = result.tier
+    yield Term(
+        "perc_fee",
+        "eq_value_token_amt * ppm / 1000000, rounded up, at the highest tier that starts at or under amt",
+        (
+            ("eq_value_token_amt", result.eq),
+            ("ppm", tier.ppm if tier else 0),
+            ("tier_from", tier.from_amount if tier else 0),
+        ),
+        result.perc_fee,
+        dst_unit(plan),
+    )
+    yield _base_fee(plan)
+    yield Term(
+        "estimated_receive_amt",
+        "eq_value_token_amt - perc_fee - base_fee",
+        (
+            ("eq_value_token_amt", result.eq),
+            ("perc_fee", result.perc_fee),
+            ("base_fee", result.base_fee),
+        ),
+        result.receive,
+        dst_unit(plan),
+    )
+
+
+def _slippage_terms(plan: Plan, result: Calculation, scaled: Fraction) -> Iterator[Term]:
+    if plan.pools is None:
+        yield Term("max_slippage", "0 for a pegged transfer", (), result.max_slippage, "ppm")
+        return
+    minimum = Fraction(result.minimum_ppm, PPM)
+    rate = 1 - minimum / scaled
+    yield Term(
+        "minimum_destination_amt",
+        "eq_value_token_amt * (1 - slippage_tolerance / 1000000) - base_fee - perc_fee",
+        (
+            ("eq_value_token_amt", result.eq),
+            ("slippage_tolerance", plan.tolerance),
+            ("base_fee", result.base_fee),
+            ("perc_fee", result.perc_fee),
+        ),
+        minimum,
+        dst_unit(plan),
+    )
+    yield Term(
+        "max_slippage_rate",
+        "1 - minimum_destination_amt / scaled_amt",
+        (("minimum_destination_amt", minimum), ("scaled_amt", scaled)),
+        rate,
+        "ratio",
+    )
+    yield Term(
+        "max_slippage",
+        "the larger of max_slippage_rate * 1000000, cut to an integer, and minimal_max_slippage",
+        (("max_slippage_rate", rate), ("minimal_max_slippage", plan.src_chain.minimal_max_slippage)),
+        result.max_slippage,
+        "ppm",
+    )
+    yield Term(
+        "minimum_receive_amt",
+        "eq_value_token_amt * (1 - max_slippage / 1000000)",
+        (("eq_value_token_amt", result.eq), ("max_slippage", result.max_slippage)),
+        Fraction(result.eq * (PPM - result.max_slippage), PPM),
+        dst_unit(plan),
+    )
+
+
+def _base_fee(plan: Plan) -> Term:
+    return Term("base_fee", "the fee for the destination's gas", (), plan.base_fee, dst_unit(plan))
+
+
+def _drop_gas(plan: Plan) -> Term:
+    return Term(
+        "drop_gas_amt",
+        "as configured for the destination chain",
+        (),
+        plan.dst_chain.drop_gas_amt,
+        f"smallest units of the gas token on {plan.dst_chain.name}",
+    )

@@ -1,0 +1,244 @@
+"""Whether a refund would be accepted by the bridge's contract: requests, signatures, quorum.
+
+The rules are the contract's (wire, contracts): it takes the request's bytes, signatures in strictly
+ascending order of signer, and the whole validator set it keeps the hash of; the power of those who signed
+must reach the quorum. Everything here is a pure function of what it is given, in any order and with any
+repetition, so a transfer can be judged again whenever a fact about it arrives or goes.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.domain.codes import SendKind
+from app.domain.crypto import HASH_BYTES, BadSignature, checksum_address, recover_signer
+from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
+from app.domain.refund.rules import (
+    RefundContext,
+    contradictions,
+    digest_in,
+    domain_separator,
+    signing_digest,
+)
+from app.domain.validators import ValidatorSet
+
+__all__ = [
+    "RefundContext",
+    "RefundVerdict",
+    "RequestJudgement",
+    "collect_signed",
+    "contradictions",
+    "domain_separator",
+    "judge_refund",
+    "signature_is_provably_false",
+    "signing_digest",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestJudgement:
+    """One refund request of a transfer and who has signed it.
+
+    ``provable``: everything needed is known and nothing contradicts, so signatures count. ``digest`` is
+    what validators sign, None while kind, chain or contract are unknown. ``signed`` holds (signer,
+    signature) of current validators, ascending by signer, one each.
+    """
+
+    wd_onchain: bytes
+    request: RefundRequest | None
+    contradictions: tuple[str, ...]
+    provable: bool
+    digest: bytes | None
+    signed: tuple[tuple[bytes, bytes], ...]
+    power_signed: int
+    reached: bool
+
+    @property
+    def sorted_sigs(self) -> tuple[bytes, ...]:
+        """The signatures in the order the contract asks for: ascending by their signer."""
+        return tuple(signature for _, signature in self.signed)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundVerdict:
+    """All refund requests of a transfer, and the one that may be served.
+
+    ``served`` is the request with a quorum, when exactly one has it. ``missing`` says in words what keeps
+    the refund from being served, ``not_signed`` are the validators who have not signed the foremost
+    request; both are empty when nothing is missing, but for those whose power was not needed.
+    """
+
+    requests: tuple[RequestJudgement, ...]
+    served: RequestJudgement | None
+    missing: tuple[str, ...]
+    not_signed: tuple[bytes, ...]
+
+    @property
+    def requested(self) -> bool:
+        """Whether a request stands that nothing contradicts (status 7 at least)."""
+        return any(not judgement.contradictions for judgement in self.requests)
+
+    @property
+    def differing(self) -> bool:
+        """Whether different requests are known for the one transfer: to be raised as an anomaly."""
+        return len(self.requests) > 1
+
+    @property
+    def foremost(self) -> RequestJudgement | None:
+        """The request to show: the served one, else the uncontradicted one with the most power."""
+        return self.served or _foremost(self.requests)
+
+
+def judge_refund(
+    ctx: RefundContext,
+    requests: Iterable[bytes],
+    signatures: Iterable[bytes],
+    validators: ValidatorSet | None,
+) -> RefundVerdict:
+    """Judge every request of a transfer under every signature, by the source chain's current set.
+
+    A pure function of the sets of requests and signatures: order and repetition change nothing. A
+    signature counts for the request it was made over, if its signer is a current validator. Of several
+    signatures by one signer the smallest bytes are taken. Two requests at quorum: none is served.
+    Raises ValueError when ``validators`` is another chain's set.
+    """
+    _refuse_other_chain(ctx, validators)
+    distinct = {bytes(signature) for signature in signatures}
+    judged = tuple(
+        _judge_request(wd_onchain, ctx, distinct, validators)
+        for wd_onchain in sorted({bytes(request) for request in requests})
+    )
+    at_quorum = [judgement for judgement in judged if judgement.reached]
+    served = at_quorum[0] if len(at_quorum) == 1 else None
+    foremost = served or _foremost(judged)
+    not_signed: tuple[bytes, ...] = ()
+    if foremost is not None and foremost.provable and validators is not None:
+        signers = {signer for signer, _ in foremost.signed}
+        not_signed = tuple(address for address in validators.signers if address not in signers)
+    missing = () if served else _missing(ctx, foremost, len(at_quorum), validators)
+    return RefundVerdict(judged, served, missing, not_signed)
+
+
+def signature_is_provably_false(
+    ctx: RefundContext,
+    requests: Iterable[bytes],
+    signature: bytes,
+    validators: ValidatorSet | None,
+) -> str | None:
+    """Return why ``signature`` can be refused, or None when it may (still) turn out right.
+
+    Malformed and malleable ones are always refused. One that no current validator made over any known
+    request is refused once a provable request and the validator set are known; until then it waits.
+    One made over a contradicted request is kept: it is genuine, it just counts for nothing.
+    Raises ValueError when ``validators`` is another chain's set.
+    """
+    _refuse_other_chain(ctx, validators)
+    known = sorted({bytes(request) for request in requests})
+    digests = [digest for wd_onchain in known if (digest := digest_in(wd_onchain, ctx)) is not None]
+    try:
+        # Without a digest, any will do to see whether a signer can be recovered at all.
+        signers = [recover_signer(digest, signature) for digest in digests or (bytes(HASH_BYTES),)]
+    except BadSignature as bad:
+        return str(bad)
+    if validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in known):
+        return None
+    if any(validators.power_of(signer) is not None for signer in signers):
+        return None
+    return (
+        f"no current validator of chain {validators.chain_id} made it over any known request"
+        f" (it recovers to {', '.join(checksum_address(signer) for signer in signers)})"
+    )
+
+
+def collect_signed(
+    digest: bytes, signatures: Iterable[bytes], validators: ValidatorSet
+) -> tuple[tuple[bytes, bytes], ...]:
+    """Return (signer, signature) of the set's members over ``digest``, ascending by signer, one each.
+
+    Malformed signatures and those of others are left out; of two by one signer the smaller is kept.
+    """
+    found: dict[bytes, bytes] = {}
+    for signature in sorted(signatures):
+        try:
+            signer = recover_signer(digest, signature)
+        except BadSignature:
+            continue
+        if validators.power_of(signer) is not None:
+            found.setdefault(signer, signature)
+    return tuple(sorted(found.items()))
+
+
+def _judge_request(
+    wd_onchain: bytes, ctx: RefundContext, signatures: Iterable[bytes], validators: ValidatorSet | None
+) -> RequestJudgement:
+    contradicted = contradictions(wd_onchain, ctx)
+    provable = not contradicted and not ctx.unknown
+    digest = digest_in(wd_onchain, ctx)
+    signed: tuple[tuple[bytes, bytes], ...] = ()
+    power = 0
+    reached = False
+    if provable and digest is not None and validators is not None:
+        signed = collect_signed(digest, signatures, validators)
+        power = sum(validators.power_of(signer) or 0 for signer, _ in signed)
+        reached = power >= validators.quorum
+    return RequestJudgement(
+        wd_onchain=wd_onchain,
+        request=_readable(wd_onchain, ctx.kind),
+        contradictions=contradicted,
+        provable=provable,
+        digest=digest,
+        signed=signed,
+        power_signed=power,
+        reached=reached,
+    )
+
+
+def _is_provable(wd_onchain: bytes, ctx: RefundContext) -> bool:
+    return not ctx.unknown and not contradictions(wd_onchain, ctx)
+
+
+def _readable(wd_onchain: bytes, kind: SendKind | None) -> RefundRequest | None:
+    if kind is None:
+        return None
+    try:
+        return decode_request(kind, wd_onchain)
+    except UnreadableRequest:
+        return None
+
+
+def _foremost(judged: Sequence[RequestJudgement]) -> RequestJudgement | None:
+    if not judged:
+        return None
+    return min(judged, key=lambda each: (bool(each.contradictions), -each.power_signed, each.wd_onchain))
+
+
+def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> None:
+    if validators and ctx.src_chain_id is not None and validators.chain_id != ctx.src_chain_id:
+        raise ValueError(
+            f"the validators of chain {validators.chain_id} cannot judge a refund on chain {ctx.src_chain_id}"
+        )
+
+
+def _missing(
+    ctx: RefundContext,
+    foremost: RequestJudgement | None,
+    at_quorum: int,
+    validators: ValidatorSet | None,
+) -> tuple[str, ...]:
+    """Say what keeps the refund from being served, given that it is not."""
+    if foremost is None:
+        return ("no refund request is known yet: the validator network prepares it",)
+    if at_quorum > 1:
+        return (f"{at_quorum} different requests have the signatures of a quorum, so none of them is served",)
+    if foremost.contradictions:
+        reasons = "; ".join(foremost.contradictions)
+        return (f"the refund request known does not fit the transfer: {reasons}",)
+    words = [f"not known yet: {fact}" for fact in ctx.unknown]
+    if validators is None:
+        words.append("not known yet: the validator set of the source chain")
+    elif foremost.provable:
+        lacking = validators.quorum - foremost.power_signed
+        words.append(
+            f"signed power {foremost.power_signed} of {validators.total_power} is under the quorum of"
+            f" {validators.quorum}: {lacking} more is needed"
+        )
+    return tuple(words)

@@ -1,0 +1,312 @@
+"""The proof of a refund, laid open: what ``GET /v2/getRefundEvidence`` shows.
+
+Everything is ready for JSON: bytes are 0x hex (``wd_onchain`` base64, as the status answer has it),
+addresses checksummed, integers that may pass 2^53 decimal strings.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.crypto import checksum_address
+from app.domain.refund.call import ContractCall, open_call, refund_call
+from app.domain.refund.evidence import RefundVerdict, RequestJudgement
+from app.domain.refund.request import RefundRequest
+from app.domain.refund.rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
+from app.domain.transfer.ids import pool_withdraw_id
+from app.domain.validators import ValidatorSet
+
+_Is = TransferHistoryStatus
+_CLOSED: Final[dict[TransferHistoryStatus, str]] = {
+    _Is.TRANSFER_CONFIRMING_YOUR_REFUND: "the refund is already in a block",
+    _Is.TRANSFER_REFUNDED: "the refund has been paid",
+    _Is.TRANSFER_COMPLETED: "the transfer was completed",
+    _Is.TRANSFER_DELAYED: "the transfer waits for its delayed release",
+}
+"""Where a transfer is past its refund, whatever its evidence says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What binds the signatures to one chain, contract and kind: the text and the 32-byte separator."""
+
+    text: str
+    separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignerRow:
+    """One validator of the current set; ``signature`` is null where there is none."""
+
+    address: str
+    power: str
+    signed: bool
+    signature: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRequest:
+    """A request for the same transfer that is not the one shown."""
+
+    wd_onchain: str
+    digest: str | None
+    power_signed: str
+    reached: bool
+    contradictions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefundExplanation:
+    """A refund's evidence and the judgement of it.
+
+    ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
+    would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
+    ``status`` is the transfer's, null where evidence was judged without its transfer. ``request`` maps the
+    message's field names to values as text; ``withdraw_id`` is the pool kind's.
+    """
+
+    valid: bool
+    proven: bool
+    status: int | None
+    transfer_id: str | None
+    kind: str | None
+    chain_id: int | None
+    contract: str | None
+    contract_role: str | None
+    call: ContractCall | None
+    domain: Domain | None
+    digest: str | None
+    wd_onchain: str | None
+    request: dict[str, str] | None
+    withdraw_id: str | None
+    contradictions: tuple[str, ...]
+    signers: tuple[SignerRow, ...]
+    power_signed: str
+    power_total: str | None
+    quorum: str | None
+    validator_set_version: int | None
+    validator_set_hash: str | None
+    missing: tuple[str, ...]
+    not_signed: tuple[str, ...]
+    notes: tuple[str, ...]
+    other_requests: tuple[OtherRequest, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain dicts, lists of them as tuples, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a judge of evidence hands over to be laid open, wherever the evidence came from."""
+
+    kind: SendKind | None
+    chain_id: int | None
+    contract: bytes | None
+    transfer_id: bytes | None
+    shown: RequestJudgement | None
+    validators: ValidatorSet | None
+    validator_set_version: int | None
+    proven: bool
+    valid: bool
+    missing: tuple[str, ...]
+    not_signed: tuple[bytes, ...]
+    status: TransferHistoryStatus | None = None
+    notes: tuple[str, ...] = ()
+    others: tuple[RequestJudgement, ...] = ()
+
+
+def explain_refund(
+    verdict: RefundVerdict,
+    ctx: RefundContext,
+    validators: ValidatorSet | None,
+    status: TransferHistoryStatus | None = None,
+) -> RefundExplanation:
+    """Lay a verdict open for people and machines.
+
+    ``status`` is the transfer's; with another one than 8 a proven refund is not valid, because the
+    contract pays a refund once, and one that was overtaken (released, say) must not be claimed.
+    None leaves the status out of the judgement.
+    """
+    proven = verdict.served is not None
+    open_now = status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
+    shown = verdict.foremost
+    return lay_open(
+        Findings(
+            kind=ctx.kind,
+            chain_id=ctx.src_chain_id,
+            contract=ctx.contract,
+            transfer_id=ctx.transfer_id,
+            shown=shown,
+            validators=validators,
+            validator_set_version=validators.version if validators else None,
+            proven=proven,
+            valid=proven and open_now,
+            missing=() if proven and open_now else _missing(verdict, validators, status),
+            not_signed=verdict.not_signed,
+            status=status,
+            others=tuple(each for each in verdict.requests if each is not shown),
+        )
+    )
+
+
+def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplanation:
+    """Judge again, knowing what the contract keeps of its validator set (``ssHash()``, 32 bytes)."""
+    kept = f"0x{set_hash.hex()}"
+    if shown.validator_set_hash in (None, kept):
+        return shown
+    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract keeps {kept}"
+    call = replace(shown.call, arguments=(), data=None) if shown.call else None
+    return replace(shown, valid=False, proven=False, call=call, missing=(*shown.missing, words))
+
+
+def lay_open(findings: Findings) -> RefundExplanation:
+    """Turn findings into the structure that is shown."""
+    shown, validators, kind = findings.shown, findings.validators, findings.kind
+    request = shown.request if shown else None
+    return RefundExplanation(
+        valid=findings.valid,
+        proven=findings.proven,
+        status=None if findings.status is None else findings.status.value,
+        transfer_id=_hex(findings.transfer_id),
+        kind=kind.value if kind else None,
+        chain_id=findings.chain_id,
+        contract=checksum_address(findings.contract) if findings.contract else None,
+        contract_role=CONTRACT_ROLE[kind] if kind else None,
+        call=_call(findings),
+        domain=_domain(findings),
+        digest=_hex(shown.digest) if shown else None,
+        wd_onchain=b64encode(shown.wd_onchain).decode("ascii") if shown else None,
+        request=_FIELDS[request.kind](request) if request else None,
+        withdraw_id=_withdraw_id(request),
+        contradictions=shown.contradictions if shown else (),
+        signers=_signer_rows(shown, validators),
+        power_signed=str(shown.power_signed if shown else 0),
+        power_total=str(validators.total_power) if validators else None,
+        quorum=str(validators.quorum) if validators else None,
+        validator_set_version=findings.validator_set_version,
+        validator_set_hash=_hex(validators.contract_hash) if validators else None,
+        missing=findings.missing,
+        not_signed=tuple(checksum_address(address) for address in findings.not_signed),
+        notes=findings.notes,
+        other_requests=tuple(_other(each) for each in findings.others),
+    )
+
+
+def _missing(
+    verdict: RefundVerdict, validators: ValidatorSet | None, status: TransferHistoryStatus | None
+) -> tuple[str, ...]:
+    """Say what keeps the contract from paying now: the transfer's own course, else its evidence."""
+    if status in _CLOSED or (verdict.served and status is not None):
+        reason = _CLOSED.get(status, f"the transfer's status is {status.value} ({status.name})")
+        return (f"{reason}, so there is nothing to claim",)
+    if verdict.requests or status in (None, _Is.TRANSFER_REQUESTING_REFUND):
+        return (*verdict.missing, *_not_signed_words(verdict, validators))
+    if status is _Is.TRANSFER_TO_BE_REFUNDED:
+        return ("the transfer is to be refunded, but no refund request is known yet",)
+    if status is _Is.TRANSFER_FAILED:
+        return ("the transfer failed before anything was taken, so there is nothing to refund",)
+    return (f"no refund has begun: the transfer's status is {status.value} ({status.name})",)
+
+
+def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -> tuple[str, ...]:
+    if validators is None or not verdict.not_signed:
+        return ()
+    names = (f"{checksum_address(who)} (power {validators.power_of(who)})" for who in verdict.not_signed)
+    return (f"not signed yet: {', '.join(names)}",)
+
+
+def _call(findings: Findings) -> ContractCall | None:
+    if findings.kind is None:
+        return None
+    if findings.valid and findings.shown and findings.validators:
+        shown = findings.shown
+        return refund_call(findings.kind, shown.wd_onchain, shown.sorted_sigs, findings.validators)
+    return open_call(findings.kind)
+
+
+def _domain(findings: Findings) -> Domain | None:
+    if findings.kind is None or findings.chain_id is None or findings.contract is None:
+        return None
+    separator = domain_separator(findings.kind, findings.chain_id, findings.contract)
+    return Domain(DOMAIN_TEXT[findings.kind], f"0x{separator.hex()}")
+
+
+def _signer_rows(shown: RequestJudgement | None, validators: ValidatorSet | None) -> tuple[SignerRow, ...]:
+    if validators is None:
+        return ()
+    signed = dict(shown.signed) if shown else {}
+    return tuple(
+        SignerRow(checksum_address(address), str(power), address in signed, _hex(signed.get(address)))
+        for address, power in validators.members
+    )
+
+
+def _other(judgement: RequestJudgement) -> OtherRequest:
+    return OtherRequest(
+        wd_onchain=b64encode(judgement.wd_onchain).decode("ascii"),
+        digest=_hex(judgement.digest),
+        power_signed=str(judgement.power_signed),
+        reached=judgement.reached,
+        contradictions=judgement.contradictions,
+    )
+
+
+def _withdraw_id(request: RefundRequest | None) -> str | None:
+    if request is None or request.chain_id is None or request.seqnum is None:
+        return None
+    return _hex(
+        pool_withdraw_id(
+            chain_id=request.chain_id,
+            seqnum=request.seqnum,
+            receiver=request.receiver,
+            token=request.token,
+            amount=request.amount,
+        )
+    )
+
+
+def _pool_fields(request: RefundRequest) -> dict[str, str]:
+    return {
+        "chainid": str(request.chain_id),
+        "seqnum": str(request.seqnum),
+        "receiver": checksum_address(request.receiver),
+        "token": checksum_address(request.token),
+        "amount": str(request.amount),
+        "refid": f"0x{request.ref_id.hex()}",
+    }
+
+
+def _deposit_fields(request: RefundRequest) -> dict[str, str]:
+    return {
+        "token": checksum_address(request.token),
+        "receiver": checksum_address(request.receiver),
+        "amount": str(request.amount),
+        "burn_account": checksum_address(request.burn_account) if request.burn_account else "",
+        "ref_chain_id": str(request.ref_chain_id),
+        "ref_id": f"0x{request.ref_id.hex()}",
+    }
+
+
+def _burn_fields(request: RefundRequest) -> dict[str, str]:
+    return {
+        "token": checksum_address(request.token),
+        "account": checksum_address(request.receiver),
+        "amount": str(request.amount),
+        "depositor": checksum_address(request.depositor) if request.depositor else "",
+        "ref_chain_id": str(request.ref_chain_id),
+        "ref_id": f"0x{request.ref_id.hex()}",
+    }
+
+
+_FIELDS: Final[dict[SendKind, Callable[[RefundRequest], dict[str, str]]]] = {
+    SendKind.POOL: _pool_fields,
+    SendKind.DEPOSIT: _deposit_fields,
+    SendKind.BURN: _burn_fields,
+}
+
+
+def _hex(value: bytes | None) -> str | None:
+    return None if value is None else f"0x{value.hex()}"

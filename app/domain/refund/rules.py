@@ -1,0 +1,120 @@
+"""What a refund request must agree with, and what validators sign of it (wire, contracts)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.codes import SendKind
+from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, UINT256_MAX, checksum_address, keccak256
+from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
+
+DOMAIN_TEXT: Final[dict[SendKind, str]] = {
+    SendKind.POOL: "WithdrawMsg",
+    SendKind.DEPOSIT: "Withdraw",
+    SendKind.BURN: "Mint",
+}
+"""What separates the three kinds in the signed digest; also the name of the request's message."""
+
+CONTRACT_ROLE: Final[dict[SendKind, str]] = {
+    SendKind.POOL: "pool bridge",
+    SendKind.DEPOSIT: "token vault",
+    SendKind.BURN: "pegged bridge",
+}
+"""Which contract of the source chain pays a refund of the kind."""
+
+_SIGNED_MESSAGE_PREFIX: Final = b"\x19Ethereum Signed Message:\n32"
+
+
+@dataclass(frozen=True, slots=True)
+class RefundContext:
+    """What is known of a transfer when its refund is judged; None is not known (yet).
+
+    ``contract`` is the one that pays a refund of this kind on the source chain, ``token`` the source
+    token's address, ``receiver`` the send's sender, to whom a refund goes (20 bytes each); ``amount`` is
+    what was sent, in the source token's smallest unit. Raises ValueError for a wrong length.
+    """
+
+    transfer_id: bytes
+    kind: SendKind | None = None
+    src_chain_id: int | None = None
+    contract: bytes | None = None
+    token: bytes | None = None
+    receiver: bytes | None = None
+    amount: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.transfer_id) != HASH_BYTES:
+            raise ValueError(f"a transfer id has 32 bytes, not {len(self.transfer_id)}")
+        for address in (self.contract, self.token, self.receiver):
+            if address is not None and len(address) != ADDRESS_BYTES:
+                raise ValueError(f"an address has 20 bytes, not {len(address)}")
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What has to become known, in words, before a request can be proven for this transfer."""
+        role = CONTRACT_ROLE[self.kind] if self.kind else "paying contract"
+        facts = (
+            (self.kind, "the kind of the send"),
+            (self.src_chain_id, "the source chain"),
+            (self.contract, f"the address of the source chain's {role}"),
+            (self.token, "the token's address on the source chain"),
+            (self.receiver, "the address that sent"),
+            (self.amount, "the amount sent"),
+        )
+        return tuple(words for fact, words in facts if fact is None)
+
+
+def domain_separator(kind: SendKind, chain_id: int, contract: bytes) -> bytes:
+    """Return the 32 bytes that bind a signature to one chain, one contract and one kind of call.
+
+    Raises ValueError for a contract that is not 20 bytes or a chain id that is no uint256.
+    """
+    if not 0 <= chain_id <= UINT256_MAX:
+        raise ValueError(f"{chain_id} is no chain id")
+    if len(contract) != ADDRESS_BYTES:
+        raise ValueError(f"a contract's address has 20 bytes, not {len(contract)}")
+    return keccak256(chain_id.to_bytes(32, "big") + contract + DOMAIN_TEXT[kind].encode("ascii"))
+
+
+def signing_digest(kind: SendKind, chain_id: int, contract: bytes, wd_onchain: bytes) -> bytes:
+    """Return the 32-byte digest that validators sign: EIP-191 over keccak-256 of domain and request."""
+    inner = keccak256(domain_separator(kind, chain_id, contract) + wd_onchain)
+    return keccak256(_SIGNED_MESSAGE_PREFIX + inner)
+
+
+def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
+    """Say in words what the facts known now prove false about the request; () when nothing does.
+
+    While the kind is not known, only a request that is readable as no kind at all is contradicted by it:
+    a deposit's and a burn's request have the same shape, and what is compared stands at the same place.
+    """
+    reason = ""
+    for kind in (ctx.kind,) if ctx.kind else SendKind:
+        try:
+            request = decode_request(kind, wd_onchain)
+        except UnreadableRequest as unreadable:
+            reason = f"it cannot be read as the {DOMAIN_TEXT[kind]} of a {kind.value} refund: {unreadable}"
+        else:
+            return tuple(_contradicted_facts(request, ctx))
+    return (reason if ctx.kind else "it is no refund request of any kind",)
+
+
+def digest_in(wd_onchain: bytes, ctx: RefundContext) -> bytes | None:
+    """Return what validators sign for this transfer, None while kind, chain or contract are unknown."""
+    if ctx.kind is None or ctx.src_chain_id is None or ctx.contract is None:
+        return None
+    return signing_digest(ctx.kind, ctx.src_chain_id, ctx.contract, wd_onchain)
+
+
+def _contradicted_facts(request: RefundRequest, ctx: RefundContext) -> Iterator[str]:
+    if request.ref_id != ctx.transfer_id:
+        reference = f"transfer 0x{request.ref_id.hex()}" if request.ref_id else "no transfer"
+        yield f"it refers to {reference}, not to 0x{ctx.transfer_id.hex()}"
+    if ctx.src_chain_id is not None and request.stated_chain_id != ctx.src_chain_id:
+        yield f"it names chain {request.stated_chain_id}, but the transfer left from chain {ctx.src_chain_id}"
+    if ctx.token is not None and request.token != ctx.token:
+        yield f"it pays token {checksum_address(request.token)}, but {checksum_address(ctx.token)} was sent"
+    if ctx.receiver is not None and request.receiver != ctx.receiver:
+        yield f"it pays {checksum_address(request.receiver)}, but {checksum_address(ctx.receiver)} sent"
+    if ctx.amount is not None and request.amount > ctx.amount:
+        yield f"it pays {request.amount}, but only {ctx.amount} was sent"

@@ -1,0 +1,1 @@
+"""Who may report what: ingest tokens and their scopes."""

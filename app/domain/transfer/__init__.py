@@ -1,0 +1,1 @@
+"""Where is a transfer: events, which of them stand, the status they lead to."""

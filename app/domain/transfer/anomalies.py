@@ -1,0 +1,182 @@
+"""What cannot be together: kept, answered by the status table, and shown to the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+
+from app.domain.codes import XferStatus
+from app.domain.network_facts import NetworkFacts
+from app.domain.transfer.events import (
+    Event,
+    NetworkStatus,
+    RefundCompleted,
+    RefundPrepared,
+    RefundSubmitted,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    ValidatorsUpdated,
+)
+from app.domain.transfer.lifecycle import StandingEvents
+from app.domain.validators import ValidatorSet
+
+LARGEST_PAYOUT = Fraction(105, 100)
+"""A payout worth more than this share of the amount sent is not a payout of that transfer."""
+
+LEAST_KEPT_POWER = Fraction(1, 3)
+
+
+class AnomalyKind(StrEnum):
+    """What is wrong."""
+
+    REFUND_AND_RELEASE = "refund_and_release"
+    RELEASED_TWICE = "released_twice"
+    DIFFERENT_SENDS = "different_sends"
+    PAYOUT_TOO_LARGE = "payout_too_large"
+    FAILED_AND_SENT = "failed_and_sent"
+    BAD_AND_SUCCESS = "bad_and_success"
+    DIFFERENT_REQUESTS = "different_requests"
+    RELEASE_BEFORE_SEND = "release_before_send"
+    ID_WITH_TWO_CONTENTS = "id_with_two_contents"
+    ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
+    POOL_UNDER_ZERO = "pool_under_zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """One thing that cannot be, the events that say so, and when they happened."""
+
+    kind: AnomalyKind
+    detail: str
+    event_ids: tuple[str, ...]
+    first_at: datetime
+    last_at: datetime
+
+
+def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
+    ordered = sorted(events, key=lambda e: e.order)
+    return Anomaly(kind, detail, tuple(e.id for e in ordered), ordered[0].at, ordered[-1].at)
+
+
+def anomalies_of_transfer(
+    standing: StandingEvents, uncontradicted: Sequence[RefundPrepared], facts: NetworkFacts
+) -> list[Anomaly]:
+    """What is wrong about one transfer, at most one of each kind.
+
+    :param uncontradicted: the standing refund requests that no fact proves false.
+    """
+    found = (
+        _refund_and_release(standing),
+        _released_twice(standing),
+        _different_sends(standing),
+        _payout_too_large(standing, facts),
+        _failed_and_sent(standing),
+        _bad_and_success(standing),
+        _different_requests(uncontradicted),
+        _release_before_send(standing),
+    )
+    return [anomaly for anomaly in found if anomaly is not None]
+
+
+def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
+    refunds: list[Event] = [*standing.every(RefundSubmitted), *standing.every(RefundCompleted)]
+    refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
+    releases = standing.every(TransferReleased)
+    if not refunds or not releases:
+        return None
+    return _of(
+        AnomalyKind.REFUND_AND_RELEASE,
+        "paid out on the destination and refunded on the source",
+        [*refunds, *releases],
+    )
+
+
+def _released_twice(standing: StandingEvents) -> Anomaly | None:
+    releases = standing.every(TransferReleased)
+    hashes = {release.dst_tx_hash for release in releases}
+    if len(hashes) < 2:
+        return None
+    return _of(AnomalyKind.RELEASED_TWICE, f"released by {len(hashes)} different transactions", releases)
+
+
+def _different_sends(standing: StandingEvents) -> Anomaly | None:
+    sends = standing.every(TransferSent)
+    said = {
+        (e.kind, e.src_chain_id, e.dst_chain_id, e.symbol, e.amount, e.sender, e.receiver, e.src_tx_hash)
+        for e in sends
+    }
+    if len(said) < 2:
+        return None
+    return _of(AnomalyKind.DIFFERENT_SENDS, f"{len(said)} sends that say different things", sends)
+
+
+def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = standing.first(TransferSent)
+    if send is None:
+        return None
+    src = facts.tokens.get((send.src_chain_id, send.symbol))
+    dst = facts.tokens.get((send.dst_chain_id, send.symbol))
+    if src is None or dst is None:
+        return None
+    most = LARGEST_PAYOUT * send.amount * Fraction(10) ** (dst.decimals - src.decimals)
+    excessive = [e for e in standing.every(TransferReleased) if e.amount is not None and e.amount > most]
+    if not excessive:
+        return None
+    return _of(
+        AnomalyKind.PAYOUT_TOO_LARGE, "a payout worth more than 105 % of the amount sent", [send, *excessive]
+    )
+
+
+def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
+    failures, sends = standing.every(TransferFailed), standing.every(TransferSent)
+    if not failures or not sends:
+        return None
+    return _of(
+        AnomalyKind.FAILED_AND_SENT, "reported as failed and as standing in a block", [*failures, *sends]
+    )
+
+
+def _bad_and_success(standing: StandingEvents) -> Anomaly | None:
+    words = standing.every(NetworkStatus)
+    bad = [word for word in words if word.xfer_status.is_bad]
+    success = [word for word in words if word.xfer_status is XferStatus.SUCCESS]
+    if not bad or not success:
+        return None
+    return _of(AnomalyKind.BAD_AND_SUCCESS, "the network called it bad and a success", [*bad, *success])
+
+
+def _different_requests(uncontradicted: Sequence[RefundPrepared]) -> Anomaly | None:
+    requests = {event.wd_onchain for event in uncontradicted}
+    if len(requests) < 2:
+        return None
+    return _of(AnomalyKind.DIFFERENT_REQUESTS, f"{len(requests)} different refund requests", uncontradicted)
+
+
+def _release_before_send(standing: StandingEvents) -> Anomaly | None:
+    send, release = standing.first(TransferSent), standing.first(TransferReleased)
+    if send is None or release is None or release.at >= send.at:
+        return None
+    return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
+
+
+def anomalies_of_rotations(
+    opening: ValidatorSet | None, rotations: Sequence[tuple[ValidatorsUpdated, ValidatorSet]]
+) -> Iterator[Anomaly]:
+    """Rotations that keep less than a third of the power before them.
+
+    :param opening: the set before the first rotation, where one is configured.
+    :param rotations: the standing ones in the order of ``(at, id)``.
+    """
+    previous = opening
+    for event, members in rotations:
+        if previous is not None and members.kept_power_share(previous) < LEAST_KEPT_POWER:
+            yield _of(
+                AnomalyKind.ROTATION_KEEPS_TOO_LITTLE,
+                f"the new validator set of chain {event.chain_id} keeps less than a third of the power",
+                [event],
+            )
+        previous = members

@@ -1,0 +1,137 @@
+"""From the standing events of a transfer to its status: the first line of the table that holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar, cast
+
+from app.domain.codes import TransferHistoryStatus, XferStatus
+from app.domain.transfer.events import (
+    NetworkStatus,
+    RefundCompleted,
+    RefundRequested,
+    RefundSubmitted,
+    TransferConfirmed,
+    TransferDelayed,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+
+T = TypeVar("T", bound=TransferEvent)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingEvents:
+    """The standing events of one transfer, by type, each type in the order of ``(at, id)``."""
+
+    by_type: dict[type[TransferEvent], list[TransferEvent]]
+
+    @classmethod
+    def of(cls, events: Iterable[TransferEvent]) -> StandingEvents:
+        """Group and sort ``events``."""
+        by_type: dict[type[TransferEvent], list[TransferEvent]] = {}
+        for event in sorted(events, key=lambda e: e.order):
+            by_type.setdefault(type(event), []).append(event)
+        return cls(by_type)
+
+    def every(self, event_type: type[T]) -> list[T]:
+        """All of one type, the earliest first."""
+        return cast("list[T]", self.by_type.get(event_type, []))
+
+    def first(self, event_type: type[T]) -> T | None:
+        """The earliest of one type: it supplies links, amounts and times."""
+        events = self.every(event_type)
+        return events[0] if events else None
+
+    @property
+    def word(self) -> NetworkStatus | None:
+        """The validator network's latest word."""
+        words = self.every(NetworkStatus)
+        return words[-1] if words else None
+
+
+@dataclass(frozen=True, slots=True)
+class RefundStanding:
+    """What the judgement of the refund requests means for the status."""
+
+    prepared_at: datetime | None = None
+    """Time of the earliest standing request that the facts do not contradict."""
+    quorum_at: datetime | None = None
+    """Time at which exactly one request had valid signatures of a quorum."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAnswer:
+    """A transfer's status, its refund reason (0 unless status is 6) and since when it holds."""
+
+    status: TransferHistoryStatus
+    refund_reason: XferStatus
+    since: datetime | None
+
+
+Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
+"""Since when a line of the table holds; None where it does not."""
+
+
+def _word(*values: XferStatus) -> Sign:
+    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+        word = events.word
+        return word.at if word is not None and word.xfer_status in values else None
+
+    return since
+
+
+def _stands(event_type: type[TransferEvent]) -> Sign:
+    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+        event = events.first(event_type)
+        return event.at if event is not None else None
+
+    return since
+
+
+def _quorum(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+    return refund.quorum_at
+
+
+def _prepared(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+    return refund.prepared_at
+
+
+_S = TransferHistoryStatus
+_X = XferStatus
+_BAD = tuple(value for value in XferStatus if value.is_bad)
+
+TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
+    (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _word(_X.REFUND_DONE))),
+    (_S.TRANSFER_COMPLETED, (_stands(TransferReleased),)),
+    (_S.TRANSFER_DELAYED, (_stands(TransferDelayed),)),
+    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_stands(RefundSubmitted),)),
+    (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, (_quorum,)),
+    (_S.TRANSFER_REQUESTING_REFUND, (_stands(RefundRequested), _prepared, _word(_X.REFUND_REQUESTED))),
+    (_S.TRANSFER_TO_BE_REFUNDED, (_word(*_BAD),)),
+    (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, (_word(_X.SUCCESS),)),
+    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_stands(TransferConfirmed), _word(_X.OK_TO_RELAY))),
+    (_S.TRANSFER_SUBMITTING, (_stands(TransferSent),)),
+    (_S.TRANSFER_FAILED, (_stands(TransferFailed),)),
+    (_S.TRANSFER_SUBMITTING, (_stands(TransferSubmitted),)),
+)
+
+
+def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
+    """The status that the standing events tell: that of the first line any of whose signs is there.
+
+    What cannot be together (a refund and a release) is answered by the order of the table and
+    raised as an anomaly elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN.
+    """
+    for status, signs in TABLE:
+        times = [time for sign in signs if (time := sign(events, refund)) is not None]
+        if times:
+            word = events.word
+            reason = word.xfer_status if word and status is _S.TRANSFER_TO_BE_REFUNDED else _X.UNKNOWN
+            return StatusAnswer(status, reason, min(times))
+    return StatusAnswer(_S.TRANSFER_UNKNOWN, _X.UNKNOWN, None)

@@ -1,0 +1,177 @@
+"""A transfer's way as stages: those behind it, the one it is at, those to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.codes import XferStatus
+from app.domain.transfer.events import (
+    NetworkStatus,
+    RefundCompleted,
+    RefundPrepared,
+    RefundRequested,
+    RefundSigned,
+    RefundSubmitted,
+    TransferConfirmed,
+    TransferDelayed,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.domain.transfer.lifecycle import StandingEvents
+
+
+class StageName(StrEnum):
+    """The stages, in their order."""
+
+    SUBMITTED = "submitted"
+    SENT = "sent"
+    FAILED = "failed"
+    CONFIRMED = "confirmed"
+    DECIDED = "decided"
+    DELAYED = "delayed"
+    RELEASED = "released"
+    REFUND_REQUESTED = "refund_requested"
+    REFUND_PREPARED = "refund_prepared"
+    REFUND_SIGNED = "refund_signed"
+    REFUND_SUBMITTED = "refund_submitted"
+    REFUNDED = "refunded"
+
+
+class Progress(StrEnum):
+    """Where a transfer is with a stage. ``SKIPPED``: later ones are reached, of this one nothing was told."""
+
+    DONE = "done"
+    CURRENT = "current"
+    TO_COME = "to_come"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage; ``at`` is the time of the earliest standing event that tells of it."""
+
+    name: StageName
+    progress: Progress
+    at: datetime | None
+    event_ids: tuple[str, ...]
+
+
+Sign = Callable[[StandingEvents], list[TransferEvent]]
+
+
+def _of(event_type: type[TransferEvent]) -> Sign:
+    def events(standing: StandingEvents) -> list[TransferEvent]:
+        return standing.every(event_type)
+
+    return events
+
+
+def _words(*statuses: XferStatus) -> Sign:
+    def events(standing: StandingEvents) -> list[TransferEvent]:
+        return [word for word in standing.every(NetworkStatus) if word.xfer_status in statuses]
+
+    return events
+
+
+def _either(one: Sign, other: Sign) -> Sign:
+    return lambda standing: [*one(standing), *other(standing)]
+
+
+_BAD: Final = tuple(status for status in XferStatus if status.is_bad)
+
+_START: Final[tuple[tuple[StageName, Sign], ...]] = (
+    (StageName.SUBMITTED, _of(TransferSubmitted)),
+    (StageName.SENT, _of(TransferSent)),
+)
+_DECISION: Final[tuple[tuple[StageName, Sign], ...]] = (
+    (StageName.CONFIRMED, _either(_of(TransferConfirmed), _words(XferStatus.OK_TO_RELAY))),
+    (StageName.DECIDED, _words(XferStatus.SUCCESS, *_BAD)),
+)
+_PAYOUT: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.RELEASED, _of(TransferReleased)),)
+_DELAY: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.DELAYED, _of(TransferDelayed)),)
+_REFUND: Final[tuple[tuple[StageName, Sign], ...]] = (
+    (StageName.REFUND_REQUESTED, _either(_of(RefundRequested), _words(XferStatus.REFUND_REQUESTED))),
+    (StageName.REFUND_PREPARED, _of(RefundPrepared)),
+    (StageName.REFUND_SIGNED, _of(RefundSigned)),
+    (StageName.REFUND_SUBMITTED, _of(RefundSubmitted)),
+    (StageName.REFUNDED, _either(_of(RefundCompleted), _words(XferStatus.REFUND_DONE))),
+)
+_FAILURE: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.FAILED, _of(TransferFailed)),)
+
+_REACHED: Final[dict[Status, StageName]] = {
+    Status.TRANSFER_FAILED: StageName.FAILED,
+    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: StageName.CONFIRMED,
+    Status.TRANSFER_WAITING_FOR_FUND_RELEASE: StageName.DECIDED,
+    Status.TRANSFER_COMPLETED: StageName.RELEASED,
+    Status.TRANSFER_DELAYED: StageName.DELAYED,
+    Status.TRANSFER_TO_BE_REFUNDED: StageName.DECIDED,
+    Status.TRANSFER_REFUND_TO_BE_CONFIRMED: StageName.REFUND_SIGNED,
+    Status.TRANSFER_CONFIRMING_YOUR_REFUND: StageName.REFUND_SUBMITTED,
+    Status.TRANSFER_REFUNDED: StageName.REFUNDED,
+}
+"""The last stage that a status has behind it; the others' is told by their events."""
+
+_REFUNDING: Final = frozenset(
+    {
+        Status.TRANSFER_TO_BE_REFUNDED,
+        Status.TRANSFER_REQUESTING_REFUND,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+        Status.TRANSFER_REFUNDED,
+    }
+)
+
+
+def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
+    """The stages of the way that the transfer takes, as its status tells.
+
+    The first stage that is not behind it is the current one, unless the transfer is over or nothing of it
+    stands. Signatures short of a quorum are told, but leave the stage of signing to be done.
+    """
+    found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _way(standing, status)]
+    reached = _reached(found, status)
+    at_rest = status in (Status.TRANSFER_UNKNOWN, Status.TRANSFER_COMPLETED, Status.TRANSFER_REFUNDED)
+    return tuple(_stages(found, reached, at_rest=at_rest))
+
+
+def _way(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
+    """Its stages: the ordinary ones, and those that something was told of."""
+    if status is Status.TRANSFER_FAILED:
+        return (*_START[:1], *_FAILURE)
+    delay = _DELAY if standing.every(TransferDelayed) else ()
+    if status in _REFUNDING:
+        payout = _PAYOUT if standing.every(TransferReleased) else ()
+        return (*_START, *_DECISION, *delay, *payout, *_REFUND)
+    refund = tuple(stage for stage in _REFUND if stage[1](standing))
+    return (*_START, *_DECISION, *refund, *delay, *_PAYOUT)
+
+
+def _reached(found: list[tuple[StageName, list[TransferEvent]]], status: Status) -> int:
+    """How many stages are behind the transfer."""
+    names = [name for name, _ in found]
+    if status in _REACHED:
+        return names.index(_REACHED[status]) + 1
+    signing = StageName.REFUND_SIGNED
+    told = (place for place, (name, events) in enumerate(found, 1) if events and name is not signing)
+    return max(told, default=0)
+
+
+def _stages(
+    found: list[tuple[StageName, list[TransferEvent]]], reached: int, *, at_rest: bool
+) -> Iterator[Stage]:
+    for place, (name, events) in enumerate(found, 1):
+        if place <= reached:
+            progress = Progress.DONE if events or place == reached else Progress.SKIPPED
+        elif place == reached + 1 and not at_rest:
+            progress = Progress.CURRENT
+        else:
+            progress = Progress.TO_COME
+        yield Stage(name, progress, events[0].at if events else None, tuple(event.id for event in events))

@@ -1,0 +1,152 @@
+"""Which accepted events stand.
+
+An event stands from its acceptance until a reorg of its chain, accepted later, reaches its
+block, or an operator retracts it. Coming again, it stands again. What stands is a function of
+the log alone; between two reorgs of a chain the order of acceptance does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.domain.transfer.events import (
+    BlockEvent,
+    Event,
+    EventsRetracted,
+    Side,
+    TransferConfirmed,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
+
+E_co = TypeVar("E_co", bound=Event, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Logged(Generic[E_co]):
+    """One acceptance of an event; ``seq`` is its place in the log."""
+
+    seq: int
+    event: E_co
+
+
+@dataclass(frozen=True, slots=True)
+class Reorg:
+    """A standing ``chain.reorged`` and its place in the log."""
+
+    seq: int
+    chain_id: int
+    from_block: int
+
+    def reaches(self, chain_id: int | None, block: int | None, accepted: int) -> bool:
+        """Whether it takes back an event of that chain and block that was accepted at that place."""
+        return (
+            block is not None
+            and chain_id == self.chain_id
+            and accepted < self.seq
+            and block >= self.from_block
+        )
+
+
+Retracted = Mapping[str, int]
+"""Event ids to the place in the log of the latest standing retraction that names them."""
+
+
+def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:
+    """What the retractions that stand take back.
+
+    One stands unless a later one that stands names it; so they are looked at from the latest on.
+    """
+    taken: dict[str, int] = {}
+    for logged in sorted(retractions, key=lambda r: r.seq, reverse=True):
+        if taken.get(logged.event.id, 0) < logged.seq:
+            for target in logged.event.targets:
+                taken.setdefault(target, logged.seq)
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A transfer's two chains: those of its send, else of its submission, standing or not."""
+
+    src_chain_id: int | None = None
+    dst_chain_id: int | None = None
+
+    def chain_of(self, event: TransferEvent) -> int | None:
+        """The chain that the event's block belongs to; None where it is not known yet."""
+        if isinstance(event, TransferSent):
+            return event.src_chain_id
+        if event.side is Side.SOURCE:
+            return self.src_chain_id
+        return self.dst_chain_id if event.side is Side.DESTINATION else None
+
+
+def origin_of(events: Iterable[TransferEvent]) -> Origin:
+    """The origin told by all events of one transfer."""
+    sends: list[TransferSent] = []
+    submissions: list[TransferSubmitted] = []
+    for event in events:
+        if isinstance(event, TransferSent):
+            sends.append(event)
+        elif isinstance(event, TransferSubmitted):
+            submissions.append(event)
+    teller: TransferSent | TransferSubmitted | None
+    teller = min(sends, key=lambda e: e.order, default=None)
+    teller = teller or min(submissions, key=lambda e: e.order, default=None)
+    return Origin(teller.src_chain_id, teller.dst_chain_id) if teller else Origin()
+
+
+def standing_of_transfer(
+    log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg]
+) -> list[TransferEvent]:
+    """The events of one transfer that stand.
+
+    :param log: every acceptance of every event of the transfer, in the order of the log.
+    :param reorgs: at least those of the transfer's chains accepted after its first event.
+    """
+    latest = {logged.event.id: logged for logged in log}
+    if not reorgs:
+        return [logged.event for logged in latest.values()]
+    origin = origin_of(logged.event for logged in log)
+    send_fell = max(
+        (_fell(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)), default=0
+    )
+    return [
+        logged.event
+        for logged in latest.values()
+        if not _fell(logged, origin, reorgs)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_fell)
+    ]
+
+
+def _fell(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
+    """The place in the log of the reorg that took this acceptance back, the first to reach it; 0: none."""
+    event = logged.event
+    if not isinstance(event, BlockEvent) or event.block is None:
+        return 0
+    chain_id = origin.chain_of(event)
+    return min((r.seq for r in reorgs if r.reaches(chain_id, event.block, logged.seq)), default=0)
+
+
+def kept_by_operators(
+    log: Sequence[Logged[TransferEvent]], retracted: Retracted
+) -> Sequence[Logged[TransferEvent]]:
+    """The acceptances that no standing retraction takes back.
+
+    As with a reorg, a retracted send takes with it the confirmations accepted before.
+    """
+    if not retracted:
+        return log
+    send_gone = max(
+        (retracted.get(logged.event.id, 0) for logged in log if isinstance(logged.event, TransferSent)),
+        default=0,
+    )
+    return [
+        logged
+        for logged in log
+        if logged.seq > retracted.get(logged.event.id, 0)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
+    ]

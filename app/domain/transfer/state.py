@@ -1,0 +1,294 @@
+"""Everything that follows from one transfer's events: status, links, evidence, effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.domain.crypto import parse_evm_address
+from app.domain.network_facts import NetworkFacts
+from app.domain.refund.evidence import RefundContext, RefundVerdict, RequestJudgement, judge_refund
+from app.domain.transfer.anomalies import Anomaly, anomalies_of_transfer
+from app.domain.transfer.events import (
+    BlockEvent,
+    RefundPrepared,
+    RefundSigned,
+    TransferDelayed,
+    TransferEvent,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, status_of
+from app.domain.transfer.standing import (
+    Logged,
+    Origin,
+    Reorg,
+    Retracted,
+    kept_by_operators,
+    origin_of,
+    standing_of_transfer,
+)
+from app.domain.validators import ValidatorSet
+
+
+@dataclass(frozen=True, slots=True)
+class RefundEvidence:
+    """What the user submits on chain: the request, its signatures, the whole validator set."""
+
+    wd_onchain: bytes
+    sorted_sigs: tuple[bytes, ...]
+    signers: tuple[bytes, ...]
+    powers: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReading:
+    """How far the standing events of a transfer show that a chain was read."""
+
+    highest_block: int | None
+    newest_at: datetime
+
+    def furthest(self, other: ChainReading | None) -> ChainReading:
+        """The higher block and the newer time of the two."""
+        if other is None:
+            return self
+        blocks = [block for block in (self.highest_block, other.highest_block) if block is not None]
+        return ChainReading(max(blocks, default=None), max(self.newest_at, other.newest_at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferState:
+    """The projection of one transfer; a pure function of its log, the reorgs and the network."""
+
+    transfer_id: bytes
+    status: TransferHistoryStatus
+    refund_reason: XferStatus
+    status_since: datetime | None
+    updated_at: datetime
+    kind: SendKind | None = None
+    src_chain_id: int | None = None
+    dst_chain_id: int | None = None
+    symbol: str | None = None
+    amount: int | None = None
+    sender: str | None = None
+    receiver: str | None = None
+    src_tx_hash: str | None = None
+    dst_tx_hash: str | None = None
+    sent_at: datetime | None = None
+    released_at: datetime | None = None
+    relayed_amount: int | None = None
+    evidence: RefundEvidence | None = None
+    anomalies: tuple[Anomaly, ...] = ()
+    blocks: tuple[tuple[int, int], ...] = ()
+    """Highest block by chain over all events, standing or not: what a reorg may reach."""
+    readings: tuple[tuple[int, ChainReading], ...] = ()
+    other_hashes: tuple[str, ...] = ()
+    """Transactions that the log names beside the two above, standing or not; ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferHistory:
+    """The whole log of one transfer, and what may take events of it back."""
+
+    transfer_id: bytes
+    log: Sequence[Logged[TransferEvent]]
+    reorgs: Sequence[Reorg] = ()
+    retracted: Retracted = field(default_factory=dict)
+
+    def kept(self) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances that no operator took back."""
+        return kept_by_operators(self.log, self.retracted)
+
+    def standing(self) -> StandingEvents:
+        """The events that stand."""
+        return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
+
+    def told(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
+        """The event that tells what the transfer is: a send before a submission, a standing one first."""
+        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.kept()}.values())
+        return (
+            standing.first(TransferSent)
+            or ever.first(TransferSent)
+            or standing.first(TransferSubmitted)
+            or ever.first(TransferSubmitted)
+        )
+
+
+def refund_context(transfer_id: bytes, send: TransferEvent | None, facts: NetworkFacts) -> RefundContext:
+    """What is known for judging a refund: nothing but the id until the send is known."""
+    if not isinstance(send, TransferSent):
+        return RefundContext(transfer_id)
+    token = facts.tokens.get((send.src_chain_id, send.symbol))
+    return RefundContext(
+        transfer_id,
+        kind=send.kind,
+        src_chain_id=send.src_chain_id,
+        contract=facts.refund_contract(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id),
+        token=token.address if token else None,
+        receiver=parse_evm_address(send.sender),
+        amount=send.amount,
+    )
+
+
+def judge_transfer_refund(
+    transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts
+) -> tuple[RefundContext, RefundVerdict]:
+    """Judge the standing requests by the standing send, signatures and the current validators."""
+    context = refund_context(transfer_id, standing.first(TransferSent), facts)
+    validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
+    verdict = judge_refund(
+        context,
+        (event.wd_onchain for event in standing.every(RefundPrepared)),
+        (event.signature for event in standing.every(RefundSigned)),
+        validators,
+    )
+    return context, verdict
+
+
+def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:
+    """Fold one transfer.
+
+    :param history: at least one acceptance.
+    :param facts: with the current validator set of the source chain where a refund is prepared.
+    """
+    standing = history.standing()
+    refund = _judge(history.transfer_id, standing, facts)
+    answer = status_of(standing, refund.standing)
+    teller = history.told(standing)
+    send = teller if isinstance(teller, TransferSent) else None
+    standing_send = standing.first(TransferSent)
+    release = standing.first(TransferReleased)
+    origin = origin_of(logged.event for logged in history.kept())
+    refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+    src_tx_hash, dst_tx_hash = _src_tx_hash(standing), _dst_tx_hash(standing)
+    return TransferState(
+        transfer_id=history.transfer_id,
+        status=answer.status,
+        refund_reason=answer.refund_reason,
+        status_since=answer.since,
+        updated_at=_updated_at(history, standing, answer.since),
+        kind=send.kind if send else None,
+        src_chain_id=teller.src_chain_id if teller else None,
+        dst_chain_id=teller.dst_chain_id if teller else None,
+        symbol=teller.symbol if teller else None,
+        amount=teller.amount if teller else None,
+        sender=teller.sender if teller else None,
+        receiver=teller.receiver if teller else None,
+        src_tx_hash=src_tx_hash,
+        dst_tx_hash=dst_tx_hash,
+        sent_at=standing_send.at if standing_send else None,
+        released_at=release.at if release else None,
+        relayed_amount=_relayed_amount(send, release, facts),
+        evidence=refund.evidence if refundable else None,
+        anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts)),
+        blocks=_highest_blocks(history.kept(), origin),
+        readings=_readings(standing, origin),
+        other_hashes=tuple(sorted(_tx_hashes(history.log) - {src_tx_hash, dst_tx_hash})),
+    )
+
+
+def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:
+    """Every transaction that an accepted event names, whether or not the event stands."""
+    return {
+        tx_hash
+        for logged in log
+        for name in ("src_tx_hash", "dst_tx_hash", "tx_hash")
+        if (tx_hash := getattr(logged.event, name, None)) is not None
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Refund:
+    standing: RefundStanding
+    evidence: RefundEvidence | None
+    uncontradicted: Sequence[RefundPrepared]
+
+
+def _judge(transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
+    if not standing.first(RefundPrepared):
+        return _Refund(RefundStanding(), None, ())
+    context, verdict = judge_transfer_refund(transfer_id, standing, facts)
+    accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
+    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
+    prepared_at = prepared[0].at if prepared else None
+    served = verdict.served
+    if served is None or context.src_chain_id is None:
+        return _Refund(RefundStanding(prepared_at), None, prepared)
+    validators = facts.validators[context.src_chain_id]
+    evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
+    quorum_at = _quorum_at(served, standing, validators)
+    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared)
+
+
+def _quorum_at(served: RequestJudgement, standing: StandingEvents, validators: ValidatorSet) -> datetime:
+    """When the served request had enough power: its time or that of the signature that completed it."""
+    requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
+    signer_of = {signature: signer for signer, signature in served.signed}
+    power = 0
+    for event in standing.every(RefundSigned):
+        signer = signer_of.pop(event.signature, None)
+        power += validators.power_of(signer) or 0 if signer else 0
+        if power >= validators.quorum:
+            return max(requested, event.at)
+    return requested
+
+
+def _updated_at(history: TransferHistory, standing: StandingEvents, since: datetime | None) -> datetime:
+    """The newest time that changed something; requests and signatures change only the status."""
+    silent = (RefundPrepared, RefundSigned)
+    times = [e.at for t, events in standing.by_type.items() if t not in silent for e in events]
+    if since is not None:
+        times.append(since)
+    return max(times) if times else max(logged.event.at for logged in history.log)
+
+
+def _src_tx_hash(standing: StandingEvents) -> str | None:
+    send = standing.first(TransferSent) or standing.first(TransferSubmitted)
+    return send.src_tx_hash if send else None
+
+
+def _dst_tx_hash(standing: StandingEvents) -> str | None:
+    payout = standing.first(TransferReleased) or standing.first(TransferDelayed)
+    return payout.dst_tx_hash if payout else None
+
+
+def _relayed_amount(
+    send: TransferSent | None, release: TransferReleased | None, facts: NetworkFacts
+) -> int | None:
+    """What a release took from the destination pool; None where it was no pool transfer."""
+    if send is None or release is None or send.kind is not SendKind.POOL:
+        return None
+    if release.amount is not None:
+        return release.amount
+    return facts.scaled_down(send.amount, send.symbol, send.src_chain_id, send.dst_chain_id)
+
+
+def _highest_blocks(log: Sequence[Logged[TransferEvent]], origin: Origin) -> tuple[tuple[int, int], ...]:
+    highest: dict[int, int] = {}
+    for event in _block_events(logged.event for logged in log):
+        chain_id = origin.chain_of(event)
+        if chain_id is not None and event.block is not None:
+            highest[chain_id] = max(event.block, highest.get(chain_id, 0))
+    return tuple(sorted(highest.items()))
+
+
+def _readings(standing: StandingEvents, origin: Origin) -> tuple[tuple[int, ChainReading], ...]:
+    readings: dict[int, ChainReading] = {}
+    for event in _block_events(event for events in standing.by_type.values() for event in events):
+        chain_id = origin.chain_of(event)
+        if chain_id is None:
+            continue
+        known = readings.get(chain_id)
+        blocks = [
+            block for block in (event.block, known.highest_block if known else None) if block is not None
+        ]
+        newest = max(event.at, known.newest_at) if known else event.at
+        readings[chain_id] = ChainReading(max(blocks, default=None), newest)
+    return tuple(sorted(readings.items()))
+
+
+def _block_events(events: Iterable[TransferEvent]) -> Iterable[BlockEvent]:
+    return (event for event in events if isinstance(event, BlockEvent))

@@ -1,0 +1,48 @@
+"""What every use case needs, bundled once by the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import current_app
+from sqlalchemy import Engine
+
+from app.domain.reporting.token import IngestToken
+from app.runtime.audit_keys import AuditKeys
+from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.public_reads import PublicReads
+from app.services.network.snapshot import NetworkSnapshots
+
+Clock = Callable[[], datetime]
+
+
+def system_clock() -> datetime:
+    """The time now, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The dependencies of the use cases; one per application."""
+
+    engine: Engine
+    reads: Engine
+    """For single-statement reads of the newest facts; see ``app.models.engine.ask``."""
+    public_reads: PublicReads
+    """For public answers, which a replica may give."""
+    clock: Clock
+    max_reorg_blocks: int
+    snapshots: NetworkSnapshots
+    audit_keys: AuditKeys
+    estimate_counts: EstimateCounts
+    environment_tokens: tuple[IngestToken, ...] = ()
+    """Reporters' tokens that stand in the settings; the others are in the database."""
+
+
+def current_gateway() -> Gateway:
+    """The gateway of the application that is serving."""
+    gateway = current_app.extensions["gateway"]
+    assert isinstance(gateway, Gateway)  # noqa: S101  narrows the type of an untyped registry
+    return gateway

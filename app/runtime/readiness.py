@@ -1,0 +1,57 @@
+"""Can this process serve?"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.domain.errors import Unavailable
+from app.models.engine import ask
+from app.queries.readiness import applied_migrations
+from app.runtime.gateway import Gateway
+
+_MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
+
+
+def what_is_wrong(gateway: Gateway) -> str | None:
+    """What keeps the gateway from serving, in words for its operator; None when it can.
+
+    The first thing that is wrong hides the others, which follow from it.
+    """
+    if complaint := database_complaint(gateway):
+        return complaint
+    try:
+        gateway.snapshots.current()
+    except Unavailable as error:
+        return error.msg
+    return None
+
+
+def database_complaint(gateway: Gateway) -> str | None:
+    """Why this code cannot use the database, in words for its operator; None when it can."""
+    try:
+        applied = ask(gateway.reads, applied_migrations)
+    except SQLAlchemyError as error:
+        return f"the database cannot be reached ({type(error).__name__})"
+    needed = migration_heads()
+    if applied != needed:
+        return f"migrations: the database is at {_named(applied)}, this version needs {_named(needed)}"
+    return None
+
+
+@cache
+def migration_heads() -> frozenset[str]:
+    """The revisions that a database must be at for this code."""
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return frozenset(ScriptDirectory.from_config(config).get_heads())
+
+
+def _named(revisions: Set[str]) -> str:
+    return ", ".join(sorted(revisions)) or "none"

@@ -1,0 +1,260 @@
+"""One made-up transfer on its way: a plan, and the events of it one after the other."""
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Final, Self
+
+from app.domain.codes import SendKind, XferStatus
+from app.domain.crypto import checksum_address, keccak256
+from app.domain.transfer.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.sandbox.blocks import block_at, time_to_depth
+from app.sandbox.events import Event, block_event, event
+from app.sandbox.network import (
+    base_fees,
+    block_delays,
+    decimals_of,
+    network_facts,
+    paying_contract,
+    token_address,
+)
+
+_STEP: Final = timedelta(seconds=15)
+"""Between two steps that wait for no block."""
+
+_FEE_PPM: Final = 500
+"""What the protocol fee and the curve together take, about."""
+
+_MAX_SLIPPAGE: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a user sends: ``amount`` in the source token's smallest unit, ``sender`` 20 bytes."""
+
+    kind: SendKind
+    symbol: str
+    src_chain_id: int
+    dst_chain_id: int
+    amount: int
+    sender: bytes
+
+    @property
+    def token(self) -> bytes:
+        """The token's contract on the source chain (20 bytes)."""
+        return token_address(self.src_chain_id, self.symbol)
+
+    @property
+    def contract(self) -> bytes:
+        """The contract that takes the send and would pay its refund (20 bytes)."""
+        return paying_contract(self.kind, self.symbol, self.src_chain_id, self.dst_chain_id)
+
+    @property
+    def paid_out(self) -> int:
+        """What is released, in the destination token's smallest unit, rounded down.
+
+        Raises KeyError where the sandbox has no such way across.
+        """
+        fee = base_fees()[self.kind, self.symbol, self.src_chain_id, self.dst_chain_id]
+        arriving = self.amount * (1_000_000 - _FEE_PPM) // 1_000_000
+        scaled = network_facts().scaled_down(arriving, self.symbol, self.src_chain_id, self.dst_chain_id)
+        if scaled is None:
+            raise KeyError((self.dst_chain_id, self.symbol))
+        return scaled - fee
+
+    def contract_id(self, nonce: int) -> str:
+        """Return the transfer id that the contract computes for this send, 0x and 64 hex digits."""
+        common = {"amount": self.amount, "nonce": nonce, "src_chain_id": self.src_chain_id}
+        if self.kind is SendKind.POOL:
+            computed = pool_transfer_id(
+                sender=self.sender,
+                receiver=self.sender,
+                token=self.token,
+                dst_chain_id=self.dst_chain_id,
+                **common,
+            )
+        elif self.kind is SendKind.DEPOSIT:
+            computed = deposit_transfer_id(
+                depositor=self.sender,
+                token=self.token,
+                mint_chain_id=self.dst_chain_id,
+                mint_account=self.sender,
+                vault=self.contract,
+                **common,
+            )
+        else:
+            computed = burn_transfer_id(
+                account=self.sender,
+                token=self.token,
+                to_chain_id=self.dst_chain_id,
+                to_account=self.sender,
+                bridge=self.contract,
+                **common,
+            )
+        return f"0x{computed.hex()}"
+
+
+def user(number: int) -> bytes:
+    """Return the address of a user who cannot be mistaken for a real one: 0x5a5a… and a number."""
+    return b"\x5a" * 18 + number.to_bytes(2, "big")
+
+
+def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> Plan:
+    """Return the plan of user ``by`` to send ``tokens``, written as people do ("0.25").
+
+    ``route`` is the source chain and the destination chain.
+    Raises ValueError for an amount finer than the token's smallest unit.
+    """
+    src_chain_id, dst_chain_id = route
+    amount = Fraction(tokens) * 10 ** decimals_of(src_chain_id, symbol)
+    if amount.denominator != 1:
+        raise ValueError(f"{tokens} {symbol} is finer than the smallest unit on chain {src_chain_id}")
+    return Plan(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
+
+
+def synthetic_hash(text: str) -> str:
+    """Return a 0x hash of 32 bytes that belongs to nothing on any chain, the same for the same text."""
+    return f"0x{keccak256(f'sandbox {text}'.encode()).hex()}"
+
+
+class Journey:
+    """Tells a transfer's events in the order in which they happen.
+
+    Every method adds one event and returns the journey, so that a life reads as one line. The first event
+    is at ``start``; each later one some plausible time after the one before.
+    """
+
+    def __init__(
+        self,
+        transfer_id: str,
+        plan: Plan,
+        start: datetime,
+        *,
+        src_tx_hash: str | None = None,
+        dst_tx_hash: str | None = None,
+    ) -> None:
+        self.transfer_id = transfer_id
+        self.plan = plan
+        self.events: list[Event] = []
+        self._at = start
+        self._sent_at = start
+        self._src_tx_hash = src_tx_hash or synthetic_hash(f"send {transfer_id}")
+        self._dst_tx_hash = dst_tx_hash or synthetic_hash(f"release {transfer_id}")
+
+    @property
+    def source_block(self) -> int:
+        """The number of the block that the send stands in."""
+        return block_at(self.plan.src_chain_id, self._sent_at).number
+
+    def submitted(self) -> Self:
+        """The transaction was announced."""
+        sent = self._what_is_sent()
+        del sent["kind"]
+        return self._tell("transfer.submitted", **sent)
+
+    def sent(self) -> Self:
+        """It stands in a source block."""
+        self._wait(_STEP)
+        self._sent_at = self._at
+        slippage = {"max_slippage": _MAX_SLIPPAGE} if self.plan.kind is SendKind.POOL else {}
+        return self._tell_from_source(
+            "transfer.sent", **self._what_is_sent(), nonce=nonce_at(self._at), **slippage
+        )
+
+    def confirmed(self) -> Self:
+        """That block is deep enough."""
+        self._wait(time_to_depth(self.plan.src_chain_id, block_delays()[self.plan.src_chain_id]))
+        return self._tell("transfer.confirmed")
+
+    def failed(self, reason: str) -> Self:
+        """It reverted or was dropped: nothing was taken."""
+        self._wait(_STEP)
+        return self._tell_from_source("transfer.failed", reason=reason)
+
+    def word(self, status: XferStatus) -> Self:
+        """The validator network says what it makes of it."""
+        self._wait(_STEP)
+        return self._tell("network.status", str(status.value), xfer_status=status.value)
+
+    def delayed(self) -> Self:
+        """The release is queued by the delay rule."""
+        self._wait(_STEP)
+        return self._tell_from_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
+
+    def released(self, latency: timedelta, *, tells_amount: bool = True) -> Self:
+        """The funds are paid out, so long after the send."""
+        self._at = self._sent_at + latency
+        amount = {"amount": str(self.plan.paid_out)} if tells_amount else {}
+        return self._tell_from_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)
+
+    def refund_requested(self) -> Self:
+        """The refund flow has begun."""
+        self._wait(_STEP)
+        return self._tell("refund.requested")
+
+    def refund_prepared(self, wd_onchain: bytes) -> Self:
+        """The withdraw request to be signed is known."""
+        self._wait(_STEP)
+        return self._tell("refund.prepared", wd_onchain=_base64(wd_onchain))
+
+    def refund_signed(self, signature: bytes) -> Self:
+        """One validator has signed it."""
+        self._wait(_STEP)
+        return self._tell("refund.signed", signature[:8].hex(), signature=_base64(signature))
+
+    def refund_submitted(self) -> Self:
+        """The user's withdraw is in a source block."""
+        self._wait(4 * _STEP)
+        return self._tell_from_source("refund.submitted", tx_hash=self._refund_tx_hash)
+
+    def refund_completed(self) -> Self:
+        """The withdraw is final."""
+        self._wait(time_to_depth(self.plan.src_chain_id, block_delays()[self.plan.src_chain_id]))
+        return self._tell_from_source("refund.completed", tx_hash=self._refund_tx_hash)
+
+    @property
+    def _refund_tx_hash(self) -> str:
+        return synthetic_hash(f"refund {self.transfer_id}")
+
+    def _what_is_sent(self) -> dict[str, object]:
+        address = checksum_address(self.plan.sender)
+        return {
+            "kind": self.plan.kind.value,
+            "src_chain_id": self.plan.src_chain_id,
+            "dst_chain_id": self.plan.dst_chain_id,
+            "symbol": self.plan.symbol,
+            "amount": str(self.plan.amount),
+            "sender": address,
+            "receiver": address,
+            "src_tx_hash": self._src_tx_hash,
+        }
+
+    def _wait(self, time: timedelta) -> None:
+        if self.events:
+            self._at += time
+
+    def _tell(self, kind: str, which: str = "", /, **fields: object) -> Self:
+        about = f"{self.transfer_id}:{which}" if which else self.transfer_id
+        self.events.append(event(kind, about, self._at, transfer_id=self.transfer_id, **fields))
+        return self
+
+    def _tell_from_source(self, kind: str, /, **fields: object) -> Self:
+        return self._tell_in_block(kind, self.plan.src_chain_id, fields)
+
+    def _tell_from_destination(self, kind: str, /, **fields: object) -> Self:
+        return self._tell_in_block(kind, self.plan.dst_chain_id, fields)
+
+    def _tell_in_block(self, kind: str, chain_id: int, fields: dict[str, object]) -> Self:
+        told = block_event(kind, self.transfer_id, self._at, chain_id, transfer_id=self.transfer_id, **fields)
+        self.events.append(told)
+        return self
+
+
+def nonce_at(at: datetime) -> int:
+    """Return the nonce that wallets take: the time in milliseconds."""
+    return int(at.timestamp()) * 1000 + at.microsecond // 1000
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

@@ -1,0 +1,107 @@
+"""A week of completed transfers on a few pairs of chains, whose medians never change.
+
+Time is cut into slots of three hours since 1970, and each pair has one transfer a slot, made of nothing but
+pair and slot: told again it is the same event, and whoever tops a sandbox up need not know what is there.
+Of three slots in a row one transfer is faster than the pair's median, one takes exactly that long, one is
+slower. So whichever stretch of slots a seven-day window holds, its median is the same, and what the
+documentation prints stays true.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from app.domain.codes import SendKind
+from app.domain.crypto import keccak256
+from app.sandbox.blocks import PACES, block_at
+from app.sandbox.events import Event, block_event
+from app.sandbox.journey import Journey, Plan, nonce_at, plan
+
+LATENCY_WINDOW: Final = timedelta(days=7)
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SLOT: Final = timedelta(hours=3)
+_STAGGER: Final = timedelta(minutes=7)
+_UNUSUAL_LATENCY: Final = timedelta(minutes=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A pair of chains with traffic: a typical transfer, and the median time that one takes."""
+
+    typical: Plan
+    median: timedelta
+
+
+def _series(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, seconds: str) -> Series:
+    whole, _, fraction = seconds.partition(".")
+    median = timedelta(seconds=int(whole), microseconds=int(fraction.ljust(6, "0")))
+    return Series(plan(kind, symbol, route, tokens, by=100), median)
+
+
+SERIES: Final = (
+    _series(SendKind.POOL, "USDT", (1, 56), "150", "246.5"),
+    _series(SendKind.POOL, "USDT", (56, 1), "150", "173.25"),
+    _series(SendKind.POOL, "USDC", (1, 42161), "150", "208.75"),
+    _series(SendKind.POOL, "USDC", (42161, 1), "150", "95.5"),
+    _series(SendKind.POOL, "USDC", (250, 42161), "25", "88.125"),
+    _series(SendKind.POOL, "WETH", (1, 8453), "0.02", "201.375"),
+    _series(SendKind.DEPOSIT, "AI", (56, 42161), "12000", "131.5"),
+    _series(SendKind.BURN, "AI", (42161, 43114), "9000", "74.625"),
+)
+
+
+def usual_latency(src_chain_id: int, dst_chain_id: int) -> timedelta:
+    """Return the median of a pair with traffic, some minutes for any other."""
+    for series in SERIES:
+        if (series.typical.src_chain_id, series.typical.dst_chain_id) == (src_chain_id, dst_chain_id):
+            return series.median
+    return _UNUSUAL_LATENCY
+
+
+def fresh_latencies(now: datetime, since: datetime) -> Iterator[Event]:
+    """Yield the events of all transfers released after ``since`` and not after ``now``, a week at most.
+
+    Overlapping calls yield equal events for what they share, so a caller who is not sure asks for more.
+    """
+    since = max(since, now - LATENCY_WINDOW)
+    for position, series in enumerate(SERIES):
+        # The slowest release comes less than a slot after its send, the first send within its slot.
+        slot = (since - _EPOCH) // _SLOT - 2
+        while (start := _EPOCH + slot * _SLOT + position * _STAGGER) <= now:
+            latency = _latency(series, slot)
+            if since < start + latency <= now:
+                yield from _completed(series, slot, start, latency).events
+            slot += 1
+
+
+def fresh_heads(now: datetime) -> Iterator[Event]:
+    """Yield how far each chain has been read at ``now``: its newest block of that moment."""
+    for chain_id in PACES:
+        newest = block_at(chain_id, now)
+        yield block_event("chain.head", str(chain_id), newest.mined_at, chain_id, chain_id=chain_id)
+
+
+def _completed(series: Series, slot: int, start: datetime, latency: timedelta) -> Journey:
+    percent = 50 + _noise(series, slot, "amount") % 101
+    sent = replace(series.typical, amount=series.typical.amount * percent // 100)
+    transfer_id = sent.contract_id(nonce_at(start))
+    return Journey(transfer_id, sent, start).sent().released(latency)
+
+
+def _latency(series: Series, slot: int) -> timedelta:
+    """Return the median in every third slot, 10 to 40 % less in the one before, 10 to 90 % more after."""
+    noise = _noise(series, slot, "latency")
+    match slot % 3:
+        case 0:
+            return series.median - series.median * (100_000 + noise % 300_001) // 1_000_000
+        case 1:
+            return series.median
+        case _:
+            return series.median + series.median * (100_000 + noise % 800_001) // 1_000_000
+
+
+def _noise(series: Series, slot: int, of: str) -> int:
+    pair = f"{series.typical.src_chain_id} {series.typical.dst_chain_id}"
+    return int.from_bytes(keccak256(f"sandbox {of} {pair} {slot}".encode())[:8], "big")

@@ -1,0 +1,91 @@
+"""Loading the sandbox, all or nothing, and keeping it fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+import orjson
+from sqlalchemy import Connection, func, select
+
+from app.domain.audit import Actor
+from app.models.engine import reading, writing
+from app.models.events import Event
+from app.models.network import Chain
+from app.models.transfers import LatencyRecord
+from app.runtime.gateway import Gateway
+from app.sandbox.network import network_document
+from app.sandbox.story import fresh_events, sandbox_events
+from app.services.audit.record import record, record_alone
+from app.services.feed.ingest import Verdict, ingest_lines, ingest_within
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+
+REPORTER = "sandbox"
+"""The name kept with every event of the sandbox: what tells a sandbox database from any other."""
+
+STALE_AFTER = timedelta(days=1)
+
+
+class SandboxRefused(Exception):
+    """The database holds something that is not the sandbox's."""
+
+
+def is_sandbox(connection: Connection) -> bool:
+    """Whether the data are the sandbox's: its first event came from the story."""
+    reporter = connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))
+    return reporter == REPORTER
+
+
+def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
+    """Load the sandbox into an empty database and say what was loaded.
+
+    :raises SandboxRefused: when the database holds anything.
+    """
+    with writing(gateway.engine) as connection:
+        if not is_empty(connection):
+            raise SandboxRefused(
+                "the database is not empty; the sandbox loads into an empty one only "
+                "(set DATABASE_URL to a new database)"
+            )
+        now = gateway.clock()
+        changes = import_within(connection, read_document(orjson.dumps(network_document())), now)
+        verdict = ingest_within(connection, gateway, _lines(sandbox_events(now)), REPORTER)
+        _expect_all_taken(verdict)
+        loaded = f"sandbox loaded: {verdict.accepted} events"
+        record(
+            connection, gateway.audit_keys, actor, "sandbox.load", "sandbox",
+            now=now, detail=loaded, changes=[change.audited for change in changes],
+        )  # fmt: skip
+    return loaded
+
+
+def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
+    """Load the sandbox where nothing is, freshen it where it has aged, leave other data alone."""
+    with reading(gateway.reads) as connection:
+        empty, ours = is_empty(connection), is_sandbox(connection)
+        newest = connection.scalar(select(func.max(LatencyRecord.released_at)))
+    if empty:
+        return load_sandbox(gateway, actor=actor)
+    now = gateway.clock()
+    if not ours or newest is None or now - newest <= STALE_AFTER:
+        return "sandbox is fresh" if ours else "the database holds other data than the sandbox"
+    verdict = ingest_lines(gateway, _lines(fresh_events(now, newest)), REPORTER)
+    _expect_all_taken(verdict)
+    freshened = f"sandbox freshened: {verdict.accepted} events"
+    record_alone(gateway, actor, "sandbox.freshen", "sandbox", detail=freshened)
+    return freshened
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether nothing was ever told or configured here."""
+    return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
+
+
+def _lines(events: Iterable[dict[str, object]]) -> Iterator[bytes]:
+    return map(orjson.dumps, events)
+
+
+def _expect_all_taken(verdict: Verdict) -> None:
+    if verdict.refused:
+        raise RuntimeError(f"the sandbox contradicts the gateway: {verdict.refused[0]}")

@@ -1,0 +1,108 @@
+"""The sandbox's story: every event that makes its answers, in the order in which they happened."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from itertools import chain
+from typing import Final
+
+from app.domain.crypto import address_of, checksum_address
+from app.sandbox.events import Event, block_event, event
+from app.sandbox.latencies import LATENCY_WINDOW, fresh_heads, fresh_latencies
+from app.sandbox.network import decimals_of
+from app.sandbox.refunds import VALIDATOR_KEYS, refunds
+from app.sandbox.transfers import completed, on_the_way, taken_back, to_be_refunded
+
+_LIQUIDITY: Final = (
+    # days ago, what, chain, token, whole tokens
+    (6, "liquidity.added", 10, "USDT", 150_000),
+    (4, "liquidity.withdrawn", 10, "USDT", 50_000),
+    (5, "liquidity.added", 1, "USDT", 250_000),
+    (3, "liquidity.withdrawn", 42161, "USDC", 120_000),
+    (2, "liquidity.added", 8453, "USDC", 80_000),
+    (1, "liquidity.added", 1, "WETH", 25),
+)
+
+_FEES: Final = (
+    # minutes ago, token, source, destination, base fee in whole destination tokens
+    (120, "USDC", 10, 137, "0.12"),  # its route's fee is good for an hour, so no quote
+    (10, "USDC", 1, 42161, "0.28"),
+)
+
+_ROTATED_CHAIN: Final = 10
+_ROTATED_POWERS: Final = (320, 260, 190, 130, 100)
+
+
+def sandbox_events(now: datetime) -> Iterator[Event]:
+    """Yield all events of the sandbox, none later than ``now``, ordered by time.
+
+    To be read once, into an empty database that holds the sandbox's network: told again at another time
+    the transfers with memorable ids would contradict themselves. What keeps a sandbox fresh afterwards is
+    :func:`fresh_events`. Raises ValueError when ``now`` has no offset.
+    """
+    now = _in_utc(now)
+    journeys = chain(completed(now), to_be_refunded(now), refunds(now), on_the_way(now))
+    told = [
+        *(told for journey in journeys for told in journey.events),
+        *taken_back(now),
+        *_liquidity(now),
+        *_fees(now),
+        _rotation(now),
+        *fresh_events(now, now - LATENCY_WINDOW),
+    ]
+    yield from sorted(told, key=_time)
+
+
+def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
+    """Yield what a sandbox lacks at ``now`` that was last loaded or topped up at ``since``, by time.
+
+    Transfers completed since then, for the latencies, and how far every chain has been read. Told twice
+    these are the same events. Raises ValueError when a time has no offset.
+    """
+    now = _in_utc(now)
+    yield from sorted(chain(fresh_latencies(now, _in_utc(since)), fresh_heads(now)), key=_time)
+
+
+def _liquidity(now: datetime) -> Iterator[Event]:
+    for days, kind, chain_id, symbol, tokens in _LIQUIDITY:
+        amount = tokens * 10 ** decimals_of(chain_id, symbol)
+        at = now - timedelta(days=days)
+        yield block_event(kind, symbol, at, chain_id, chain_id=chain_id, symbol=symbol, amount=str(amount))
+
+
+def _fees(now: datetime) -> Iterator[Event]:
+    for minutes, symbol, src, dst, tokens in _FEES:
+        fee = Fraction(tokens) * 10 ** decimals_of(dst, symbol)
+        yield event(
+            "fee.updated",
+            f"{symbol}:{src}:{dst}",
+            now - timedelta(minutes=minutes),
+            symbol=symbol,
+            src_chain_id=src,
+            dst_chain_id=dst,
+            base_fee=str(int(fee)),
+        )
+
+
+def _rotation(now: datetime) -> Event:
+    """Return a rotation of a chain's validators: the same signers, a little power moved."""
+    members = sorted(zip((address_of(key) for key in VALIDATOR_KEYS), _ROTATED_POWERS, strict=True))
+    return block_event(
+        "validators.updated",
+        str(_ROTATED_CHAIN),
+        now - timedelta(days=5),
+        _ROTATED_CHAIN,
+        chain_id=_ROTATED_CHAIN,
+        signers=[checksum_address(signer) for signer, _ in members],
+        powers=[str(power * 10**24) for _, power in members],
+    )
+
+
+def _time(told: Event) -> str:
+    return str(told["at"])
+
+
+def _in_utc(at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise ValueError("the sandbox needs a time with an offset")
+    return at.astimezone(UTC)

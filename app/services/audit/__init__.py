@@ -1,0 +1,1 @@
+"""The audit log: recorded in the transaction of the change, read, and verified."""

@@ -1,0 +1,99 @@
+"""Recording what operators do, in the transaction in which they do it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, insert
+
+from app.domain.audit import (
+    NO_MAC,
+    Actor,
+    AuditedChange,
+    AuditRecord,
+    changes_text,
+    head_text,
+    key_id,
+    seal,
+)
+from app.models import audit as table
+from app.models.engine import after_commit, writing
+from app.queries.audit import audit_head
+from app.runtime.audit_keys import AuditKeys
+from app.runtime.gateway import Gateway
+
+SUBJECT_LENGTH = 256
+DETAIL_LENGTH = 1000
+
+_log = logging.getLogger(__name__)
+
+
+def record(
+    connection: Connection,
+    keys: AuditKeys,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    now: datetime,
+    detail: str = "",
+    changes: Sequence[AuditedChange] = (),
+) -> int:
+    """Add a record of one operation, in the transaction of what it did; its id.
+
+    Callers say what stands in it, so secrets stay out by never being given.
+
+    :param connection: opened by ``writing``: the writer's lock keeps the chain one chain.
+    :param action: such as ``network.edit``: what was done, after the kind of thing it was done to.
+    :param detail: one sentence for lists; cut at 1000 characters, texts for people being what they are.
+    :raises AuditKeyUnusable: there is no key; the caller's transaction must then not commit.
+    """
+    key = keys.present
+    last_id, last_mac = audit_head(connection) or (0, NO_MAC)
+    new = AuditRecord(
+        id=last_id + 1,
+        at=now,
+        actor=_storable(actor.name, table.ACTOR_LENGTH),
+        source=actor.source.value,
+        address=None if actor.address is None else _storable(actor.address, table.ADDRESS_LENGTH),
+        action=action,
+        subject=_storable(subject, SUBJECT_LENGTH),
+        detail=_storable(detail, DETAIL_LENGTH),
+        changes=changes_text(changes),
+    )
+    mac = seal(key, last_mac, new)
+    connection.execute(
+        insert(table.AuditRecord).values(
+            id=new.id,
+            at=new.at,
+            actor=new.actor,
+            source=new.source,
+            address=new.address,
+            action=new.action,
+            subject=new.subject,
+            detail=new.detail,
+            changes=new.changes,
+            mac=mac,
+            key_id=key_id(key),
+        )
+    )
+    # Outside the database, too: with it a tail that was cut off is noticed (audit verify --head).
+    head = head_text(new.id, mac)
+    after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
+    return new.id
+
+
+def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, detail: str = "") -> int:
+    """Add a record of what changed no data here, such as a sign-in, in a transaction of its own."""
+    with writing(gateway.engine) as connection:
+        return record(
+            connection, gateway.audit_keys, actor, action, subject, now=gateway.clock(), detail=detail
+        )
+
+
+def _storable(text: str, length: int) -> str:
+    """The text as both databases can keep it: no NUL, no half characters, no longer than the column."""
+    clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    return clean if len(clean) <= length else clean[: length - 1] + "…"

@@ -1,0 +1,1 @@
+"""What would a transfer cost and bring?"""

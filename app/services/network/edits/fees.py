@@ -1,0 +1,172 @@
+"""Base fees of all routes to one chain at once: set, or multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlalchemy import Connection
+
+from app.domain.amounts import MAX_UINT256, format_units, mul_div_up
+from app.domain.audit import Actor
+from app.domain.estimate.network_terms import Way
+from app.domain.proportions import times_text
+from app.models.engine import reading_consistently, writing
+from app.models.network import Chain, Route, Token
+from app.queries.network import load_rows
+from app.runtime.gateway import Gateway
+from app.services.network.changes import Change
+from app.services.network.edits.edit import save_changes
+from app.services.network.edits.effects import fed_fees
+from app.services.network.edits.outcome import Effect, FieldError, Invalid, Saved
+from app.services.network.edits.plan import EDITABLE
+from app.services.network.edits.prices import fee_effect
+from app.services.network.edits.seen import demand_seen, fingerprint
+from app.services.network.edits.ways import way_text
+from app.services.network.sections import Row
+
+
+@dataclass(frozen=True, slots=True)
+class FeeEdit:
+    """New base fees of the configured routes to a chain: all of them, or those of one symbol.
+
+    Either ``amount``, in the destination token's smallest units and then of one symbol, or
+    ``factor``, by which each fee is multiplied and rounded up.
+    """
+
+    dst_chain_id: int
+    symbol: str | None = None
+    amount: int | None = None
+    factor: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeeRow:
+    """One route: its fees in smallest units of the destination token, and what the new one means."""
+
+    way: Way
+    name: str
+    before: int
+    after: int
+    decimals: int
+    effect: Effect
+
+    @property
+    def before_text(self) -> str:
+        """The old fee as people write it."""
+        return format_units(self.before, self.decimals)
+
+    @property
+    def after_text(self) -> str:
+        """The new fee as people write it."""
+        return format_units(self.after, self.decimals)
+
+    @property
+    def times(self) -> str:
+        """How much the fee changes."""
+        return times_text(self.before, self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class FeesPreview:
+    """Every route that is meant, in order; those whose fee stays are among them.
+
+    ``seen`` is to be handed back with the save: it holds the fees that were shown.
+    """
+
+    rows: tuple[FeeRow, ...]
+    seen: str
+
+    @property
+    def changed(self) -> int:
+        """How many fees would change."""
+        return sum(row.before != row.after for row in self.rows)
+
+
+def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
+    """Row by row what the new fees would be. Nothing is written.
+
+    :raises Invalid: values that cannot be, or no route that is meant.
+    """
+    with reading_consistently(gateway.engine) as connection:
+        routes = _meant(connection, edit)
+        tokens = {(row["chain_id"], row["symbol"]): row for row in load_rows(connection, Token)}
+        names = {row["chain_id"]: row["name"] for row in load_rows(connection, Chain)}
+        fed = fed_fees(connection)
+    rows = []
+    for row in routes:
+        way, fee = _way(row), _new_fee(row, edit)
+        name, decimals = way_text(way, names), tokens[way[2], way[0]]["decimal"]
+        effect = fee_effect(name, row["base_fee"], fee, (decimals, way[0]), fed.get(way))
+        rows.append(FeeRow(way, name, row["base_fee"], fee, decimals, effect))
+    return FeesPreview(tuple(rows), fingerprint(_shown(routes)))
+
+
+def save_fees(gateway: Gateway, edit: FeeEdit, *, seen: str, actor: Actor) -> Saved:
+    """Write all the new fees in one transaction and record them.
+
+    :param seen: of the preview: where a route came, went or has another fee by now, nothing is written.
+    :raises EditRefused: ``Invalid`` or ``Conflict``.
+    """
+    section = EDITABLE["routes"]
+    with writing(gateway.engine) as connection:
+        routes = _meant(connection, edit)
+        demand_seen("one of the base fees", seen, _shown(routes))
+        changes = [
+            Change(section, row, row | {"base_fee": fee}, None)
+            for row in routes
+            if (fee := _new_fee(row, edit)) != row["base_fee"]
+        ]
+        if not changes:
+            return Saved((), None)
+        return save_changes(connection, gateway, actor, "network.base_fees", changes)
+
+
+def multiplied_up(amount: int, factor: Fraction) -> int:
+    """``amount * factor``, rounded up."""
+    return mul_div_up(amount, factor.numerator, factor.denominator)
+
+
+def _meant(connection: Connection, edit: FeeEdit) -> list[Row]:
+    """The routes, by symbol and source."""
+    _check(edit)
+    routes = [
+        row
+        for row in load_rows(connection, Route)
+        if row["dst_chain_id"] == edit.dst_chain_id and edit.symbol in (None, row["symbol"])
+    ]
+    if not routes:
+        raise Invalid([FieldError("dst_chain_id", "no route goes there: choose another chain or token")])
+    too_much = [_way(row)[0] for row in routes if _new_fee(row, edit) > MAX_UINT256]
+    if too_much:
+        raise Invalid([FieldError("factor", f"the fee of {too_much[0]} would be over 2^256-1")])
+    return sorted(routes, key=_way)
+
+
+def _check(edit: FeeEdit) -> None:
+    if (edit.amount is None) == (edit.factor is None):
+        raise Invalid([FieldError("amount", "give either a new fee or a factor")])
+    if edit.amount is not None and not 0 <= edit.amount <= MAX_UINT256:
+        raise Invalid([FieldError("amount", "must be from 0 to 2^256-1")])
+    if edit.amount is not None and edit.symbol is None:
+        raise Invalid([FieldError("symbol", "choose a token: tokens have fees in units of their own")])
+    if edit.factor is not None and edit.factor <= 0:
+        raise Invalid([FieldError("factor", "must be more than 0")])
+
+
+def _new_fee(row: Row, edit: FeeEdit) -> int:
+    if edit.factor is not None:
+        return multiplied_up(row["base_fee"], edit.factor)
+    assert edit.amount is not None  # noqa: S101  _check has seen to it
+    return edit.amount
+
+
+def _way(row: Row) -> Way:
+    return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+
+
+def _shown(routes: Sequence[Row]) -> Mapping[str, str]:
+    """The fees by route, as they are fingerprinted and compared."""
+    label = EDITABLE["routes"].describe
+    return {label(row): str(row["base_fee"]) for row in routes}

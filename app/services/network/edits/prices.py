@@ -1,0 +1,113 @@
+"""What an edit of a route or a pegged pair does to prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from fractions import Fraction
+from typing import Final
+
+from app.domain.amounts import format_units
+from app.domain.estimate.inputs import FeeTier, FixedRate, RouteTerms, StableSwapRate
+from app.domain.estimate.network_terms import NetworkTerms, Way
+from app.domain.proportions import leaps, times_text
+from app.services.network.edits.outcome import Effect, Severity
+from app.services.network.edits.ways import chain_names, way_text
+
+FEE_LEAP: Final = Fraction(5)
+"""A base fee that is five times the old one, or a fifth, is more likely a slip than a change."""
+
+RATE_LEAP: Final = Fraction(11, 10)
+
+FedFees = Mapping[Way, tuple[int, datetime]]
+"""The feed's fee of a route, which outranks the configured one, and its time."""
+
+
+def price_effects(before: NetworkTerms, after: NetworkTerms, fed: FedFees) -> Iterator[Effect]:
+    """What changes for estimates on the ways that both configurations have."""
+    names = chain_names(after)
+    for way in sorted(before.routes.keys() & after.routes.keys()):
+        yield from _route_effects(way, before.routes[way], after, names, fed)
+    for way in sorted(before.pegged.keys() & after.pegged.keys()):
+        old, new, name = before.pegged[way], after.pegged[way], f"{way_text(way, names)} (pegged)"
+        if old.base_fee != new.base_fee:
+            yield fee_effect(name, old.base_fee, new.base_fee, _unit(after, way))
+        yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, way))
+
+
+def _route_effects(
+    way: Way, old: RouteTerms, after: NetworkTerms, names: Mapping[int, str], fed: FedFees
+) -> Iterator[Effect]:
+    new, name = after.routes[way], way_text(way, names)
+    if old.base_fee.amount != new.base_fee.amount:
+        yield fee_effect(name, old.base_fee.amount, new.base_fee.amount, _unit(after, way), fed.get(way))
+    if old.rate != new.rate:
+        yield _rate_effect(name, old.rate, new.rate)
+    yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, way))
+    if old.base_fee_max_age_seconds != new.base_fee_max_age_seconds:
+        age = new.base_fee_max_age_seconds
+        limit = "may be of any age" if age is None else f"counts for {age:,} s; older, it gives no estimate"
+        yield Effect(f"{name}: the base fee {limit}")
+
+
+Unit = tuple[int, str]
+"""Decimals and symbol."""
+
+
+def _unit(terms: NetworkTerms, way: Way) -> Unit:
+    return terms.tokens[way[2], way[0]].decimals, way[0]
+
+
+def _source_unit(terms: NetworkTerms, way: Way) -> Unit:
+    return terms.tokens[way[1], way[0]].decimals, way[0]
+
+
+def fee_effect(name: str, old: int, new: int, unit: Unit, fed: tuple[int, datetime] | None = None) -> Effect:
+    """What a new base fee means for one way; the feed's, where there is one, outranks it."""
+    decimals, symbol = unit
+    change = f"{format_units(old, decimals)} → {format_units(new, decimals)} {symbol}"
+    text = f"{name}: base fee {times_text(old, new)} ({change})"
+    if fed is not None:
+        stands = f"{format_units(fed[0], decimals)} {symbol} by the feed"
+        return Effect(f"{text}; {stands} since {fed[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay")
+    return Effect(text, Severity.GRAVE if leaps(old, new, FEE_LEAP) else Severity.NOTICE)
+
+
+def _rate_effect(name: str, old: FixedRate | StableSwapRate, new: FixedRate | StableSwapRate) -> Effect:
+    if isinstance(old, FixedRate) and isinstance(new, FixedRate):
+        text = f"{name}: rate {times_text(old.value, new.value)} ({old.text} → {new.text})"
+        return Effect(text, Severity.GRAVE if leaps(old.value, new.value, RATE_LEAP) else Severity.NOTICE)
+    same_model = type(old) is type(new)
+    return Effect(
+        f"{name}: rate from {_rate_text(old)} to {_rate_text(new)}",
+        Severity.NOTICE if same_model else Severity.GRAVE,
+    )
+
+
+def _rate_text(rate: FixedRate | StableSwapRate) -> str:
+    if isinstance(rate, FixedRate):
+        return f"the fixed {rate.text}"
+    return f"the pools' curve with amplification {rate.amplification}"
+
+
+def _tier_effects(
+    name: str, old: tuple[FeeTier, ...], new: tuple[FeeTier, ...], unit: Unit
+) -> Iterator[Effect]:
+    """Where the protocol fee differs: tiers are compared at every amount at which either begins."""
+    lines = []
+    for start in sorted({tier.from_amount for tier in (*old, *new)}):
+        was, will = _ppm_at(old, start), _ppm_at(new, start)
+        if was != will:
+            amount = f"{format_units(start, unit[0])} {unit[1]}"
+            lines.append(f"from {amount}: {percent_text(was)} → {percent_text(will)}")
+    if lines:
+        yield Effect(f"{name}: protocol fee changes", Severity.NOTICE, tuple(lines))
+
+
+def _ppm_at(tiers: tuple[FeeTier, ...], amount: int) -> int:
+    return max((tier for tier in tiers if tier.from_amount <= amount), key=lambda t: t.from_amount).ppm
+
+
+def percent_text(ppm: int) -> str:
+    """``400`` parts per million is ``0.04 %``."""
+    return f"{format_units(ppm, 4)} %"

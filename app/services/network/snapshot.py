@@ -1,0 +1,156 @@
+"""The configuration as each process keeps it in memory, renewed when a version says that it changed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy import Connection, Engine
+
+from app.domain.blocking import BlockedAddresses, BlockedNetworks
+from app.domain.errors import Unavailable
+from app.domain.estimate.network_terms import NetworkTerms, build_terms
+from app.models.engine import reading, reading_consistently
+from app.queries.network import (
+    PartVersion,
+    load_blocked_addresses,
+    load_blocked_networks,
+    load_rows,
+    load_versions,
+)
+from app.services.network.configs import TransferConfigs, build_configs
+from app.services.network.sections import SECTIONS, Part
+
+MAX_STALE_SECONDS: Final = 30.0
+"""How long an old view is served when it cannot be renewed; then answers are refused rather than wrong."""
+
+RETRY_SECONDS: Final = 1.0
+"""After a renewal failed, the next is not tried sooner: a database in trouble is not hammered."""
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a request waits for another one's renewal before it takes that for a failed one."""
+
+Versions = Mapping[str, PartVersion]
+
+_CORE: Final = tuple(section for section in SECTIONS if section.part is Part.CORE)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSnapshot:
+    """The whole configuration at one moment. Parts that did not change are shared with earlier ones."""
+
+    versions: Versions
+    terms: NetworkTerms
+    configs: TransferConfigs
+    blocked_addresses: BlockedAddresses
+    blocked_networks: BlockedNetworks
+
+
+_NOTHING: Final = NetworkSnapshot(
+    # No table has these versions, not even one that was never written.
+    versions={part.value: PartVersion(-1, datetime.min.replace(tzinfo=UTC)) for part in Part},
+    terms=build_terms({section.name: [] for section in _CORE}),
+    configs=build_configs({section.name: [] for section in _CORE}),
+    blocked_addresses=BlockedAddresses(()),
+    blocked_networks=BlockedNetworks(()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A snapshot and when (monotonic seconds) it was last known to be the newest."""
+
+    snapshot: NetworkSnapshot
+    good_at: float
+
+
+class NetworkSnapshots:
+    """One per process; shared by its threads. It has no thread of its own, so a fork loses nothing."""
+
+    def __init__(
+        self, engine: Engine, max_age_seconds: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._engine = engine
+        self._max_age = max_age_seconds
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._held: _Held | None = None
+        self._failed_at: float | None = None
+
+    def current(self) -> NetworkSnapshot:
+        """A view of the configuration that was the newest at most ``max_age_seconds`` ago.
+
+        When the database does not answer, the last one, up to ``MAX_STALE_SECONDS`` old.
+
+        :raises Unavailable: when there is none, or it is older than that.
+        """
+        now = self._monotonic()
+        held = self._held
+        if held is None or now - held.good_at > self._max_age:
+            held = self._renewed(now)
+        if held is None or now - held.good_at > MAX_STALE_SECONDS:
+            raise Unavailable(
+                "The gateway cannot read its configuration right now: ask again in a few seconds"
+            )
+        return held.snapshot
+
+    def _renewed(self, now: float) -> _Held | None:
+        """What is held after trying to have it as new as ``now`` allows."""
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
+            return self._held
+        try:
+            # Another thread may have renewed it, or failed to, while this one waited.
+            fresh = self._held is not None and now - self._held.good_at <= self._max_age
+            failing = self._failed_at is not None and now - self._failed_at < RETRY_SECONDS
+            if not fresh and not failing:
+                self._renew()
+        finally:
+            self._lock.release()
+        return self._held
+
+    def _renew(self) -> None:
+        started = self._monotonic()
+        before = self._held.snapshot if self._held else _NOTHING
+        try:
+            self._held = _Held(load_snapshot(self._engine, before), started)
+            self._failed_at = None
+        except Exception:
+            # Whatever it is, an old view is better than none for a while, and the log has it.
+            self._failed_at = started
+            _log.exception("the network configuration could not be read")
+
+
+def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> NetworkSnapshot:
+    """The newest configuration; the parts that have not changed since ``before`` are the same objects."""
+    with reading(engine) as connection:
+        if load_versions(connection) == before.versions:
+            return before
+    with reading_consistently(engine) as connection:
+        versions = load_versions(connection)
+
+        def same(part: Part) -> bool:
+            return before.versions.get(part) == versions.get(part)
+
+        core = (before.terms, before.configs) if same(Part.CORE) else _load_core(connection)
+        return NetworkSnapshot(
+            versions,
+            *core,
+            before.blocked_addresses
+            if same(Part.BLOCKED_ADDRESSES)
+            else BlockedAddresses(load_blocked_addresses(connection)),
+            before.blocked_networks
+            if same(Part.BLOCKED_NETWORKS)
+            else BlockedNetworks(load_blocked_networks(connection)),
+        )
+
+
+def _load_core(connection: Connection) -> tuple[NetworkTerms, TransferConfigs]:
+    rows = {section.name: load_rows(connection, section.model) for section in _CORE}
+    return build_terms(rows), build_configs(rows)

@@ -1,0 +1,14 @@
+"""What can be transferred where?"""
+
+from __future__ import annotations
+
+from app.runtime.gateway import Gateway
+from app.services.network.configs import TransferConfigs
+
+
+def transfer_configs(gateway: Gateway) -> TransferConfigs:
+    """The answer of getTransferConfigs and getTransferConfigsForAll, made when the network last changed.
+
+    :raises Unavailable: when the configuration is too old to be trusted.
+    """
+    return gateway.snapshots.current().configs

@@ -1,0 +1,1 @@
+"""Refund evidence as it is served and verified."""

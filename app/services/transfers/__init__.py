@@ -1,0 +1,1 @@
+"""Where is a transfer, and what is wrong with it?"""

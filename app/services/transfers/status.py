@@ -1,0 +1,117 @@
+"""Where is a transfer?"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.errors import GatewayError
+from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
+from app.domain.freshness import age_in_words
+from app.queries.transfers import TransferRow, newest_events, pruned_status, transfer_row
+from app.runtime.gateway import Gateway
+
+
+@dataclass(frozen=True, slots=True)
+class TransferStatus:
+    """The answer. Evidence is base64, and there only while the status is 8; ``""`` is no link yet."""
+
+    status: Status
+    refund_reason: XferStatus
+    wd_onchain: str | None = None
+    sorted_sigs: list[str] = field(default_factory=list)
+    signers: list[str] = field(default_factory=list)
+    powers: list[str] = field(default_factory=list)
+    block_delay: int = 0
+    src_block_tx_link: str = ""
+    dst_block_tx_link: str = ""
+    bridge_type: BridgeType = BridgeType.UNDEFINED
+
+
+def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
+    """The transfer as the standing events tell it.
+
+    :param transfer_id: 32 bytes.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    row = gateway.public_reads.ask(transfer_row, transfer_id)
+    if row is None:
+        raise transfer_not_found(gateway, transfer_id)
+    return _status(terms, row)
+
+
+def transfer_not_found(gateway: Gateway, transfer_id: bytes) -> GatewayError:
+    """The error for an id that is not known, or no longer, for the caller to raise.
+
+    Users whose funds have left ask first: does the gateway see my chain at all? So it says how fresh
+    the view of each chain is.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    status = gateway.public_reads.ask(pruned_status, transfer_id)
+    if status is not None:
+        return GatewayError(
+            f"transfer not found: it {_ENDS[Status(status)]} long ago and is no longer kept here",
+            reason=Reason.TRANSFER_NOT_FOUND,
+        )
+    newest = gateway.public_reads.ask(newest_events)
+    now = gateway.clock()
+    ages = []
+    for progress in newest:
+        chain = terms.chain_infos.get(progress.chain_id)
+        name = chain.name if chain else f"chain {progress.chain_id}"
+        ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
+    seen = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
+    return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)
+
+
+_ENDS: Final = {
+    Status.TRANSFER_FAILED: "failed, with nothing taken,",
+    Status.TRANSFER_COMPLETED: "was completed",
+    Status.TRANSFER_REFUNDED: "was refunded",
+}
+
+
+def _status(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
+    src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
+    status = Status(row.status)
+    to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED
+    evidence: dict[str, Any] = {}
+    if status is Status.TRANSFER_REFUND_TO_BE_CONFIRMED and row.wd_onchain is not None:
+        evidence = {
+            "wd_onchain": b64encode(row.wd_onchain).decode(),
+            "sorted_sigs": row.sorted_sigs,
+            "signers": row.signers,
+            "powers": row.powers,
+        }
+    return TransferStatus(
+        status=status,
+        refund_reason=XferStatus(row.refund_reason) if to_be_refunded else XferStatus.UNKNOWN,
+        block_delay=src.block_delay if src else 0,
+        src_block_tx_link=src.tx_link(row.src_tx_hash) if src else "",
+        dst_block_tx_link=dst.tx_link(row.dst_tx_hash) if dst else "",
+        bridge_type=_bridge_type(terms, row),
+        **evidence,
+    )
+
+
+def _chain(terms: NetworkTerms, chain_id: int | None) -> ChainInfo | None:
+    return None if chain_id is None else terms.chain_infos.get(chain_id)
+
+
+def _bridge_type(terms: NetworkTerms, row: TransferRow) -> BridgeType:
+    """How the transfer crosses. Of a burn only the pegged pairs know whether it is paid out or minted."""
+    if row.kind == SendKind.POOL:
+        return BridgeType.POOL
+    if row.kind == SendKind.DEPOSIT:
+        return BridgeType.DEPOSIT_MINT
+    if row.kind is None or row.symbol is None or row.src_chain_id is None or row.dst_chain_id is None:
+        return BridgeType.UNDEFINED
+    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id))
+    return pegged.bridge_type if pegged else BridgeType.UNDEFINED

@@ -1,0 +1,238 @@
+"""Filling an empty database with millions of transfers, as if they had been fed, in minutes.
+
+Only what follows from events is written, not the events: a database to measure on, without a log.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import orjson
+from sqlalchemy import Connection, Table, insert
+
+from app.domain.audit import Actor
+from app.domain.transfer.effects import EPOCH, SharedChange
+from app.domain.transfer.events import TransferEvent
+from app.domain.transfer.standing import Logged
+from app.domain.transfer.state import ChainReading, TransferHistory
+from app.models.engine import writing
+from app.models.events import TransferBlock
+from app.models.pools import PoolVolume
+from app.models.pruned import GrownDatabase
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.runtime.gateway import Gateway
+from app.sandbox.loader import SandboxRefused, is_empty
+from app.sandbox.network import network_document
+from app.services.audit.record import record
+from app.services.feed.facts import load_network_facts
+from app.services.feed.latencies import recount
+from app.services.feed.lines import Read, read_line
+from app.services.feed.projection import advance, apply_shared, project
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from bench.bulk import NULL, Row, fill, without_indexes
+from bench.lives import Life, Lives, Way, events_of, senders, ways
+
+CHUNK: Final = 20_000
+"""Transfers whose rows are held in memory at a time."""
+
+FOLDED: Final = 500
+"""Transfers that are folded from their events at a time."""
+
+_MICROSECONDS: Final = 1_000_000
+_MINUTE: Final = 60 * _MICROSECONDS
+
+
+def grow(
+    gateway: Gateway,
+    lives: Lives,
+    *,
+    actor: Actor,
+    progress: Callable[[int], None] = lambda _transfers: None,
+) -> None:
+    """Load the sandbox's network and so many transfers into an empty database, in one transaction.
+
+    The rows are those that feeding ``events_of`` each life would lead to. The database is marked:
+    what works on the log refuses it from then on.
+
+    :param progress: told the number of transfers after each chunk of them.
+    :raises SandboxRefused: when the database holds anything.
+    """
+    with writing(gateway.engine) as connection:
+        if not is_empty(connection):
+            raise SandboxRefused(
+                "the database is not empty; transfers are made up in an empty one only "
+                "(set DATABASE_URL to a new database)"
+            )
+        now = gateway.clock()
+        import_within(connection, read_document(orjson.dumps(network_document())), now)
+        mark = {"id": 1, "transfers": lives.count, "grown_at": now}
+        connection.execute(insert(GrownDatabase).values(mark))
+        unusual = _write_completed(connection, lives, now, progress)
+        facts = load_network_facts(connection)
+        for start in range(0, len(unusual), FOLDED):
+            chunk = unusual[start : start + FOLDED]
+            project(connection, [_history(life, now) for life in chunk], facts, now)
+            progress(len(chunk))
+        recount(connection, gateway.clock())  # minutes later
+        made_up = f"{lives.count} transfers made up"
+        record(connection, gateway.audit_keys, actor, "sandbox.grow", "sandbox", now=now, detail=made_up)
+    _tidy(gateway)
+
+
+def _write_completed(
+    connection: Connection, lives: Lives, now: datetime, progress: Callable[[int], None]
+) -> list[Life]:
+    """Write the completed ones; returns the others, which the fold is asked about."""
+    unusual: list[Life] = []
+    tables = [model.__table__ for model in (Transfer, TransferBlock, TransferHash, LatencyRecord, Refund)]
+    rows = CompletedRows()
+    # The next rows are made while the database takes the last: one thread at a time has the connection.
+    with without_indexes(connection, tables), ThreadPoolExecutor(1) as writer:  # type: ignore[arg-type]
+        written = writer.submit(int)
+        for life in lives:
+            if not life.usual:
+                unusual.append(life)
+                continue
+            rows.add(life)
+            if len(rows.latencies) == CHUNK:
+                progress(written.result())
+                written = writer.submit(_insert, connection, rows.take())
+        progress(written.result())
+        progress(_insert(connection, rows.take()))
+    advance(connection, rows.readings())
+    change = rows.change()
+    volumes = [(*map(str, key), str(amount)) for key, amount in change.volumes.items()]
+    fill(connection, PoolVolume.__table__, volumes)  # type: ignore[arg-type]  # a row a minute: too many one by one
+    change.volumes.clear()
+    apply_shared(connection, change, now)
+    return unusual
+
+
+Batch = list[tuple[Table, list[Row]]]
+"""Rows for some tables, the parents first."""
+
+
+def _insert(connection: Connection, batch: Batch) -> int:
+    """Insert them; how many transfers there were."""
+    for table, rows in batch:
+        fill(connection, table, rows)
+    return len(batch[0][1])
+
+
+@dataclass(slots=True)
+class CompletedRows:
+    """Rows of completed transfers in the making, and the sums that they share."""
+
+    transfers: list[Row] = field(default_factory=list)
+    blocks: list[Row] = field(default_factory=list)
+    latencies: list[Row] = field(default_factory=list)
+    newest: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Highest block and newest time of each chain."""
+    sent: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
+    """Amounts by series and minute, of which pools and their volumes are the sums."""
+    relayed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    seconds: dict[int, str] = field(default_factory=dict)
+    ways: Sequence[Way] = field(default_factory=ways)
+    senders: Sequence[str] = field(default_factory=senders)
+
+    def add(self, life: Life) -> None:
+        """Work out the rows of one; columns in the order of the tables'."""
+        way, digest, sent_us = self.ways[life.way], life.digest, life.start
+        released_us = sent_us + life.latency
+        sent, released = self._text(sent_us), self._text(released_us)
+        amount = way.unit * (1 + life.chance % 99)
+        sender = self.senders[life.chance % len(self.senders)]
+        relayed = NULL
+        if way.is_pool:
+            paid = _scaled_down(amount, way)
+            relayed = str(paid)
+            self.sent[life.way, sent_us // _MINUTE] += amount
+            self.relayed[life.way] += paid
+        src, dst = way.src_chain_id, way.dst_chain_id
+        self.transfers.append(
+            (
+                digest, "5", "0", released, way.kind, src, dst, way.symbol, str(amount), sender, sender,
+                "0x" + digest[::-1], f"0x{digest[32:]}{digest[:32]}", sent, released, relayed, released,
+            )
+        )  # fmt: skip
+        src_block = way.src_height + sent_us // way.src_period
+        dst_block = way.dst_height + released_us // way.dst_period
+        self.blocks.append((digest, src, str(src_block)))
+        self.blocks.append((digest, dst, str(dst_block)))
+        self.latencies.append((digest, src, dst, released, str(life.latency)))
+        self._read(src, src_block, sent_us)
+        self._read(dst, dst_block, released_us)
+
+    def take(self) -> Batch:
+        """The rows so far, which are forgotten here; the sums stay."""
+        taken = [
+            (Transfer.__table__, self.transfers),
+            (TransferBlock.__table__, self.blocks),
+            (LatencyRecord.__table__, self.latencies),
+        ]
+        self.transfers, self.blocks, self.latencies = [], [], []
+        return taken  # type: ignore[return-value]
+
+    def readings(self) -> dict[int, ChainReading]:
+        """How far the chains have been read."""
+        return {
+            int(chain_id): ChainReading(block, EPOCH + timedelta(microseconds=at))
+            for chain_id, (block, at) in self.newest.items()
+        }
+
+    def change(self) -> SharedChange:
+        """What the pools' counters and volumes grow by."""
+        change = SharedChange()
+        for (number, minute), amount in self.sent.items():
+            way = self.ways[number]
+            pool = int(way.src_chain_id), way.symbol
+            change.counters[pool].sent += amount
+            change.volumes[*pool, minute] += amount
+        for number, amount in self.relayed.items():
+            change.counters[int(self.ways[number].dst_chain_id), self.ways[number].symbol].relayed += amount
+        return change
+
+    def _text(self, microseconds: int) -> str:
+        """A time as both databases read it, the second remembered: many transfers share it."""
+        second, fraction = divmod(microseconds, _MICROSECONDS)
+        text = self.seconds.get(second)
+        if text is None:
+            text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S.")
+            self.seconds[second] = text
+        return f"{text}{fraction:06}"
+
+    def _read(self, chain_id: str, block: int, at: int) -> None:
+        known = self.newest.get(chain_id, (0, 0))
+        if block > known[0] or at > known[1]:
+            self.newest[chain_id] = max(block, known[0]), max(at, known[1])
+
+
+def _scaled_down(amount: int, way: Way) -> int:
+    """A source amount in destination units, rounded down."""
+    more = way.dst_decimals - way.src_decimals
+    scaled: int = amount * 10**more if more >= 0 else amount // 10**-more
+    return scaled
+
+
+def _history(life: Life, now: datetime) -> TransferHistory:
+    """The log that one would have, read as the feed reads it."""
+    log: list[Logged[TransferEvent]] = []
+    for number, told in enumerate(events_of(life), start=1):
+        read = read_line(number, orjson.dumps(told), now)
+        if not isinstance(read, Read) or not isinstance(read.event, TransferEvent):
+            raise RuntimeError(f"the sandbox contradicts the gateway: {read}")
+        log.append(Logged(number, read.event))
+    return TransferHistory(bytes.fromhex(life.digest), log)
+
+
+def _tidy(gateway: Gateway) -> None:
+    """Leave PostgreSQL's tables as autovacuum would, so that it does not come while somebody measures."""
+    if gateway.engine.dialect.name == "postgresql":
+        with gateway.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM (ANALYZE)")

@@ -1,0 +1,190 @@
+"""Any number of made-up transfers, each a function of its number: what happened to it, what is seen of it.
+
+Nearly all are completed, as in life. The others take every other way a transfer can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from hashlib import sha256
+from typing import Final
+
+from app.domain.codes import SendKind, XferStatus
+from app.domain.crypto import checksum_address
+from app.sandbox.blocks import PACES, block_at
+from app.sandbox.events import Event
+from app.sandbox.journey import Journey, Plan, user
+from app.sandbox.latencies import SERIES
+from app.sandbox.network import decimals_of
+from app.sandbox.refunds import QUORUM, UNDER_QUORUM, with_evidence
+
+UNUSUAL_IN: Final = 200
+"""One in so many transfers is not (yet) completed."""
+
+_SLOW_IN: Final = 50
+_LONGEST_LIFE: Final = timedelta(hours=1)
+_USERS: Final = 500
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_US: Final = timedelta(microseconds=1)
+
+_UNUSUAL: Final[tuple[Callable[[Journey], Journey], ...]] = (
+    lambda life: life.submitted(),
+    lambda life: life.submitted().sent(),
+    lambda life: life.sent().confirmed(),
+    lambda life: life.sent().confirmed().word(XferStatus.SUCCESS),
+    lambda life: life.sent().confirmed().word(XferStatus.SUCCESS).delayed(),
+    lambda life: life.submitted().failed("reverted"),
+    lambda life: life.submitted().failed("dropped"),
+    lambda life: life.sent().confirmed().word(XferStatus.BAD_SLIPPAGE),
+    lambda life: life.sent().confirmed().word(XferStatus.BAD_LIQUIDITY).refund_requested(),
+    lambda life: with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), UNDER_QUORUM),
+    lambda life: with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), QUORUM),
+    lambda life: with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), QUORUM).refund_submitted(),
+    *[
+        lambda life: (
+            with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), QUORUM)
+            .refund_submitted()
+            .refund_completed()
+        )
+    ]
+    * 8,
+)
+"""Every way that does not end in a release; being refunded is the most common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One transfer: which, when (microseconds since 1970), and how long until its release."""
+
+    digest: str
+    """32 bytes in hex, which everything that looks random is taken from; also the transfer's id."""
+    way: int
+    """Index into ``SERIES``."""
+    start: int
+    latency: int
+    usual: bool
+
+    @property
+    def chance(self) -> int:
+        """A number that is another for every transfer."""
+        return int(self.digest[16:24], 16)
+
+
+@dataclass(frozen=True)
+class Lives:
+    """``count`` transfers, the last of which are over at ``until``."""
+
+    count: int
+    until: datetime
+    days: float = 7
+    pair_share: float = 0.2
+    """Of the first pair of chains; the others share the rest equally."""
+
+    @cached_property
+    def _first(self) -> int:
+        return (self.until - timedelta(days=self.days) - _EPOCH) // _US
+
+    @cached_property
+    def _span(self) -> int:
+        return (timedelta(days=self.days) - _LONGEST_LIFE) // _US
+
+    def __iter__(self) -> Iterator[Life]:
+        medians = [series.median // _US for series in SERIES]
+        limit, others = int(self.pair_share * 2**32), len(SERIES) - 1
+        for n in range(self.count):
+            digest = digest_of(n)
+            draw, pick, slow = int(digest[:8], 16), int(digest[8:16], 16), int(digest[16:24], 16)
+            way = 0 if draw < limit else 1 + draw % others
+            latency = medians[way] // 2 + pick % medians[way]
+            if slow % _SLOW_IN == 0:
+                latency *= 4
+            start = self._first + n * self._span // self.count
+            yield Life(digest, way, start, latency, pick % UNUSUAL_IN > 0)
+
+
+def digest_of(number: int) -> str:
+    """The id of a transfer, 32 bytes in hex without 0x."""
+    return sha256(b"grown transfer %d" % number).hexdigest()
+
+
+def plan_of(life: Life) -> Plan:
+    """What its user sends: so little that no pool runs dry over many millions of transfers."""
+    typical = SERIES[life.way].typical
+    unit = 10 ** max(0, decimals_of(typical.src_chain_id, typical.symbol) - 6)
+    return replace(typical, amount=unit * (1 + life.chance % 99), sender=user(life.chance % _USERS))
+
+
+def events_of(life: Life) -> Sequence[Event]:
+    """What reporters would have told of it."""
+    start = _EPOCH + life.start * _US
+    journey = Journey(
+        f"0x{life.digest}",
+        plan_of(life),
+        start,
+        src_tx_hash=f"0x{life.digest[::-1]}",
+        dst_tx_hash=f"0x{life.digest[32:]}{life.digest[:32]}",
+    )
+    if life.usual:
+        return journey.sent().released(life.latency * _US, tells_amount=False).events
+    return _UNUSUAL[life.chance % len(_UNUSUAL)](journey).events
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What completed transfers of one series have in common, as text for a row."""
+
+    kind: str
+    src_chain_id: str
+    dst_chain_id: str
+    symbol: str
+    src_height: int
+    src_period: int
+    dst_height: int
+    dst_period: int
+    """A chain's block at a time is ``height + time // period`` (microseconds since 1970)."""
+    unit: int
+    src_decimals: int
+    dst_decimals: int
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether pools and their volumes count it."""
+        return self.kind == SendKind.POOL.value
+
+
+def ways() -> list[Way]:
+    """Those of ``SERIES``, in its order."""
+    return [_way(series.typical) for series in SERIES]
+
+
+def _way(plan: Plan) -> Way:
+    decimals = [decimals_of(chain, plan.symbol) for chain in (plan.src_chain_id, plan.dst_chain_id)]
+    (src_height, src_period), (dst_height, dst_period) = map(_mining, (plan.src_chain_id, plan.dst_chain_id))
+    return Way(
+        plan.kind.value,
+        str(plan.src_chain_id),
+        str(plan.dst_chain_id),
+        plan.symbol,
+        src_height,
+        src_period,
+        dst_height,
+        dst_period,
+        10 ** max(0, decimals[0] - 6),
+        *decimals,
+    )
+
+
+def _mining(chain_id: int) -> tuple[int, int]:
+    """Height at 1970, as if it had mined since, and period in microseconds.
+
+    Whole periods lie between 1970 and the genesis of every chain of ``SERIES``.
+    """
+    return block_at(chain_id, _EPOCH).number, PACES[chain_id].period // _US
+
+
+def senders() -> list[str]:
+    """The users' addresses, as they are kept."""
+    return [checksum_address(user(n)) for n in range(_USERS)]

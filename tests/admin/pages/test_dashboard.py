@@ -1,0 +1,291 @@
+"""The first page: what it counts, what it calls stuck, what it waits for, and that it reads indexes alone."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, text
+
+from app.admin.pages import stuck as rules
+from app.admin.pages.dashboard import (
+    anomalies_to_acknowledge,
+    dashboard,
+    status_counts,
+    waiting_refunds,
+)
+from app.admin.pages.freshness import freshness, shows_sandbox
+from app.admin.pages.latencies import heat_map, latencies_by_pair
+from app.admin.pages.outcomes import estimate_outcomes
+from app.admin.pages.pools import pool_lines
+from app.admin.pages.stuck import stuck_transfers
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.transfer.latency import WINDOW
+from app.models.engine import reading, writing
+from app.models.estimates import EstimateCount
+from app.models.network import Pool
+from app.models.pools import PoolCounter
+from app.models.transfers import LatencyRecord, Transfer
+from app.queries import dashboard as queries
+from app.queries.pair_latencies import pair_orders
+from app.runtime.gateway import Gateway
+from app.sandbox.catalogue import SANDBOX_LATENCIES
+from tests.admin.pages.plans import plans
+from tests.services.feed.world import (
+    KEYS,
+    NOW,
+    about,
+    event,
+    feed,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+    transfer_id,
+)
+
+
+def put(gateway: Gateway, *rows: dict[str, Any]) -> None:
+    """Projected transfers: ``since`` is so many seconds before NOW."""
+    values = []
+    for n, row in enumerate(rows, 1):
+        since = NOW - timedelta(seconds=row.pop("since"))
+        fields = {"refund_reason": 0, "src_chain_id": 1, "dst_chain_id": 2, "symbol": "USDT", "amount": 1}
+        moment = {"status_since": since, "updated_at": since}
+        values.append({"transfer_id": n.to_bytes(32, "big"), **fields, **moment, **row})
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Transfer), values)
+
+
+def took(gateway: Gateway, src: int, dst: int, *seconds: float, released: float = 60) -> None:
+    """Completed transfers that took so long, released so many seconds before NOW."""
+    with writing(gateway.engine) as connection:
+        for n, latency in enumerate(seconds):
+            key = b"\xff" + bytes([src, dst, n % 256, n // 256]) + bytes(27)
+            at = NOW - timedelta(seconds=released)
+            row = {"transfer_id": key, "status": 5, "refund_reason": 0, "status_since": at, "updated_at": at}
+            connection.execute(insert(Transfer).values(**row, src_chain_id=src, dst_chain_id=dst))
+            record = {"src_chain_id": src, "dst_chain_id": dst, "latency_us": round(latency * 1_000_000)}
+            connection.execute(insert(LatencyRecord).values(transfer_id=key, released_at=at, **record))
+
+
+def test_transfers_by_status(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    hour = 3600
+    put(
+        gateway,
+        *({"status": 5, "since": since} for since in (0, hour, 24 * hour, 24 * hour + 1, 7 * 24 * hour + 1)),
+        {"status": 7, "since": 6 * 24 * hour},
+        {"status": 0, "since": 0, "status_since": None},
+    )
+    counts = {count.status: (count.day.number, count.week.number) for count in status_counts(gateway)}
+    assert counts.pop(Status.TRANSFER_COMPLETED) == (3, 4)
+    assert counts.pop(Status.TRANSFER_REQUESTING_REFUND) == (0, 1)
+    assert set(counts.values()) == {(0, 0)} and Status.TRANSFER_UNKNOWN not in counts
+    monkeypatch.setattr(queries, "COUNTED", 3)
+    monkeypatch.setattr("app.admin.pages.dashboard.COUNTED", 3)
+    (completed,) = [c for c in status_counts(gateway) if c.status is Status.TRANSFER_COMPLETED]
+    assert (str(completed.week), completed.week.at_least) == ("3+", True)
+
+
+def test_order_statistics_are_exact(gateway: Gateway) -> None:
+    rng = random.Random(5)
+    sizes = {(1, 2): 1, (2, 1): 2, (1, 3): 10, (3, 1): 11, (2, 3): 97}
+    drawn = {pair: [rng.randrange(10**9) for _ in range(size)] for pair, size in sizes.items()}
+    drawn[2, 3][:50] = [7] * 50
+    for pair, latencies in drawn.items():
+        took(gateway, *pair, *(us / 1_000_000 for us in latencies))
+    took(gateway, 3, 2, 5, released=WINDOW.total_seconds())
+    with reading(gateway.reads) as connection:
+        found = {(o.src_chain_id, o.dst_chain_id): o for o in pair_orders(connection, NOW - WINDOW, NOW)}
+    assert set(found) == set(drawn)
+    for pair, latencies in drawn.items():
+        ordered, n = sorted(latencies), len(latencies)
+        assert found[pair].count == n
+        assert list(found[pair].middle) == ordered[(n - 1) // 2 : n // 2 + 1]
+        assert sum(us <= found[pair].p90 for us in ordered) * 10 >= 9 * n
+        assert sum(us < found[pair].p90 for us in ordered) * 10 < 9 * n
+
+
+def test_the_heat_map_shows_what_the_public_latency_says(sandbox: Gateway) -> None:
+    cells = {(cell.src.id, cell.dst.id): cell for cell in heat_map(sandbox, latencies_by_pair(sandbox))}
+    for told in SANDBOX_LATENCIES:
+        cell = cells[told.src_chain_id, told.dst_chain_id]
+        assert cell.median_seconds == told.median.total_seconds() < cell.p90_seconds
+    assert cells[1, 56].src.name == "Ethereum"
+
+
+def test_what_is_stuck(gateway: Gateway) -> None:
+    took(gateway, 1, 2, 10, 20, 30)
+    put(
+        gateway,
+        {"status": 3, "since": 60},
+        {"status": 3, "since": 61},
+        {"status": 4, "since": 400},
+        {"status": 3, "since": 3600, "src_chain_id": 2, "dst_chain_id": 1},
+        {"status": 7, "since": 3601, "src_chain_id": 2, "dst_chain_id": 1},
+        {"status": 1, "since": 9999, "dst_chain_id": None},
+        {"status": 8, "since": 9999},
+        {"status": 5, "since": 9999},
+        {"status": 2, "since": 9999},
+        {"status": 0, "since": 9999, "status_since": None},
+    )
+    page = stuck_transfers(gateway)
+    assert [int(stuck.line.transfer_id, 16) for stuck in page.transfers] == [6, 5, 3, 2]
+    assert [(s.lasting.seconds, s.allowed.seconds, s.measured) for s in page.transfers] == [
+        (9999, 3600, False),
+        (3601, 3600, False),
+        (400, 60, True),
+        (61, 60, True),
+    ]
+    assert page.next_page is None and "3 times the median" in page.rule and "1 hour" in page.rule
+
+
+def test_pages_of_what_is_stuck(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(gateway, *({"status": 3, "since": 4000 + n // 3} for n in range(40)))
+    for looked_at in (5000, 7):
+        monkeypatch.setattr(rules, "MOST_LOOKED_AT", looked_at)
+        found: list[int] = []
+        page = stuck_transfers(gateway, size=9)
+        found += [int(s.line.transfer_id, 16) for s in page.transfers]
+        while page.next_page:
+            page = stuck_transfers(gateway, page.next_page, size=9)
+            found += [int(s.line.transfer_id, 16) for s in page.transfers]
+        assert found == sorted(range(1, 41), key=lambda n: (-((n - 1) // 3), n))
+
+
+def test_a_median_of_two_middles_counts_half(gateway: Gateway) -> None:
+    took(gateway, 1, 2, 10, 15)
+    put(gateway, {"status": 3, "since": 37.5}, {"status": 3, "since": 37.500001})
+    assert [int(s.line.transfer_id, 16) for s in stuck_transfers(gateway).transfers] == [2]
+
+
+def test_refunds_that_wait_for_signatures(gateway: Gateway) -> None:
+    wd = request(1)
+    feed(
+        gateway,
+        sent(1),
+        prepared(1, wd, at=-40),
+        signed(1, signature(wd, KEYS[2])),
+        sent(2),
+        about(2, "refund.requested", at=-45),
+    )
+    first, second = waiting_refunds(gateway)
+    assert (first.line.transfer_id, second.line.transfer_id) == (transfer_id(2), transfer_id(1))
+    assert (second.refund.power_signed, second.refund.quorum) == (20, 67)
+    assert len(second.refund.not_signed) == 3
+    assert first.refund.missing == ("no refund request is known yet: the validator network prepares it",)
+    feed(gateway, *(signed(1, signature(wd, key)) for key in KEYS[:2]))
+    assert [waiting.line.transfer_id for waiting in waiting_refunds(gateway)] == [transfer_id(2)]
+
+
+def test_open_anomalies(gateway: Gateway) -> None:
+    refunded = {"tx_hash": "0x" + "fe" * 32, "block": 200}
+    feed(
+        gateway,
+        *(
+            each
+            for n in (1, 2)
+            for each in (sent(n), released(n, at=-10 + n), about(n, "refund.submitted", **refunded))
+        ),
+    )
+    lines, number = anomalies_to_acknowledge(gateway, size=1)
+    assert ([line.transfer_id for line in lines], str(number)) == ([transfer_id(2)], "2")
+    with writing(gateway.engine) as connection:
+        connection.execute(text("UPDATE anomalies SET acknowledged_at = last_at, acknowledged_by = 'me'"))
+    assert anomalies_to_acknowledge(gateway) == ((), anomalies_to_acknowledge(gateway)[1])
+    assert str(anomalies_to_acknowledge(gateway)[1]) == "0"
+
+
+def test_pools_against_their_caps(gateway: Gateway) -> None:
+    opening = {"liquidity_sent": 0, "liquidity_relayed": 0, "liquidity_withdrawn": 0, "epoch_seconds": 3600}
+    token = 10**6
+    with writing(gateway.engine) as connection:
+        for chain_id, caps in (
+            (1, {"total_cap": 4000 * token, "epoch_cap": 2000 * token}),
+            (2, {"total_cap": None, "epoch_cap": None}),
+            (3, {"total_cap": 0, "epoch_cap": None}),
+        ):
+            row = {"chain_id": chain_id, "symbol": "USDT", "liquidity_added": 2000 * token} | opening | caps
+            connection.execute(insert(Pool).values(**row))
+        moved = {"added": 0, "sent": 0, "relayed": 3000 * token, "withdrawn": 0}
+        connection.execute(insert(PoolCounter).values(chain_id=2, symbol="USDT", **moved))
+    feed(gateway, sent(1, at=0))
+    under, over, first = pool_lines(gateway)
+    assert (under.chain.id, under.under_zero, under.balance.units, under.total) == (2, True, 0, None)
+    assert (over.chain.id, over.fullest_ppm) == (3, 1_000_000)
+    assert str(first.balance) == "3000 USDT" and first.total and first.epoch
+    assert (first.total.ppm, str(first.total.cap)) == (750_000, "4000 USDT")
+    assert (first.epoch.ppm, str(first.epoch.used)) == (500_000, "1000 USDT")
+    assert first.epoch_ends == NOW + timedelta(hours=1)
+
+
+def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        connection.execute(text("UPDATE chains SET disabled = :yes WHERE chain_id = 3"), {"yes": True})
+    assert freshness(gateway).feed.age == "never"
+    feed(
+        gateway,
+        event("chain.head", at=-30, chain_id=1, block=500),
+        event("chain.head", at=-3600, chain_id=2, block=7),
+        reporter="relayer",
+    )
+    got = freshness(gateway)
+    assert [(line.chain.id, line.highest_block, line.age, line.quiet) for line in got.chains] == [
+        (2, 7, "1 h ago", True),
+        (1, 500, "30 s ago", False),
+        (3, None, "never", False),
+    ]
+    assert (got.feed.reporter, got.feed.label, got.feed.age) == (
+        "relayer",
+        "Chain read up to a block",
+        "just now",
+    )
+    assert (got.sandbox, shows_sandbox(gateway)) == (False, False)
+
+
+def test_outcomes_of_estimates(gateway: Gateway) -> None:
+    minute = int(NOW.timestamp()) // 60
+    rows = [(0, 0, "", 60), (0, 1004, "not_enough_liquidity", 30), (-59, 500, "chain_disabled", 10)]
+    with writing(gateway.engine) as connection:
+        for ago, code, reason, count in [*rows, (-60, 1017, "total_cap", 5)]:
+            values = {"minute": minute + ago, "code": code, "reason": reason, "count": count}
+            connection.execute(insert(EstimateCount).values(**values))
+    got = estimate_outcomes(gateway)
+    assert (got.asked, got.answered, len(got.minutes)) == (100, 60, 60)
+    assert [(line.code, line.name, line.reason, line.count, line.share) for line in got.refusals] == [
+        (1004, "ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN", "not_enough_liquidity", 30, "30.0 %"),
+        (500, "ERROR_CODE_COMMON", "chain_disabled", 10, "10.0 %"),
+    ]
+    assert (got.minutes[0].refused, got.minutes[-1].answered, got.minutes[-1].at) == (10, 60, NOW)
+    assert estimate_outcomes(gateway, timedelta(days=30)).asked == 105
+
+
+def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:
+    got = dashboard(sandbox)
+    assert got.freshness.sandbox and shows_sandbox(sandbox)
+    assert {count.status for count in got.statuses if count.week.number} == set(Status) - {Status(0)}
+    assert got.stuck.transfers and got.refunds and got.latencies and got.pools
+    assert [s.lasting for s in got.stuck.transfers] == sorted(
+        (s.lasting for s in got.stuck.transfers), reverse=True
+    )
+    assert any(waiting.refund.power_signed for waiting in got.refunds)
+
+
+def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
+    got = dashboard(gateway)
+    assert not (got.stuck.transfers or got.refunds or got.anomalies or got.latencies or got.pools)
+
+
+def test_nothing_reads_the_whole_table_of_transfers_or_events(gateway: Gateway) -> None:
+    if gateway.engine.dialect.name != "postgresql":
+        pytest.skip("PostgreSQL's plans alone are looked at")
+    feed(gateway, sent(1), about(1, "refund.requested"))
+    with plans(gateway.reads, gateway.engine) as seen:
+        dashboard(gateway)
+    assert len(seen) > 15
+    for table in ("transfers", "events", "anomalies", "estimate_counts"):
+        assert not [plan for plan in seen if f"Seq Scan on {table}" in plan], table

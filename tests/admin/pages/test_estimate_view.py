@@ -1,0 +1,218 @@
+"""The estimate laid open: words for everything, and suggestions that hold to the smallest unit."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.admin.pages.estimate_view import decimal_down, estimate_view, try_estimate
+from app.admin.pages.estimate_words import CHECK_WORDS, OUTCOME_WORDS, WAY_WORDS
+from app.domain.codes import BridgeType
+from app.domain.estimate.estimate import EstimateRefused, estimate
+from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FeeTier, PoolState
+from app.domain.estimate.range import passing_range
+from app.domain.estimate.refusals import Check
+from app.runtime.gateway import Gateway
+from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
+from tests.domain.estimate.estimate_cases import (
+    TOKEN,
+    ask,
+    on_curve,
+    pegged,
+    pegged_cases,
+    plausible,
+    usdt,
+    wild_inputs,
+)
+
+UINT256 = 2**256 - 1
+
+
+def passes(inputs: EstimateInputs, amt: int) -> bool:
+    try:
+        estimate(ask(inputs, amt=amt))
+    except EstimateRefused:
+        return False
+    return True
+
+
+def keeps_its_word(inputs: EstimateInputs) -> None:
+    view = estimate_view(inputs)
+    amt = inputs.request.amt
+    if view.least is not None:
+        least, most = view.least.units, view.most.units if view.most else UINT256
+        assert passes(inputs, least) and not passes(inputs, least - 1)
+        assert passes(inputs, most) and (view.most is None or not passes(inputs, most + 1))
+        assert view.refusal is not None or least <= amt <= most
+    assert (view.refusal is None) == passes(inputs, amt) == (view.received is not None)
+    for each in view.refusal.suggestions if view.refusal else ():
+        if each.amount is not None:
+            units = each.amount.units
+            assert passes(inputs, units)
+            beyond = units + 1 if each.label.startswith(("The largest", "The most")) else units - 1
+            assert beyond in (amt, UINT256 + 1) or not passes(inputs, beyond), each
+        else:
+            assert each.tolerance is not None
+            tolerant = ask(inputs, slippage_tolerance=each.tolerance)
+            assert passes(tolerant, amt)
+            assert not passes(ask(inputs, slippage_tolerance=each.tolerance + 1), amt)
+
+
+@settings(max_examples=600)
+@given(st.one_of(plausible(curve=False), plausible(curve=True), pegged_cases()))
+def test_what_is_suggested_passes_and_one_beyond_does_not(inputs: EstimateInputs) -> None:
+    keeps_its_word(inputs)
+
+
+@settings(max_examples=600)
+@given(st.integers(0, 2**64 - 1))
+def test_also_for_anything_that_the_types_allow(seed: int) -> None:
+    keeps_its_word(wild_inputs(seed))
+
+
+def test_the_range_is_that_of_trying_every_amount() -> None:
+    rng = random.Random(3)
+    for _ in range(60):
+        tiers = (FeeTier(0, rng.randrange(20_000)), FeeTier(rng.randrange(1, 200), rng.randrange(20_000)))
+        inputs = usdt(
+            src_pool=PoolState(added=rng.randrange(300)), dst_pool=PoolState(added=rng.randrange(300))
+        )
+        assert inputs.route and inputs.src_token
+        route = replace(
+            inputs.route, tiers=tiers, base_fee=replace(inputs.route.base_fee, amount=rng.randrange(40))
+        )
+        inputs = replace(inputs, route=route, dst_token=replace(inputs.src_token))
+        passing = [amt for amt in range(400) if passes(inputs, amt)]
+        found = passing_range(inputs)
+        assert (found and (found.least, found.most)) == ((passing[0], passing[-1]) if passing else None)
+
+
+def test_no_range_where_no_amount_passes() -> None:
+    chain = usdt().src_chain
+    assert chain
+    for closed in (
+        usdt(src_chain=replace(chain, disabled=True)),
+        usdt(caller_blocked=True),
+        usdt(src_chain=None),
+        on_curve(dst_pool=PoolState()),
+        ask(usdt(), slippage_tolerance=0),
+        on_curve(src_pool=PoolState(added=2**400), dst_pool=PoolState(added=2**2000)),
+    ):
+        view = estimate_view(closed)
+        assert view.refusal and view.least is view.most is None and not view.refusal.suggestions
+
+
+def test_terms_in_both_ways_of_writing() -> None:
+    view = estimate_view(usdt())
+    lines = {term.name: term for term in view.terms}
+    fee = lines["perc_fee"]
+    assert (fee.label, fee.rounding, fee.number.human, fee.number.units) == (
+        "Protocol fee", "up", "0.004 USDT", "4000000000000000",
+    )  # fmt: skip
+    assert [(each.label, each.number.human) for each in fee.inputs] == [
+        ("worth on the destination, before fees", "10 USDT"),
+        ("fee", "0.04 %"),
+        ("tier begins at", "0 USDT"),
+    ]
+    assert lines["max_slippage"].number.units == "63943 millionths"
+    assert lines["max_slippage"].number.human == "6.3943 %"
+    assert lines["max_slippage_rate"].number.units.startswith("0.0639437528")
+    assert lines["bridge_rate"].number.units == "1"
+    assert view.received and view.received.text == "9.390562471907988034"
+    assert view.way == "through the pools"
+    assert view.rate_source == "the route's fixed rate, configured as 1"
+    assert view.fee_source == "configured with the route"
+    assert ("Amount", "10 USDT, 10000000 smallest units") in view.inputs
+    assert ("Slippage tolerance", "0.3 %, 3000 millionths") in view.inputs
+
+
+def test_the_limit_that_binds_and_the_check_that_refused() -> None:
+    pool = PoolState(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=85 * TOKEN)
+    view = estimate_view(usdt(src_pool=pool))
+    (binding,) = [limit for limit in view.limits if limit.binds]
+    assert (binding.label, binding.broken) == ("Epoch cap of the source pool", True)
+    assert (binding.allowed.human, binding.counted.human, binding.left.human) == (
+        "90 USDT",
+        "95 USDT",
+        "-5 USDT",
+    )
+    assert str(binding.largest) == "5 USDT"
+    assert view.refusal and view.refusal.check == "Within the source pool's epoch cap"
+    assert (view.refusal.code, view.refusal.code_name) == (1005, "ERROR_CODE_INBOUND_LIQUIDITY_LIMIT")
+    nearest = view.refusal.suggestions[0]
+    assert (nearest.label, str(nearest.amount)) == ("The largest amount below that passes", "5 USDT")
+    assert [check.label for check in view.checks if check.words == "refused"] == [view.refusal.check]
+
+
+def test_too_small_names_the_least() -> None:
+    view = estimate_view(ask(usdt(), amt=1))
+    assert view.refusal and view.refusal.reason == "amount_too_small"
+    above = view.refusal.suggestions[0]
+    assert above.label == "The smallest amount above that passes"
+    assert above.amount and above.amount == view.least and above.amount.units > 605437
+
+
+def test_where_rate_and_fee_come_from() -> None:
+    assert "amplification 200" in estimate_view(on_curve()).rate_source
+    assert estimate_view(pegged(BridgeType.BURN_MINT)).rate_source.startswith("1: a pegged token")
+    assert estimate_view(pegged()).fee_source == "configured with the pegged pair"
+    assert estimate_view(usdt(route=None)).rate_source == ""
+
+
+def test_everything_has_words() -> None:
+    assert set(CHECK_WORDS) == set(Check)
+    assert set(WAY_WORDS) == set(BridgeType)
+    assert len(OUTCOME_WORDS) == 4
+
+
+def request_of(query: str) -> EstimateRequest:
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    return EstimateRequest(
+        src_chain_id=int(asked["src_chain_id"]),
+        dst_chain_id=int(asked["dst_chain_id"]),
+        token_symbol=asked["token_symbol"],
+        amt=int(asked["amt"]),
+        slippage_tolerance=int(asked["slippage_tolerance"]),
+        is_pegged=True if asked.get("is_pegged") == "true" else None,
+    )
+
+
+def test_the_sandboxs_estimates_and_errors(sandbox: Gateway) -> None:
+    for told in SANDBOX_ESTIMATES:
+        view = try_estimate(sandbox, request_of(told.query))
+        assert view.refusal is None and view.received and view.received.text and view.least, told
+    for error in SANDBOX_ERRORS:
+        if error.code in (1015, 1018):
+            continue
+        view = try_estimate(sandbox, request_of(error.query))
+        assert view.refusal and (view.refusal.code, view.refusal.reason) == (error.code, error.reason)
+    (blocked,) = [error for error in SANDBOX_ERRORS if error.code == 1015]
+    account = parse_qs(blocked.query)["usr_addr"][0]
+    refused = try_estimate(sandbox, request_of(blocked.query), account)
+    assert refused.refusal and refused.refusal.check == "The user's address is not blocked"
+    (stale,) = [error for error in SANDBOX_ERRORS if error.reason == "fee_stale"]
+    assert (
+        try_estimate(sandbox, request_of(stale.query)).fee_source
+        == "reported by the feed, 2 h ago; it is good for 3600 seconds"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "text"),
+    [
+        (Fraction(1, 3), 4, "0.3333…"),
+        (Fraction(-1, 3), 2, "-0.33…"),
+        (Fraction(5, 2), 4, "2.5"),
+        (Fraction(7), 0, "7"),
+        (Fraction(1, 10**9), 3, "0…"),
+        (Fraction(12345, 10), 1, "1234.5"),
+    ],
+)
+def test_fractions_are_cut_and_say_so(value: Fraction, places: int, text: str) -> None:
+    assert decimal_down(value, places) == text

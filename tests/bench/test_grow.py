@@ -1,0 +1,105 @@
+"""Growing a database: the rows are those that feeding the same transfers' events leads to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import inspect
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.extensions import db
+from app.models.engine import reading, writing
+from app.runtime.gateway import Gateway, current_gateway
+from app.sandbox.loader import SandboxRefused
+from app.sandbox.network import network_document
+from app.services.feed.ingest import ingest_lines
+from app.services.feed.made_up import MadeUpDatabase
+from app.services.feed.replay import replay
+from app.services.network.document import import_network
+from bench import lives
+from bench.grow import grow
+from bench.lives import Lives, events_of
+from tests.actors import TESTER
+from tests.sandbox.conftest import NOW
+from tests.services.feed.world import projections
+
+COUNT = 1_000
+LIVES = Lives(COUNT, NOW, days=6, pair_share=0.3)
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return replace(current_gateway(), clock=lambda: NOW)
+
+
+def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(gateway.engine) as connection:
+        return projections(connection)
+
+
+def schema() -> list[str]:
+    """Every key, reference and index."""
+    found = inspect(db.engine)
+    tables = found.get_table_names()
+    of_table = (found.get_pk_constraint, found.get_foreign_keys, found.get_unique_constraints)
+    keys = [f"{name} {read(name)}" for name in tables for read in of_table]
+    indexes = [(name, index) for name in tables for index in found.get_indexes(name)]
+    return sorted(keys + [f"{name} {index['name']} {index['column_names']}" for name, index in indexes])
+
+
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
+def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lives, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
+    before = schema()
+    grow(gateway, LIVES, actor=TESTER)
+    assert schema() == before
+    grown = state(gateway)
+    with writing(gateway.engine) as connection:
+        for table in reversed(db.metadata.sorted_tables):
+            connection.execute(table.delete())
+    import_network(gateway, orjson.dumps(network_document()), actor=TESTER)
+    told = [orjson.dumps(event) for life in LIVES for event in events_of(life)]
+    assert ingest_lines(gateway, told, "test").refused == []
+    fed = state(gateway)
+    assert {name: len(rows) for name, rows in grown.items()} == {name: len(fed[name]) for name in fed}
+    assert grown == fed
+    assert {row[1] for row in grown["transfers"]} == set(Status) - {Status.TRANSFER_UNKNOWN}
+
+
+def test_nearly_all_are_completed_and_the_others_are_of_every_kind() -> None:
+    many = list(Lives(100_000, NOW))
+    unusual = [life for life in many if not life.usual]
+    assert 0.7 < len(unusual) * lives.UNUSUAL_IN / len(many) < 1.3
+    assert 0.19 < Counter(life.way for life in many)[0] / len(many) < 0.21
+    assert len({life.digest for life in many}) == len(many)
+
+
+def test_the_same_are_made_every_time() -> None:
+    assert list(LIVES) == list(LIVES)
+    assert [life.digest for life in Lives(5, NOW)] == [life.digest for life in LIVES][:5]
+
+
+def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: FlaskClient) -> None:
+    grow(gateway, Lives(50, NOW), actor=TESTER)
+    before = state(gateway)
+    with pytest.raises(SandboxRefused, match="not empty"):
+        grow(gateway, Lives(50, NOW), actor=TESTER)
+    with pytest.raises(MadeUpDatabase, match="its 50 transfers have no events"):
+        replay(gateway, actor=TESTER)
+    assert state(gateway) == before
+    run = client.application.test_cli_runner().invoke
+    for command in (["replay"], ["export"], ["prune", "--before", "2026-01-01T00:00:00Z"], ["ingest", "-"]):
+        refused = run(args=["events", *command])
+        assert (refused.exit_code, "filled by `sandbox grow`" in refused.stderr) == (1, True), command
+
+
+def test_the_command_tells_how_fast_it_was(app: Flask) -> None:
+    done = app.test_cli_runner().invoke(args=["sandbox", "grow", "--transfers", "40"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("grown: 40 transfers in ")

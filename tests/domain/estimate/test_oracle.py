@@ -1,0 +1,54 @@
+"""The estimate against the oracle, over many generated inputs; and nothing else raised for any of them."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from app.domain.estimate.estimate import EstimateRefused, estimate, explain
+from app.domain.estimate.inputs import EstimateInputs
+from tests.domain.estimate.estimate_cases import pegged_cases, plausible, wild
+from tests.domain.estimate.oracle import Answer, Refused, expected
+
+
+def answered(inputs: EstimateInputs) -> Answer | Refused:
+    try:
+        got = estimate(inputs)
+    except EstimateRefused as refused:
+        return Refused(refused.code, refused.reason)
+    assert got.slippage_tolerance == inputs.request.slippage_tolerance
+    assert got.drop_gas_amt == inputs.dst_chain.drop_gas_amt
+    return Answer(
+        got.eq_value_token_amt,
+        got.bridge_rate,
+        got.perc_fee,
+        got.base_fee,
+        got.estimated_receive_amt,
+        got.max_slippage,
+    )
+
+
+@settings(max_examples=3000)
+@given(plausible(curve=False))
+def test_fixed_rate(inputs):
+    assert answered(inputs) == expected(inputs)
+
+
+@settings(max_examples=3000)
+@given(plausible(curve=True))
+def test_curve(inputs):
+    assert answered(inputs) == expected(inputs)
+
+
+@settings(max_examples=2000)
+@given(pegged_cases())
+def test_pegged(inputs):
+    assert answered(inputs) == expected(inputs)
+
+
+@settings(max_examples=4000)
+@given(wild())
+def test_anything(inputs):
+    got = answered(inputs)
+    assert got == expected(inputs)
+    explanation = explain(inputs)
+    assert (explanation.refusal is None) == isinstance(got, Answer)

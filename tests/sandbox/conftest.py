@@ -1,0 +1,82 @@
+"""The sandbox's story, told once at a fixed moment, read as the feed reads it and folded."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.domain.transfer.events import ChainReorged, Event, TransferEvent
+from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
+from app.sandbox.network import network_document, network_facts
+from app.sandbox.story import sandbox_events
+from app.services.feed.lines import Read, read_line
+
+Told = dict[str, Any]
+
+NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
+
+
+def read(told: Iterable[Told], now: datetime) -> list[Event]:
+    """Each event as the feed reads its line; one that it refuses fails the test with the feed's words."""
+    events = []
+    for number, each in enumerate(told, 1):
+        verdict = read_line(number, json.dumps(each).encode(), now)
+        assert isinstance(verdict, Read), verdict
+        events.append(verdict.event)
+    return events
+
+
+def fold(events: Iterable[Event]) -> dict[str, TransferState]:
+    """The state of each transfer after these events, accepted in this order, by its 0x id."""
+    logs: dict[bytes, list[Logged[TransferEvent]]] = defaultdict(list)
+    reorgs = []
+    for seq, event in enumerate(events, 1):
+        if isinstance(event, TransferEvent):
+            logs[event.transfer_id].append(Logged(seq, event))
+        elif isinstance(event, ChainReorged):
+            reorgs.append(Reorg(seq, event.chain_id, event.from_block))
+    return {
+        f"0x{transfer_id.hex()}": transfer_state(TransferHistory(transfer_id, log, reorgs), network_facts())
+        for transfer_id, log in logs.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture(scope="session")
+def told() -> list[Told]:
+    return list(sandbox_events(NOW))
+
+
+@pytest.fixture(scope="session")
+def events(told: list[Told]) -> list[Event]:
+    return read(told, NOW)
+
+
+@pytest.fixture(scope="session")
+def states(events: list[Event]) -> dict[str, TransferState]:
+    return fold(events)
+
+
+@pytest.fixture(scope="session")
+def read_events() -> Callable[[Iterable[Told], datetime], list[Event]]:
+    return read
+
+
+@pytest.fixture(scope="session")
+def fold_events() -> Callable[[Iterable[Event]], Mapping[str, TransferState]]:
+    return fold
+
+
+@pytest.fixture(scope="session")
+def document() -> dict[str, Any]:
+    return network_document()

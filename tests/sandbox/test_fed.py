@@ -1,0 +1,92 @@
+"""The story through the feed, on both databases: nothing refused, and the rows say what was told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, insert, select
+
+from app.models.engine import reading, writing
+from app.models.network import Chain, OpeningValidator, PeggedPair, Token
+from app.models.pools import FedFee, PoolCounter
+from app.models.transfers import LatencyRecord, Refund, Transfer
+from app.runtime.gateway import Gateway, current_gateway
+from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.sandbox.story import fresh_events
+from app.services.feed.ingest import Verdict, ingest_lines
+from tests.sandbox.conftest import NOW, Told
+
+AMOUNTS = ("drop_gas_amt", "power", "deposit_base_fee", "burn_base_fee")
+
+
+@pytest.fixture
+def gateway(app: Flask, document: Told) -> Gateway:
+    gateway = replace(current_gateway(), clock=lambda: NOW)
+    with writing(gateway.engine) as connection:
+        configure(connection, document)
+    return gateway
+
+
+def configure(connection: Connection, document: Told) -> None:
+    """What the fold looks at of the network document, straight into its tables."""
+    tables = {"chains": Chain, "tokens": Token, "pegged_pairs": PeggedPair, "validators": OpeningValidator}
+    for name, table in tables.items():
+        for item in document[name]:
+            row = {key: int(value) if key in AMOUNTS else value for key, value in item.items()}
+            if table is Chain:
+                row["chain_id"] = row.pop("id")
+            if table is PeggedPair:
+                row["perc_fee_tiers"] = tuple((int(t["from"]), t["ppm"]) for t in item["perc_fee_tiers"])
+            connection.execute(insert(table).values(**row))
+
+
+def feed(gateway: Gateway, told: Iterable[Told]) -> Verdict:
+    return ingest_lines(gateway, (json.dumps(each).encode() for each in told), "sandbox")
+
+
+def rows(gateway: Gateway, *columns: Any) -> list[Any]:
+    with reading(gateway.engine) as connection:
+        return list(connection.execute(select(*columns)))
+
+
+def test_the_gateway_takes_the_whole_story(gateway: Gateway, told: list[Told]) -> None:
+    verdict = feed(gateway, told)
+    assert (verdict.accepted, verdict.repeated, verdict.refused) == (len(told), 0, [])
+    stored = {
+        f"0x{row.transfer_id.hex()}": (row.status, row.refund_reason)
+        for row in rows(gateway, Transfer.transfer_id, Transfer.status, Transfer.refund_reason)
+    }
+    assert {entry.transfer_id: stored[entry.transfer_id] for entry in SANDBOX_TRANSFERS} == {
+        entry.transfer_id: (entry.status, entry.refund_reason) for entry in SANDBOX_TRANSFERS
+    }
+    assert len(rows(gateway, Refund.transfer_id)) == 3
+    pools = {
+        (row.chain_id, row.symbol): (row.added, row.sent, row.relayed, row.withdrawn)
+        for row in rows(gateway, *PoolCounter.__table__.columns)
+    }
+    assert pools[10, "USDT"] == (150_000 * 10**6, 0, 0, 50_000 * 10**6), "its one send was taken back"
+    assert not any(pools.get((42161, "USDT"), ())), "its one send was refunded"
+    assert pools[137, "USDT"] == (0, 3_040 * 10**6, 0, 0)
+    assert all(min(counters) >= 0 for counters in pools.values())
+    assert len(rows(gateway, FedFee.event_id)) == 2
+
+
+def test_topping_up_adds_and_never_contradicts(gateway: Gateway, told: list[Told]) -> None:
+    feed(gateway, told)
+    before = len(rows(gateway, LatencyRecord.transfer_id))
+    later = NOW + timedelta(days=1, hours=5)
+    again = replace(gateway, clock=lambda: later)
+    topped_up = list(fresh_events(later, NOW - timedelta(days=1)))
+    verdict = feed(again, topped_up)
+    assert verdict.refused == []
+    assert verdict.repeated > 0
+    assert verdict.accepted + verdict.repeated == len(topped_up)
+    assert len(rows(gateway, LatencyRecord.transfer_id)) - before >= 8 * 8, "eight pairs, a day of slots"
+    verdict = feed(again, topped_up)
+    assert (verdict.accepted, verdict.repeated) == (0, len(topped_up))

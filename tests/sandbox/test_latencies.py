@@ -1,0 +1,100 @@
+"""A week of latencies whose medians stay what the catalogue says, however the sandbox ages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any
+
+import pytest
+
+from app.domain.transfer.effects import latency_of
+from app.domain.transfer.events import Event
+from app.domain.transfer.state import TransferState
+from app.sandbox.catalogue import SANDBOX_LATENCIES
+from app.sandbox.latencies import fresh_latencies
+from app.sandbox.story import fresh_events, sandbox_events
+
+Told = dict[str, Any]
+ReadEvents = Callable[[Iterable[Told], datetime], list[Event]]
+FoldEvents = Callable[[Iterable[Event]], Mapping[str, TransferState]]
+
+WEEK = timedelta(days=7)
+
+
+def medians(states: Iterable[TransferState], now: datetime) -> dict[tuple[int, int], tuple[int, float]]:
+    """By pair of chains how many transfers count at ``now``, and the median in microseconds."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for state in states:
+        latency = latency_of(state)
+        if latency is not None and now - WEEK < latency.released_at <= now:
+            found.setdefault((latency.src_chain_id, latency.dst_chain_id), []).append(latency.microseconds)
+    return {pair: (len(values), median(values)) for pair, values in found.items()}
+
+
+def listed() -> dict[tuple[int, int], float]:
+    return {
+        (each.src_chain_id, each.dst_chain_id): each.median / timedelta(microseconds=1)
+        for each in SANDBOX_LATENCIES
+    }
+
+
+def test_a_week_stands_on_every_pair(states: dict[str, TransferState], now: datetime) -> None:
+    found = medians(states.values(), now)
+    assert (1, 56) in listed()
+    assert len(listed()) == len(SANDBOX_LATENCIES) >= 5
+    for pair, expected in listed().items():
+        count, value = found[pair]
+        assert count >= 56, "eight a day for seven days"
+        assert value == expected
+
+
+@pytest.mark.parametrize("hours", [1, 7, 23, 40, 100, 150])
+def test_the_median_outlives_a_sandbox_that_is_not_topped_up(
+    hours: int, states: dict[str, TransferState], now: datetime
+) -> None:
+    later = now + timedelta(hours=hours)
+    found = medians(states.values(), later)
+    assert {pair: found[pair][1] for pair in listed()} == listed()
+
+
+@pytest.mark.parametrize("days", [1, 2, 6, 9, 30])
+def test_the_median_stays_when_it_is_topped_up(
+    days: int, read_events: ReadEvents, fold_events: FoldEvents
+) -> None:
+    loaded = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
+    later = loaded + timedelta(days=days, minutes=13 * days)
+    told = {each["id"]: each for each in sandbox_events(loaded)}
+    told |= {each["id"]: each for each in fresh_events(later, loaded)}
+    found = medians(fold_events(read_events(told.values(), later)).values(), later)
+    assert {pair: found[pair][1] for pair in listed()} == listed()
+    assert all(found[pair][0] >= 56 for pair in listed())
+
+
+def test_latencies_vary(told: list[Told], states: dict[str, TransferState]) -> None:
+    values = [latency.microseconds for state in states.values() if (latency := latency_of(state))]
+    assert min(values) > 0
+    assert len(set(values)) > 250
+
+
+def test_the_window_is_open_at_its_start_and_closed_at_its_end() -> None:
+    now = datetime(2026, 5, 5, 5, tzinfo=UTC)
+    releases = sorted(
+        datetime.fromisoformat(str(each["at"]))
+        for each in fresh_latencies(now, now - WEEK)
+        if each["type"] == "transfer.released"
+    )
+    first, last = releases[0], releases[-1]
+    assert now - WEEK < first <= last <= now
+    counts = [
+        sum(each["type"] == "transfer.released" for each in fresh_latencies(last, since))
+        for since in (last, last - timedelta(microseconds=1))
+    ]
+    assert counts == [0, 1]
+
+
+def test_never_yields_more_than_a_week() -> None:
+    now = datetime(2026, 5, 5, 5, tzinfo=UTC)
+    assert list(fresh_latencies(now, now - 10 * WEEK)) == list(fresh_latencies(now, now - WEEK))
+    assert list(fresh_latencies(now, now + timedelta(days=1))) == []

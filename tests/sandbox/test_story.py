@@ -1,0 +1,115 @@
+"""The story as a feed: every line is one that the feed takes, in order, and nothing is missing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from app.domain.codes import XferStatus
+from app.domain.transfer.events import Event, EventType, NetworkStatus
+from app.sandbox.story import fresh_events, sandbox_events
+
+Told = dict[str, Any]
+ReadEvents = Callable[[Iterable[Told], datetime], list[Event]]
+
+MOMENTS = (
+    datetime(2026, 11, 21, tzinfo=UTC),
+    datetime(2026, 2, 28, 23, 59, 59, 999_999, tzinfo=UTC),
+    datetime(2031, 7, 1, 3, 0, 0, 1, tzinfo=UTC),
+    datetime(2026, 12, 31, 20, 30, tzinfo=timezone(timedelta(hours=-5))),
+)
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=str)
+def test_is_well_formed_at_any_moment(moment: datetime, read_events: ReadEvents) -> None:
+    told = list(sandbox_events(moment))
+    events = read_events(told, moment - timedelta(minutes=10))  # the feed allows ten minutes ahead
+    assert max(event.at for event in events) <= moment
+    assert [event.at for event in events] == sorted(event.at for event in events)
+    assert [id_ for id_, times in Counter(event.id for event in events).items() if times > 1] == []
+    assert all(each["at"].endswith("+00:00") for each in told)
+
+
+def test_is_the_same_whenever_it_is_told_for_the_same_moment(told: list[Told], now: datetime) -> None:
+    assert list(sandbox_events(now)) == told
+
+
+def test_asks_for_an_offset() -> None:
+    with pytest.raises(ValueError, match="offset"):
+        next(sandbox_events(datetime(2026, 1, 1)))  # noqa: DTZ001  what is refused
+    with pytest.raises(ValueError, match="offset"):
+        next(fresh_events(datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1)))  # noqa: DTZ001
+
+
+def test_uses_every_event_type_and_every_word(events: list[Event]) -> None:
+    reported = set(EventType) - {EventType.EVENTS_RETRACTED}
+    assert {event.type for event in events} == reported
+    words = {event.xfer_status for event in events if isinstance(event, NetworkStatus)}
+    assert words == set(XferStatus) - {XferStatus.UNKNOWN}
+
+
+def test_blocks_grow_with_time_on_every_chain(told: list[Told]) -> None:
+    origins = {
+        each["transfer_id"]: (each["src_chain_id"], each["dst_chain_id"])
+        for each in told
+        if each["type"] in ("transfer.submitted", "transfer.sent")
+    }
+    blocks: dict[int, list[int]] = defaultdict(list)
+    hashes: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for each in told:
+        if "block" not in each:
+            continue
+        chain_id = each.get("chain_id")
+        if chain_id is None:
+            arrives = each["type"] in ("transfer.released", "transfer.delayed")
+            chain_id = origins[each["transfer_id"]][arrives]
+        blocks[chain_id].append(each["block"])
+        hashes[chain_id, each["block"]].add(each["block_hash"])
+        assert each["block_hash"][:18] in each["id"], "reporters put the block's hash into the id"
+    assert {chain_id: sorted(numbers) for chain_id, numbers in blocks.items()} == dict(blocks)
+    assert {len(of_block) for of_block in hashes.values()} == {1}
+    assert len({block_hash for of_block in hashes.values() for block_hash in of_block}) == len(hashes)
+
+
+def test_every_chain_is_read_up_to_now(told: list[Told], document: Told, now: datetime) -> None:
+    heads = {each["chain_id"]: each for each in told if each["type"] == "chain.head"}
+    assert set(heads) == {chain["id"] for chain in document["chains"]}
+    for head in heads.values():
+        assert now - datetime.fromisoformat(head["at"]) < timedelta(seconds=13)
+
+
+def test_the_reorg_takes_one_event_only(told: list[Told]) -> None:
+    (index,) = [index for index, each in enumerate(told) if each["type"] == "chain.reorged"]
+    reorg = told[index]
+    taken = [
+        each
+        for each in told[:index]
+        if reorg["chain_id"] in (each.get("chain_id"), each.get("src_chain_id"), each.get("dst_chain_id"))
+        and each.get("block", -1) >= reorg["from_block"]
+    ]
+    assert [each["type"] for each in taken] == ["transfer.sent"]
+    there = [
+        each["block"]
+        for each in told[:index]
+        if "block" in each and 10 in (each.get("chain_id"), each.get("src_chain_id"))
+    ]
+    assert 0 <= max(there) - reorg["from_block"] <= 1000, "no deeper than a gateway takes back by default"
+
+
+def test_topping_up_repeats_what_is_there_and_adds_what_is_not(told: list[Told], now: datetime) -> None:
+    later = now + timedelta(days=2)
+    known = {each["id"]: each for each in told}
+    topped_up = list(fresh_events(later, now - timedelta(days=3)))
+    repeated = [each for each in topped_up if each["id"] in known]
+    assert len(repeated) > 100
+    assert all(known[each["id"]] == each for each in repeated)
+    added = [each for each in topped_up if each["id"] not in known]
+    assert {each["type"] for each in added} == {"transfer.sent", "transfer.released", "chain.head"}
+    assert all(
+        now < datetime.fromisoformat(each["at"]) <= later for each in added if "transfer_id" not in each
+    )
+    assert list(fresh_events(later, now - timedelta(days=3))) == topped_up

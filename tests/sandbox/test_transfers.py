@@ -1,0 +1,164 @@
+"""The transfers to remember answer what the catalogue says of them, and their refunds would be paid."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from eth_keys import keys
+from eth_utils import keccak, to_canonical_address
+
+from app.domain.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
+from app.domain.refund.request import decode_request
+from app.domain.transfer.state import TransferState
+from app.sandbox.catalogue import (
+    RECORDED_TRANSFER,
+    SANDBOX_TRANSFERS,
+    SandboxTransfer,
+    sandbox_id,
+)
+
+Told = dict[str, Any]
+States = dict[str, TransferState]
+Is = TransferHistoryStatus
+
+REFUNDS = {
+    sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED): (SendKind.POOL, "WithdrawMsg", 1),
+    sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED, 2): (SendKind.DEPOSIT, "Withdraw", 56),
+    sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED, 3): (SendKind.BURN, "Mint", 43114),
+}
+
+
+@pytest.mark.parametrize("entry", SANDBOX_TRANSFERS, ids=lambda entry: entry.transfer_id[-4:])
+def test_answers_as_the_catalogue_says(entry: SandboxTransfer, states: States) -> None:
+    state = states[entry.transfer_id]
+    assert (state.status, state.refund_reason) == (entry.status, entry.refund_reason)
+    assert (state.evidence is not None) == (entry.status is Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
+    assert state.src_chain_id is not None
+    assert (state.src_tx_hash is None) == (entry.status is Is.TRANSFER_UNKNOWN)
+
+
+def test_the_catalogue_is_complete(states: States) -> None:
+    assert {entry.status for entry in SANDBOX_TRANSFERS} == set(Is)
+    reasons = {entry.refund_reason for entry in SANDBOX_TRANSFERS} - {XferStatus.UNKNOWN}
+    assert reasons == {status for status in XferStatus if status.is_bad}
+    listed = {entry.transfer_id for entry in SANDBOX_TRANSFERS}
+    assert len(listed) == len(SANDBOX_TRANSFERS)
+    unlisted = {transfer_id for transfer_id in states if transfer_id not in listed}
+    assert {states[transfer_id].status for transfer_id in unlisted} == {Is.TRANSFER_COMPLETED}
+    assert all(transfer_id[-4:].isdecimal() for transfer_id in listed - {RECORDED_TRANSFER})
+
+
+def test_ids_are_easy_to_remember() -> None:
+    assert sandbox_id(Is.TRANSFER_SUBMITTING) == "0x" + "0" * 63 + "1"
+    assert sandbox_id(Is.TRANSFER_DELAYED) == "0x" + "0" * 62 + "11"
+    assert sandbox_id(Is.TRANSFER_TO_BE_REFUNDED, 3) == "0x" + "0" * 60 + "0306"
+
+
+def test_every_way_to_cross_is_completed(states: States) -> None:
+    completed = {
+        (states[entry.transfer_id].kind, states[entry.transfer_id].dst_chain_id)
+        for entry in SANDBOX_TRANSFERS
+        if entry.status is Is.TRANSFER_COMPLETED
+    }
+    assert {(SendKind.POOL, 56), (SendKind.DEPOSIT, 42161), (SendKind.BURN, 56)} <= completed
+    assert (SendKind.BURN, 43114) in completed, "burn on one pegged chain, mint on another"
+    assert BridgeType.BURN_MINT == 4, "the variant of that id"
+
+
+def test_the_recorded_transfer_answers_as_recorded(states: States, document: Told) -> None:
+    state = states[RECORDED_TRANSFER]
+    chains = {chain["id"]: chain for chain in document["chains"]}
+    assert state.src_chain_id is not None
+    assert state.dst_chain_id is not None
+    source, destination = chains[state.src_chain_id], chains[state.dst_chain_id]
+    assert RECORDED_TRANSFER.upper() == "0X77D7E231B08120217969DED3FF1ED2B40C0028CA1E239B225F535C57808A23F6"
+    assert (state.status, state.refund_reason, state.evidence) == (5, 0, None)
+    assert source["block_delay"] == 30
+    assert f"{source['explore_url']}/tx/{state.src_tx_hash}" == (
+        "https://ftmscan.com/tx/0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc"
+    )
+    assert f"{destination['explore_url']}/tx/{state.dst_tx_hash}" == (
+        "https://arbiscan.io/tx/0xe73db1fff7407a72d4755cd52252d29afd2e5326b755725df56befba4ff7594b"
+    )
+
+
+@pytest.mark.parametrize("transfer_id", REFUNDS, ids=lambda transfer_id: transfer_id[-4:])
+def test_the_contract_would_pay_the_refund(transfer_id: str, states: States, document: Told) -> None:
+    """By the rule of the contracts, computed here with another library than the gateway's."""
+    kind, domain_text, chain_id = REFUNDS[transfer_id]
+    state = states[transfer_id]
+    assert (state.kind, state.src_chain_id) == (kind, chain_id)
+    assert state.evidence is not None
+    contract = to_canonical_address(_paying_contract(document, kind, chain_id))
+    domain = keccak(chain_id.to_bytes(32, "big") + contract + domain_text.encode())
+    inner = keccak(domain + state.evidence.wd_onchain)
+    digest = keccak(b"\x19Ethereum Signed Message:\n32" + inner)
+    signed = []
+    for signature in state.evidence.sorted_sigs:
+        assert len(signature) == 65
+        assert signature[64] in (27, 28)
+        standard = keys.Signature(signature[:64] + bytes([signature[64] - 27]))
+        signed.append(standard.recover_public_key_from_msg_hash(digest).to_canonical_address())
+    members = {
+        to_canonical_address(member["signer"]): int(member["power"])
+        for member in document["validators"]
+        if member["chain_id"] == chain_id
+    }
+    assert signed == sorted(set(signed))
+    assert sum(members[signer] for signer in signed) >= sum(members.values()) * 2 // 3 + 1
+    assert state.evidence.signers == tuple(sorted(members))
+    assert [int.from_bytes(power, "big") for power in state.evidence.powers] == [
+        members[signer] for signer in sorted(members)
+    ]
+    request = decode_request(kind, state.evidence.wd_onchain)
+    assert f"0x{request.ref_id.hex()}" == transfer_id
+    assert request.stated_chain_id == chain_id
+    assert request.amount == state.amount
+    assert request.receiver == to_canonical_address(state.sender)
+
+
+def _paying_contract(document: Told, kind: SendKind, chain_id: int) -> str:
+    if kind is SendKind.POOL:
+        return next(chain["contract_addr"] for chain in document["chains"] if chain["id"] == chain_id)
+    side, contract = {
+        SendKind.DEPOSIT: ("org_chain_id", "pegged_deposit_contract_addr"),
+        SendKind.BURN: ("pegged_chain_id", "pegged_burn_contract_addr"),
+    }[kind]
+    contracts = {
+        pair[contract]
+        for pair in document["pegged_pairs"]
+        if pair["symbol"] == "AI" and pair[side] == chain_id
+    }
+    return contracts.pop()
+
+
+def test_one_signature_less_is_no_quorum(told: list[Told], states: States) -> None:
+    signatures = Counter(each["transfer_id"] for each in told if each["type"] == "refund.signed")
+    requesting = sandbox_id(Is.TRANSFER_REQUESTING_REFUND)
+    to_confirm = sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
+    assert states[requesting].evidence is None
+    assert (signatures[requesting], signatures[to_confirm]) == (2, 3)
+
+
+def test_no_transfer_contradicts_itself(told: list[Told]) -> None:
+    kinds: dict[str, Counter[str]] = {}
+    words: dict[str, set[int]] = {}
+    for each in told:
+        if "transfer_id" in each:
+            kinds.setdefault(each["transfer_id"], Counter())[each["type"]] += 1
+        if each["type"] == "network.status":
+            words.setdefault(each["transfer_id"], set()).add(each["xfer_status"])
+    for of_transfer in kinds.values():
+        assert of_transfer["transfer.sent"] <= 1
+        assert not ("transfer.failed" in of_transfer and "transfer.sent" in of_transfer)
+        assert not ("transfer.released" in of_transfer and any("refund" in kind for kind in of_transfer))
+    bad = {status.value for status in XferStatus if status.is_bad}
+    assert not [transfer_id for transfer_id, said in words.items() if 2 in said and said & bad]
+
+
+def test_senders_are_clearly_made_up(told: list[Told]) -> None:
+    senders = {each["sender"].lower() for each in told if "sender" in each}
+    assert len(senders) > 25
+    assert all(sender.startswith("0x" + "5a" * 18) for sender in senders)

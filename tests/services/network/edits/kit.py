@@ -1,0 +1,82 @@
+"""Rows to edit, transfers that use them, and what the database and the log say afterwards."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from sqlalchemy import Table, insert, select
+
+from app.domain.audit import Actor, Source
+from app.models.audit import AuditRecord
+from app.models.engine import reading, writing
+from app.models.transfers import Transfer
+from app.queries.network import load_rows, load_versions
+from app.runtime.gateway import Gateway
+from app.services.network.document import export_network
+from app.services.network.edits.edit import Shown, show_row
+from app.services.network.edits.plan import EDITABLE, Edit
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
+BOB = Actor("bob@example.org", Source.CONSOLE, "192.0.2.8")
+
+
+def shown(gateway: Gateway, section: str, *key: Any) -> Shown:
+    """The row with this key, as an operator's form has it."""
+    of = EDITABLE[section]
+    with reading(gateway.engine) as connection:
+        (row_id,) = [
+            row["id"]
+            for row in load_rows(connection, of.model)
+            if tuple(row[column] for column in of.key) == key
+        ]
+    found = show_row(gateway, section, row_id)
+    assert found is not None
+    return found
+
+
+def edited(gateway: Gateway, section: str, *key: Any, **values: Any) -> Edit:
+    """An edit of the row with this key as it stands now."""
+    row = shown(gateway, section, *key)
+    return Edit(section, row.row_id, values, row.seen)
+
+
+def removed(gateway: Gateway, section: str, *key: Any) -> Edit:
+    row = shown(gateway, section, *key)
+    return Edit(section, row.row_id, None, row.seen)
+
+
+def document(gateway: Gateway) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(export_network(gateway))
+    return found
+
+
+def versions(gateway: Gateway) -> dict[str, int]:
+    with reading(gateway.engine) as connection:
+        return {part: at.version for part, at in load_versions(connection).items()}
+
+
+def records(gateway: Gateway) -> list[Any]:
+    """The audit records after the one of the import."""
+    table = cast(Table, AuditRecord.__table__)
+    with reading(gateway.engine) as connection:
+        return list(connection.execute(select(table).where(table.c.id > 1).order_by(table.c.id)))
+
+
+def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values: Any) -> None:
+    """A transfer of USDT under way, sent at noon."""
+    row = {
+        "transfer_id": n.to_bytes(32, "big"),
+        "status": 3,
+        "refund_reason": 0,
+        "kind": "pool",
+        "src_chain_id": src,
+        "dst_chain_id": dst,
+        "symbol": "USDT",
+        "sent_at": NOON,
+        "updated_at": NOON,
+    }
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Transfer).values(row | values))

@@ -1,0 +1,168 @@
+"""Pasted lists of what shall be blocked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from app.runtime.gateway import Gateway
+from app.services.network.edits.block_lines import MAX_LINES, WrongLine
+from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.services.network.edits.outcome import Invalid, Severity
+from tests.services.network import network_kit as kit
+from tests.services.network.edits.kit import ALICE, NOON, add_transfer, document, records, versions
+
+ONE = "0x00000000000000000000000000000000000000C1"
+TWO = "0x00000000000000000000000000000000000000c2"
+THREE = "0x00000000000000000000000000000000000000C3"
+
+
+def addresses(text: str, **shared: Any) -> BlockEdit:
+    return BlockEdit("blocked_addresses", text, shared)
+
+
+def networks(text: str, **shared: Any) -> BlockEdit:
+    return BlockEdit("blocked_networks", text, shared)
+
+
+def blocked(gateway: Gateway, section: str = "blocked_addresses") -> dict[str, dict[str, Any]]:
+    return {row["address" if "address" in row else "cidr"]: row for row in document(gateway)[section]}
+
+
+PASTED = f"""\ufeffAddress,Reason,Source,Expires
+{ONE.lower()}
+{TWO}, "stolen, in part",https://list.example/1,2027-01-01T00:00:00+01:00
+
+# from the second list
+{kit.VILLAIN.lower()},again
+{ONE},twice
+cosmos1qqqq,,another list
+{THREE}\tfrom a spreadsheet\t\t
+"""
+
+
+def test_a_list_is_sorted_and_added(gateway: Gateway) -> None:
+    edit = addresses(PASTED, reason="shared", expires_at="2028-01-01T00:00:00Z")
+    preview = preview_blocks(gateway, edit)
+    assert preview.added == (ONE, TWO, "cosmos1qqqq", THREE)
+    assert (preview.extended, preview.standing) == ((), (kit.VILLAIN,))
+    assert (preview.repeated, preview.wrong) == (1, ())
+    before, version = blocked(gateway), versions(gateway)
+
+    saved = save_blocks(gateway, edit, actor=ALICE)
+    shared = {"reason": "shared", "source": "", "expires_at": "2028-01-01T00:00:00Z"}
+    assert blocked(gateway) == before | {
+        ONE: {"address": ONE} | shared,
+        TWO: {
+            "address": TWO,
+            "reason": "stolen, in part",
+            "source": "https://list.example/1",
+            "expires_at": "2026-12-31T23:00:00Z",
+        },
+        "cosmos1qqqq": {"address": "cosmos1qqqq"} | shared | {"source": "another list"},
+        THREE: {"address": THREE} | shared | {"reason": "from a spreadsheet"},
+    }
+    assert versions(gateway) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
+    (record,) = records(gateway)
+    assert (record.id, record.action, record.subject) == (
+        saved.record_id,
+        "network.block",
+        "4 blocked_addresses",
+    )
+    assert len(json.loads(record.changes)) == 4
+    assert save_blocks(gateway, edit, actor=ALICE).record_id is None
+    assert gateway.snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
+
+
+def test_a_longer_block_extends_and_a_shorter_one_does_not(gateway: Gateway) -> None:
+    save_blocks(gateway, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z"), actor=ALICE)
+    save_blocks(gateway, addresses(THREE, reason="for good"), actor=ALICE)
+    edit = addresses(
+        f"{ONE}\n{TWO},,,2026-11-01T00:00:00Z\n{THREE}", reason="new", expires_at="2026-12-01T00:00:00Z"
+    )
+    preview = preview_blocks(gateway, edit)
+    assert (preview.added, preview.extended, preview.standing) == ((), (ONE,), (TWO, THREE))
+    save_blocks(gateway, edit, actor=ALICE)
+    after = blocked(gateway)
+    assert (after[ONE]["expires_at"], after[ONE]["reason"]) == ("2026-12-01T00:00:00Z", "new")
+    assert after[TWO]["expires_at"] == "2026-11-19T00:00:00Z"
+    assert (after[THREE]["expires_at"], after[THREE]["reason"]) == (None, "for good")
+
+
+WRONG = [
+    ("0x1234", "address begins with 0x but has neither 40 nor 64 hex digits"),
+    ("a b", "address must not contain spaces or control characters"),
+    (",reason only", "address is missing"),
+    (f"{ONE},,,tomorrow", "expires_at must be a time with an offset such as 2026-01-31T12:00:00Z"),
+    (f"{ONE},a,b,,e", "has more than 4 cells: address, reason, source, expires_at"),
+    (f'{ONE},"open', "has a quotation mark that does not end"),
+    (f"{ONE}," + "x" * 1025, "reason must be a text of 0 to 1024 characters without NUL"),
+    (f"{ONE}," + "x" * 5000, "is longer than 4,096 characters"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), WRONG)
+def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason: str) -> None:
+    before = document(gateway)
+    edit = addresses(f"{TWO}\n\n{line}\n{THREE}")
+    preview = preview_blocks(gateway, edit)
+    assert preview.added == (TWO, THREE)
+    assert preview.wrong == (WrongLine(3, line[:120], reason),)
+    with pytest.raises(Invalid) as refused:
+        save_blocks(gateway, edit, actor=ALICE)
+    assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]
+    assert (document(gateway), records(gateway)) == (before, [])
+
+
+def test_a_wrong_shared_value_is_told_once(gateway: Gateway) -> None:
+    with pytest.raises(Invalid) as refused:
+        preview_blocks(gateway, addresses(f"{ONE}\n{TWO}", expires_at="soon"))
+    assert [error.path for error in refused.value.errors] == ["expires_at"]
+
+
+def test_networks_and_single_addresses(gateway: Gateway) -> None:
+    edit = networks(
+        "cidr,reason\r\n198.51.100.7,one\r198.51.100.0/25\n2001:DB8::/32\n2001:db8:1::1\n10.0.0.0/8"
+    )
+    preview = preview_blocks(gateway, edit)
+    assert preview.added == ("198.51.100.7/32", "198.51.100.0/25", "2001:db8:1::1/128", "10.0.0.0/8")
+    assert preview.standing == ("2001:db8::/32",)
+    (wide,) = preview.effects
+    assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16,777,216 addresses",))
+    save_blocks(gateway, edit, actor=ALICE)
+    assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
+    wrong = preview_blocks(gateway, networks("203.0.113.5/24")).wrong
+    assert wrong[0].reason == "cidr has bits set beyond its prefix; the network is 203.0.113.0/24"
+
+
+def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> None:
+    add_transfer(gateway, 1, sender=ONE)
+    add_transfer(gateway, 2, receiver=TWO)
+    add_transfer(gateway, 3, sender=THREE)
+    ended = "2026-11-20T12:00:00Z"
+    preview = preview_blocks(gateway, addresses(f"{ONE.lower()}\n{TWO},,,{ended}"))
+    assert [effect.text for effect in preview.effects] == [
+        "1 line with an end that has passed already: they block nothing",
+        "2 transfers of the last 24 hours came from or went to one of these",
+    ]
+
+
+def test_ten_thousand_lines(gateway: Gateway) -> None:
+    text = "\n".join(f"0x{n:040x},reason {n}" for n in range(1, 10_001))
+    edit = addresses(text)
+    assert len(preview_blocks(gateway, edit).added) == 10_000
+    save_blocks(gateway, edit, actor=ALICE)
+    assert len(blocked(gateway)) == 10_001
+    assert len(preview_blocks(gateway, edit).standing) == 10_000
+
+
+def test_a_list_has_an_end(gateway: Gateway) -> None:
+    preview = preview_blocks(gateway, addresses("#\n" * (MAX_LINES + 5)))
+    assert [line.number for line in preview.wrong] == [MAX_LINES + 1]
+
+
+def test_nothing_pasted_is_nothing_done(gateway: Gateway) -> None:
+    assert preview_blocks(gateway, addresses(" \n\n# x\n")).added == ()
+    assert save_blocks(gateway, addresses(""), actor=ALICE).changes == ()
