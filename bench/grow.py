@@ -36,7 +36,7 @@ from app.services.feed.projection import advance, apply_shared, project
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from bench.bulk import NULL, Row, fill, without_indexes
-from bench.lives import Life, Lives, Way, events_of, senders, ways
+from bench.grown_transfers import GrownRoute, GrownTransfer, GrownTransfers, events_of, grown_routes, senders
 
 CHUNK: Final = 20_000
 """Transfers whose rows are held in memory at a time."""
@@ -50,7 +50,7 @@ _MINUTE: Final = 60 * _MICROSECONDS
 
 def grow(
     gateway: Gateway,
-    lives: Lives,
+    transfers: GrownTransfers,
     *,
     actor: Actor,
     progress: Callable[[int], None] = lambda _transfers: None,
@@ -71,35 +71,35 @@ def grow(
             )
         now = gateway.clock()
         import_within(connection, read_document(orjson.dumps(network_document())), now)
-        mark = {"id": 1, "transfers": lives.count, "grown_at": now}
+        mark = {"id": 1, "transfers": transfers.count, "grown_at": now}
         connection.execute(insert(GrownDatabase).values(mark))
-        unusual = _write_completed(connection, lives, now, progress)
+        unusual = _write_completed(connection, transfers, now, progress)
         facts = load_network_facts(connection)
         for start in range(0, len(unusual), FOLDED):
             chunk = unusual[start : start + FOLDED]
-            project(connection, [_history(life, now) for life in chunk], facts, now)
+            project(connection, [_history(transfer, now) for transfer in chunk], facts, now)
             progress(len(chunk))
         recount(connection, gateway.clock())  # minutes later
-        made_up = f"{lives.count} transfers made up"
+        made_up = f"{transfers.count} transfers made up"
         record(connection, gateway.audit_keys, actor, "sandbox.grow", "sandbox", now=now, detail=made_up)
     _tidy(gateway)
 
 
 def _write_completed(
-    connection: Connection, lives: Lives, now: datetime, progress: Callable[[int], None]
-) -> list[Life]:
+    connection: Connection, transfers: GrownTransfers, now: datetime, progress: Callable[[int], None]
+) -> list[GrownTransfer]:
     """Write the completed ones; returns the others, which the fold is asked about."""
-    unusual: list[Life] = []
+    unusual: list[GrownTransfer] = []
     tables = [model.__table__ for model in (Transfer, TransferBlock, TransferHash, LatencyRecord, Refund)]
     rows = CompletedRows()
     # The next rows are made while the database takes the last: one thread at a time has the connection.
     with without_indexes(connection, tables), ThreadPoolExecutor(1) as writer:  # type: ignore[arg-type]
         written = writer.submit(int)
-        for life in lives:
-            if not life.usual:
-                unusual.append(life)
+        for transfer in transfers:
+            if not transfer.usual:
+                unusual.append(transfer)
                 continue
-            rows.add(life)
+            rows.add(transfer)
             if len(rows.latencies) == CHUNK:
                 progress(written.result())
                 written = writer.submit(_insert, connection, rows.take())
@@ -138,34 +138,34 @@ class CompletedRows:
     """Amounts by series and minute, of which pools and their volumes are the sums."""
     relayed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     seconds: dict[int, str] = field(default_factory=dict)
-    ways: Sequence[Way] = field(default_factory=ways)
+    grown_routes: Sequence[GrownRoute] = field(default_factory=grown_routes)
     senders: Sequence[str] = field(default_factory=senders)
 
-    def add(self, life: Life) -> None:
+    def add(self, transfer: GrownTransfer) -> None:
         """Work out the rows of one; columns in the order of the tables'."""
-        way, digest, sent_us = self.ways[life.way], life.digest, life.start
-        released_us = sent_us + life.latency
+        route, digest, sent_us = self.grown_routes[transfer.route], transfer.digest, transfer.start
+        released_us = sent_us + transfer.latency
         sent, released = self._text(sent_us), self._text(released_us)
-        amount = way.unit * (1 + life.chance % 99)
-        sender = self.senders[life.chance % len(self.senders)]
+        amount = route.unit * (1 + transfer.chance % 99)
+        sender = self.senders[transfer.chance % len(self.senders)]
         relayed = NULL
-        if way.is_pool:
-            paid = _scaled_down(amount, way)
+        if route.is_pool:
+            paid = _scaled_down(amount, route)
             relayed = str(paid)
-            self.sent[life.way, sent_us // _MINUTE] += amount
-            self.relayed[life.way] += paid
-        src, dst = way.src_chain_id, way.dst_chain_id
+            self.sent[transfer.route, sent_us // _MINUTE] += amount
+            self.relayed[transfer.route] += paid
+        src, dst = route.src_chain_id, route.dst_chain_id
         self.transfers.append(
             (
-                digest, "5", "0", released, way.kind, src, dst, way.symbol, str(amount), sender, sender,
+                digest, "5", "0", released, route.kind, src, dst, route.symbol, str(amount), sender, sender,
                 "0x" + digest[::-1], f"0x{digest[32:]}{digest[:32]}", sent, released, relayed, released,
             )
         )  # fmt: skip
-        src_block = way.src_height + sent_us // way.src_period
-        dst_block = way.dst_height + released_us // way.dst_period
+        src_block = route.src_height + sent_us // route.src_period
+        dst_block = route.dst_height + released_us // route.dst_period
         self.blocks.append((digest, src, str(src_block)))
         self.blocks.append((digest, dst, str(dst_block)))
-        self.latencies.append((digest, src, dst, released, str(life.latency)))
+        self.latencies.append((digest, src, dst, released, str(transfer.latency)))
         self._read(src, src_block, sent_us)
         self._read(dst, dst_block, released_us)
 
@@ -190,12 +190,14 @@ class CompletedRows:
         """What the pools' counters and volumes grow by."""
         change = SharedChange()
         for (number, minute), amount in self.sent.items():
-            way = self.ways[number]
-            pool = int(way.src_chain_id), way.symbol
+            route = self.grown_routes[number]
+            pool = int(route.src_chain_id), route.symbol
             change.counters[pool].sent += amount
             change.volumes[*pool, minute] += amount
         for number, amount in self.relayed.items():
-            change.counters[int(self.ways[number].dst_chain_id), self.ways[number].symbol].relayed += amount
+            change.counters[
+                int(self.grown_routes[number].dst_chain_id), self.grown_routes[number].symbol
+            ].relayed += amount
         return change
 
     def _text(self, microseconds: int) -> str:
@@ -213,22 +215,22 @@ class CompletedRows:
             self.newest[chain_id] = max(block, known[0]), max(at, known[1])
 
 
-def _scaled_down(amount: int, way: Way) -> int:
+def _scaled_down(amount: int, route: GrownRoute) -> int:
     """A source amount in destination units, rounded down."""
-    more = way.dst_decimals - way.src_decimals
+    more = route.dst_decimals - route.src_decimals
     scaled: int = amount * 10**more if more >= 0 else amount // 10**-more
     return scaled
 
 
-def _history(life: Life, now: datetime) -> TransferHistory:
+def _history(transfer: GrownTransfer, now: datetime) -> TransferHistory:
     """The log that one would have, read as the feed reads it."""
     log: list[Logged[TransferEvent]] = []
-    for number, told in enumerate(events_of(life), start=1):
+    for number, told in enumerate(events_of(transfer), start=1):
         read = read_line(number, orjson.dumps(told), now)
         if not isinstance(read, Read) or not isinstance(read.event, TransferEvent):
             raise RuntimeError(f"the sandbox contradicts the gateway: {read}")
         log.append(Logged(number, read.event))
-    return TransferHistory(bytes.fromhex(life.digest), log)
+    return TransferHistory(bytes.fromhex(transfer.digest), log)
 
 
 def _tidy(gateway: Gateway) -> None:

@@ -29,7 +29,7 @@ from bench.contenders import GUNICORN, OURS, POSTGRES, Setting, command, setting
 from bench.database import gateway_on, postgres_server
 from bench.dataset import PLANS, Question, write_questions
 from bench.grow import grow
-from bench.lives import Lives, digest_of
+from bench.grown_transfers import GrownTransfers, digest_of
 from bench.load import Load, demand_wrk, press
 from bench.serving import Served, ask, serving
 
@@ -147,7 +147,7 @@ def _level(transfers: int) -> Iterator[Level]:
         with gateway_on(url):
             started = time.monotonic()
             gateway = current_gateway()
-            grow(gateway, Lives(transfers, gateway.clock()), actor=Actor("cli:bench", Source.CLI))
+            grow(gateway, GrownTransfers(transfers, gateway.clock()), actor=Actor("cli:bench", Source.CLI))
             seconds = time.monotonic() - started
             sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")
             sizes = _sizes(gateway)

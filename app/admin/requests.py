@@ -30,13 +30,13 @@ TOKEN_FIELD = "csrf_token"  # noqa: S105  its name, not one
 """The form's own token, which every form sends along."""
 
 
-def stranger_complaint(known: Iterable[str]) -> str | None:
+def unexpected_field_complaint(known: Iterable[str]) -> str | None:
     """What to say where a form was sent with a field that it does not have; None where it was not.
 
     Such a field would be ignored, and whoever sent it would believe that it counted.
     """
-    strangers = sorted({*request.form, *request.files} - {*known, TOKEN_FIELD})
-    if not strangers:
+    unexpected = sorted({*request.form, *request.files} - {*known, TOKEN_FIELD})
+    if not unexpected:
         return None
-    shown = ", ".join(f"“{name[:60]}”" for name in strangers[:5])
+    shown = ", ".join(f"“{name[:60]}”" for name in unexpected[:5])
     return f"This form has no field {shown}: nothing was changed. Load the page again."

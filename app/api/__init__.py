@@ -7,7 +7,7 @@ from flask import Flask
 from app.api import configs, docs, errors, evidence, health, limits, v2
 from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
 from app.api.same_answers import estimate_answerer, status_answerer
-from app.api.sessions import SparingSessions
+from app.api.sessions import LazySessions
 
 __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
 
@@ -15,7 +15,7 @@ __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "st
 def register_always(app: Flask) -> None:
     """What every process serves, whatever its doors: health checks, and errors as JSON."""
     errors.register(app)
-    app.session_interface = SparingSessions()
+    app.session_interface = LazySessions()
     app.register_blueprint(health.health)
 
 

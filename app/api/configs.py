@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 
 from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
 from app.api.door import CONFIGS_PATHS
-from app.api.manners import guard
+from app.api.request_policy import guard
 from app.runtime.gateway import current_gateway
 from app.services.network.transfer_configs import transfer_configs
 

@@ -11,7 +11,7 @@ from werkzeug import exceptions as http
 
 from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS, refusal_body
 from app.api.door import answer_shape
-from app.api.manners import is_public
+from app.api.request_policy import is_public
 from app.domain.codes import ErrCode, Reason
 from app.domain.errors import (
     BadRequest,

@@ -6,8 +6,8 @@ from flask import Blueprint, Response
 
 from app.api.answers import answer
 from app.api.door import EVIDENCE_PATH, current_door
-from app.api.manners import guard
 from app.api.parsing import read_query
+from app.api.request_policy import guard
 from app.runtime.gateway import current_gateway
 from app.services.refunds.evidence import refund_evidence
 

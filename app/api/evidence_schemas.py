@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from marshmallow import Schema, fields
 
-from app.api.fields import Amount
+from app.api.fields import AmountParameter
 from app.api.schemas import Answer, StatusBody, doc, enumerated
 from app.domain.codes import SendKind, TransferHistoryStatus
 
@@ -62,7 +62,7 @@ class SignerRow(Schema):
     """One validator of the source chain."""
 
     address = fields.String(metadata=doc("Who signs.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
-    power = Amount(metadata=doc("Voting power.", "127533463000000000000000000"))
+    power = AmountParameter(metadata=doc("Voting power.", "127533463000000000000000000"))
     signed = fields.Boolean(metadata=doc("Whether a valid signature over the request is known.", True))
     signature = fields.String(allow_none=True, metadata=doc("The signature, 0x hex; null without one."))
 
@@ -72,7 +72,7 @@ class OtherRequest(Schema):
 
     wd_onchain = fields.String(metadata=doc("The request, base64."))
     digest = fields.String(allow_none=True, metadata=doc("What would be signed."))
-    power_signed = Amount(metadata=doc("Power of those who signed it.", "0"))
+    power_signed = AmountParameter(metadata=doc("Power of those who signed it.", "0"))
     reached = fields.Boolean(metadata=doc("Whether that is a quorum.", False))
     contradictions = fields.List(fields.String(), metadata=doc("Where it does not fit the transfer.", []))
 
@@ -134,9 +134,9 @@ class EvidenceAnswer(Answer):
         **_LIST,
         metadata=doc("The source chain's whole current validator set, in the contract's order."),
     )
-    power_signed = Amount(dump_default="", metadata=doc("Power of those who signed.", "90"))
-    power_total = Amount(**_NULLABLE, metadata=doc("Power of all.", "100"))
-    quorum = Amount(**_NULLABLE, metadata=doc("The least power that the contract takes.", "67"))
+    power_signed = AmountParameter(dump_default="", metadata=doc("Power of those who signed.", "90"))
+    power_total = AmountParameter(**_NULLABLE, metadata=doc("Power of all.", "100"))
+    quorum = AmountParameter(**_NULLABLE, metadata=doc("The least power that the contract takes.", "67"))
     validator_set_version = fields.Integer(
         **_NULLABLE, metadata=doc("How often the set has been replaced since it was configured.", 3)
     )

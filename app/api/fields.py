@@ -42,7 +42,7 @@ class Uint(fields.Integer):
             raise ValidationError(str(error)) from None
 
 
-class Amount(fields.String):
+class AmountParameter(fields.String):
     """An amount in smallest units: a decimal string outside, an ``int`` inside."""
 
     default_error_messages = _MESSAGES

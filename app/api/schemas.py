@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, fields, post_load
 
-from app.api.fields import Amount, Flag, Number, Rate, Text, TransferId, Uint
+from app.api.fields import AmountParameter, Flag, Number, Rate, Text, TransferId, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
 from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
@@ -41,7 +41,7 @@ class EstimateQuery(Question):
         required=True,
         metadata=doc("Token symbol, from the transfer configs.", "USDT"),
     )
-    amt = Amount(
+    amt = AmountParameter(
         required=True,
         metadata=doc(
             "Amount in the source token's smallest unit: 1 USDT with 6 decimals is 1000000. "
@@ -129,7 +129,7 @@ class PlainAnswer(Answer):
 class EstimateAnswer(Answer):
     """What the transfer would bring. Amounts are strings in smallest units."""
 
-    eq_value_token_amt = Amount(
+    eq_value_token_amt = AmountParameter(
         dump_default="",
         metadata=doc("The amount sent, as destination tokens, before fees.", "1000001000000000000"),
     )
@@ -137,8 +137,8 @@ class EstimateAnswer(Answer):
         dump_default=0,
         metadata=doc("Rate between the chains, for people; not an input to any sum.", 1.000001),
     )
-    perc_fee = Amount(dump_default="", metadata=doc("Protocol fee, in destination units.", "0"))
-    base_fee = Amount(
+    perc_fee = AmountParameter(dump_default="", metadata=doc("Protocol fee, in destination units.", "0"))
+    base_fee = AmountParameter(
         dump_default="",
         metadata=doc("Fee for the destination chain's gas, in destination units.", "605437528092011966"),
     )
@@ -151,11 +151,11 @@ class EstimateAnswer(Answer):
             "Parts per million, for the on-chain send of a pool transfer; 0 for a pegged one.", 608436
         ),
     )
-    estimated_receive_amt = Amount(
+    estimated_receive_amt = AmountParameter(
         dump_default="",
         metadata=doc("eq_value_token_amt - perc_fee - base_fee, in destination units.", "394563471907988034"),
     )
-    drop_gas_amt = Amount(
+    drop_gas_amt = AmountParameter(
         dump_default="", metadata=doc("Native gas token dropped on the destination chain.", "0")
     )
 

@@ -8,7 +8,7 @@ from flask import Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 
 
-class SparingSessions(SecureCookieSessionInterface):
+class LazySessions(SecureCookieSessionInterface):
     """Flask's own signed cookies, without setting up the signing for requests that have no cookie."""
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:

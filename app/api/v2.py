@@ -6,8 +6,8 @@ from flask import Blueprint, Response
 
 from app.api.answers import answer
 from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
-from app.api.manners import caller, guard
 from app.api.parsing import read_body, read_query
+from app.api.request_policy import caller, guard
 from app.domain.estimate.inputs import EstimateRequest
 from app.runtime.gateway import current_gateway
 from app.services.estimates.estimate import estimate_transfer

@@ -86,8 +86,8 @@ def show(record_id: int) -> None:
     if row.detail:
         _say(row.detail)
     for change in entry.changes:
-        deed = "added" if change.before is None else "removed" if change.after is None else "changed"
-        _say(f"{deed} {change.subject}")
+        action = "added" if change.before is None else "removed" if change.after is None else "changed"
+        _say(f"{action} {change.subject}")
         for line in difference(change.before, change.after):
             _say(f"  {line}")
 

@@ -33,12 +33,12 @@ class LogGroup(DataGroup):
     """Commands that work on the log: where transfers were made up without one, they say so and end."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        _demand_log()
+        _require_log()
         return super().invoke(ctx)
 
 
 @with_appcontext
-def _demand_log() -> None:
+def _require_log() -> None:
     gateway = current_gateway()
     if database_complaint(gateway) is None and (complaint := made_up_complaint(gateway)):
         raise click.ClickException(complaint)

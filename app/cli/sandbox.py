@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import Any
-
 import click
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.runtime.gateway import current_gateway
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
-from bench.grow import grow
-from bench.lives import Lives
 
 sandbox = DataGroup("sandbox", help="A network and transfers to try everything with.")
 
@@ -31,32 +25,3 @@ def load() -> None:
 def ensure() -> None:
     """Load the sandbox into an empty database, freshen an aged one, leave any other alone."""
     click.echo(ensure_sandbox(current_gateway(), actor=cli_actor()))
-
-
-@sandbox.command("grow")
-@click.option("--transfers", required=True, type=click.IntRange(1), help="How many.")
-@click.option("--days", default=7.0, show_default=True, type=click.FloatRange(1), help="Over how many days.")
-@click.option(
-    "--pair-share",
-    default=0.2,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="The share of the first pair of chains, Ethereum to BNB Chain.",
-)
-def grow_transfers(transfers: int, days: float, pair_share: float) -> None:
-    """Fill an empty database with made-up transfers, to measure on. They have no events, so there is no log.
-
-    They are as if they had been fed, ended an hour ago, and are the same every time.
-    """
-    gateway, started = current_gateway(), time.monotonic()
-    bar: Any
-    with click.progressbar(
-        length=transfers, label="transfers", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as bar:
-        try:
-            lives = Lives(transfers, gateway.clock(), days, pair_share)
-            grow(gateway, lives, actor=cli_actor(), progress=bar.update)
-        except SandboxRefused as refused:
-            raise click.ClickException(str(refused)) from None
-    seconds = time.monotonic() - started
-    click.echo(f"grown: {transfers:,} transfers in {seconds:,.0f} s ({transfers / seconds:,.0f} a second)")

@@ -16,7 +16,7 @@ from app.grpcweb.gateway_pb2 import (
     GetTransferConfigsResponse,
     GetTransferStatusResponse,
 )
-from app.services.network.configs import TransferConfigs
+from app.runtime.snapshot import TransferConfigs
 from app.services.transfers.status import TransferStatus
 
 MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127

@@ -17,9 +17,9 @@ from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.answers import configs_answer, estimate_answer, latency_answer, status_answer
 from app.grpcweb.questions import Rules, read_question
 from app.runtime.gateway import Gateway
+from app.runtime.snapshot import TransferConfigs
 from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
-from app.services.network.configs import TransferConfigs
 from app.services.network.transfer_configs import transfer_configs
 from app.services.transfers.status import transfer_status
 

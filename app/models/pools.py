@@ -37,7 +37,7 @@ class PoolVolume(Base):
     amount: Mapped[int] = mapped_column(ExactInteger)
 
 
-class FedFee(Base):
+class ReportedFee(Base):
     """The latest standing ``fee.updated`` of a route; outranks the configured base fee."""
 
     __tablename__ = "fed_fees"

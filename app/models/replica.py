@@ -21,7 +21,7 @@ _CONNECT_ARGS: Final[dict[str, Any]] = {
 }
 
 
-class ImpatientConnection(Connection[Any]):
+class DeadlineConnection(Connection[Any]):
     """A connection that waits for the server for ``PATIENCE_SECONDS`` and is closed after that.
 
     It is the client who looks at the watch: a server that hangs keeps no ``statement_timeout``.
@@ -46,4 +46,4 @@ def prepare_replica(engine: Engine) -> None:
 
     @event.listens_for(engine, "do_connect")
     def _connect(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> Any:
-        return ImpatientConnection.connect(**(_CONNECT_ARGS | params))
+        return DeadlineConnection.connect(**(_CONNECT_ARGS | params))

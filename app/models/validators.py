@@ -11,7 +11,7 @@ from app.extensions import Base
 from app.models.types import UtcTime
 
 
-class FedValidatorSet(Base):
+class ReportedValidatorSet(Base):
     """The latest standing ``validators.updated`` of a chain; outranks the opening set."""
 
     __tablename__ = "fed_validator_sets"

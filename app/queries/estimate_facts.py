@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 
 from app.domain.codes import SendKind
 from app.models.direct import DirectSelect
-from app.models.pools import FedFee, PoolCounter, PoolVolume
+from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import Transfer
 from app.models.types import exact_sum
 
@@ -50,7 +50,7 @@ class EstimateFacts:
     src: Moved
     dst: Moved
     epoch_volume: int
-    fed_fee: tuple[int, datetime] | None
+    reported_fee: tuple[int, datetime] | None
 
 
 _SYMBOL: BindParameter[str] = bindparam("symbol")
@@ -87,13 +87,15 @@ def _statement(volume: ColumnElement[Any]) -> DirectSelect[EstimateFacts]:
     statement = select(
         src.added, src.sent, src.relayed, src.withdrawn,
         dst.added, dst.sent, dst.relayed, dst.withdrawn,
-        volume, FedFee.base_fee, FedFee.at,
+        volume, ReportedFee.base_fee, ReportedFee.at,
     ).select_from(
         one.outerjoin(src, (src.chain_id == _SRC) & (src.symbol == _SYMBOL))
         .outerjoin(dst, (dst.chain_id == _DST) & (dst.symbol == _SYMBOL))
         .outerjoin(
-            FedFee,
-            (FedFee.symbol == _SYMBOL) & (FedFee.src_chain_id == _SRC) & (FedFee.dst_chain_id == _DST),
+            ReportedFee,
+            (ReportedFee.symbol == _SYMBOL)
+            & (ReportedFee.src_chain_id == _SRC)
+            & (ReportedFee.dst_chain_id == _DST),
         )
     )  # fmt: skip
     return DirectSelect(statement, _facts)
@@ -106,7 +108,7 @@ def _facts(*row: Any) -> EstimateFacts:
         src=Moved(*counters[:4]),
         dst=Moved(*counters[4:]),
         epoch_volume=volume or 0,
-        fed_fee=None if fee is None else (fee, since),
+        reported_fee=None if fee is None else (fee, since),
     )
 
 

@@ -52,16 +52,16 @@ _WANTED: Final = (
 
 
 @dataclass(slots=True)
-class _Places:
+class _Ranks:
     n: int
     by_place: dict[int, int] = field(default_factory=dict)
 
 
 def pair_orders(connection: Connection, after: datetime, until: datetime) -> Iterator[PairOrder]:
     """The order statistics of releases in ``(after, until]``, exact, by source and destination."""
-    pairs: dict[tuple[int, int], _Places] = {}
+    pairs: dict[tuple[int, int], _Ranks] = {}
     for row in connection.execute(_WANTED, {"after": after, "until": until}):
-        found = pairs.setdefault((row.src_chain_id, row.dst_chain_id), _Places(row.n))
+        found = pairs.setdefault((row.src_chain_id, row.dst_chain_id), _Ranks(row.n))
         found.by_place[row.place] = row.latency_us
     for (src, dst), found in pairs.items():
         middle = dict.fromkeys(((found.n + 1) // 2, found.n // 2 + 1))

@@ -61,7 +61,7 @@ COLUMNS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cursor:
     """A row's place in a list: its time and, among equals, its id."""
 
     at: datetime
@@ -81,7 +81,7 @@ class Page:
     """Rows and where the next page begins; ``rest`` is None when there are no more."""
 
     rows: Sequence[TransferRow]
-    rest: Place | None
+    rest: Cursor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def newest_transfers(
     *,
     others: Mapping[str, Sequence[int | str]],
     span: Span,
-    after: Place | None,
+    after: Cursor | None,
     size: int,
 ) -> Page:
     """A page of the transfers in any of the branches, the last changed first.
@@ -166,11 +166,11 @@ def newest_transfers(
         # Beyond it a branch may have rows that were not looked at.
         rows = [row for row in rows if _key(row) >= (frontier.at, frontier.transfer_id)]
     if len(rows) > size:
-        return Page(rows[:size], Place(*_key(rows[size - 1])))
+        return Page(rows[:size], Cursor(*_key(rows[size - 1])))
     return Page(rows, frontier)
 
 
-def _walk(branch: Branch, span: Span, after: Place | None) -> Select[*tuple[Any, ...]]:
+def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:
     """A branch from its newest row on; ids decide between equal times.
 
     Written as a stretch of the index, in the index's order, and not as equalities: those would let a
@@ -194,8 +194,8 @@ def _walk(branch: Branch, span: Span, after: Place | None) -> Select[*tuple[Any,
 
 
 def _frontier(
-    connection: Connection, branches: Sequence[Branch], span: Span, after: Place | None, depth: int
-) -> Place | None:
+    connection: Connection, branches: Sequence[Branch], span: Span, after: Cursor | None, depth: int
+) -> Cursor | None:
     """The last row that was looked at in the branch that was not looked at furthest; None where all ended."""
     lasts = [
         _walk(branch, span, after)
@@ -206,22 +206,22 @@ def _frontier(
         for branch in branches
     ]
     rows = connection.execute(union_all(*(select(last) for last in lasts))).all()
-    return max((Place(row.updated_at, row.transfer_id) for row in rows), key=_place_key, default=None)
+    return max((Cursor(row.updated_at, row.transfer_id) for row in rows), key=_cursor_key, default=None)
 
 
 def _key(row: TransferRow) -> tuple[datetime, bytes]:
     return row.updated_at, row.transfer_id
 
 
-def _place_key(place: Place) -> tuple[datetime, bytes]:
-    return place.at, place.transfer_id
+def _cursor_key(cursor: Cursor) -> tuple[datetime, bytes]:
+    return cursor.at, cursor.transfer_id
 
 
 def oldest_in_state(
     connection: Connection,
     statuses: Sequence[int],
     until: datetime,
-    after: Place | None,
+    after: Cursor | None,
     size: int,
 ) -> Sequence[TransferRow]:
     """Transfers at these statuses since ``until`` or longer, the longest first.

@@ -24,7 +24,7 @@ FINISHED: Final = (
 )
 UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in FINISHED)
 
-Way = tuple[str, int, int]
+RouteKey = tuple[str, int, int]
 
 
 def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[str, Any] | None:
@@ -71,21 +71,23 @@ def some_transfers(connection: Connection, which: ColumnElement[bool], limit: in
     return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(limit)))
 
 
-def sent_since(connection: Connection, since: datetime, ways: Collection[Way]) -> dict[Way, int]:
+def sent_since(
+    connection: Connection, since: datetime, route_keys: Collection[RouteKey]
+) -> dict[RouteKey, int]:
     """How many transfers were sent on each of the ways since then; ways without any are left out."""
-    if not ways:
+    if not route_keys:
         return {}
     counts = connection.execute(
         select(Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id, func.count())
         .where(
-            Transfer.src_chain_id.in_({src for _, src, _ in ways}),
-            Transfer.symbol.in_({symbol for symbol, _, _ in ways}),
+            Transfer.src_chain_id.in_({src for _, src, _ in route_keys}),
+            Transfer.symbol.in_({symbol for symbol, _, _ in route_keys}),
             Transfer.sent_at >= since,
         )
         .group_by(Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id)
     )
     found = {(symbol, src, dst): count for symbol, src, dst, count in counts}
-    return {way: found[way] for way in ways if way in found}
+    return {route_key: found[route_key] for route_key in route_keys if route_key in found}
 
 
 def parties_since(

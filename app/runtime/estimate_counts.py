@@ -38,7 +38,7 @@ _FAILED: Final = (int(ErrCode.ERROR_CODE_COMMON), Reason.INTERNAL.value)
 
 _log = logging.getLogger(__name__)
 
-Outcome = tuple[int, str]
+CountKey = tuple[int, str]
 
 
 class EstimateCounts:
@@ -57,7 +57,7 @@ class EstimateCounts:
         """Forget everything: locks, threads and counts of a parent process are not this one's."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._counts: dict[Outcome, int] = {}
+        self._counts: dict[CountKey, int] = {}
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
 
@@ -69,7 +69,7 @@ class EstimateCounts:
         """Count one that was not; whatever is no answer of the gateway counts as its own failure."""
         self._add((int(error.code), error.reason.value) if isinstance(error, GatewayError) else _FAILED)
 
-    def _add(self, outcome: Outcome) -> None:
+    def _add(self, outcome: CountKey) -> None:
         if not self._seconds:
             return
         with self._lock:
@@ -106,7 +106,7 @@ class EstimateCounts:
                 raise
         return sum(counts.values())
 
-    def _write(self, connection: Connection, counts: dict[Outcome, int]) -> None:
+    def _write(self, connection: Connection, counts: dict[CountKey, int]) -> None:
         minute = int(self._clock().timestamp()) // 60
         insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(EstimateCount)
         added = insert.on_conflict_do_update(

@@ -13,7 +13,7 @@ from app.domain.reporting.token import IngestToken
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.public_reads import PublicReads
-from app.services.network.snapshot import NetworkSnapshots
+from app.runtime.snapshot import SnapshotSource
 
 Clock = Callable[[], datetime]
 
@@ -34,7 +34,7 @@ class Gateway:
     """For public answers, which a replica may give."""
     clock: Clock
     max_reorg_blocks: int
-    snapshots: NetworkSnapshots
+    snapshots: SnapshotSource
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import checksum_address, keccak256
-from app.domain.transfer.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.sandbox.blocks import block_at, time_to_depth
 from app.sandbox.events import Event, block_event, event
 from app.sandbox.network import (
@@ -30,7 +30,7 @@ _MAX_SLIPPAGE: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SandboxSend:
     """What a user sends: ``amount`` in the source token's smallest unit, ``sender`` 20 bytes."""
 
     kind: SendKind
@@ -100,7 +100,7 @@ def user(number: int) -> bytes:
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
-def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> Plan:
+def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> SandboxSend:
     """Return the plan of user ``by`` to send ``tokens``, written as people do ("0.25").
 
     ``route`` is the source chain and the destination chain.
@@ -110,7 +110,7 @@ def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by
     amount = Fraction(tokens) * 10 ** decimals_of(src_chain_id, symbol)
     if amount.denominator != 1:
         raise ValueError(f"{tokens} {symbol} is finer than the smallest unit on chain {src_chain_id}")
-    return Plan(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
+    return SandboxSend(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
 
 
 def synthetic_hash(text: str) -> str:
@@ -128,7 +128,7 @@ class Journey:
     def __init__(
         self,
         transfer_id: str,
-        plan: Plan,
+        plan: SandboxSend,
         start: datetime,
         *,
         src_tx_hash: str | None = None,
@@ -172,7 +172,7 @@ class Journey:
         self._wait(_STEP)
         return self._tell_from_source("transfer.failed", reason=reason)
 
-    def word(self, status: XferStatus) -> Self:
+    def network_status(self, status: XferStatus) -> Self:
         """The validator network says what it makes of it."""
         self._wait(_STEP)
         return self._tell("network.status", str(status.value), xfer_status=status.value)

@@ -16,7 +16,7 @@ from app.domain.codes import SendKind
 from app.domain.crypto import keccak256
 from app.sandbox.blocks import PACES, block_at
 from app.sandbox.events import Event, block_event
-from app.sandbox.journey import Journey, Plan, nonce_at, plan
+from app.sandbox.journey import Journey, SandboxSend, nonce_at, plan
 
 LATENCY_WINDOW: Final = timedelta(days=7)
 
@@ -30,7 +30,7 @@ _UNUSUAL_LATENCY: Final = timedelta(minutes=4)
 class Series:
     """A pair of chains with traffic: a typical transfer, and the median time that one takes."""
 
-    typical: Plan
+    typical: SandboxSend
     median: timedelta
 
 

@@ -13,7 +13,7 @@ from app.domain.crypto import keccak256, sign_digest
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.request import RefundRequest, encode_request
 from app.sandbox.catalogue import sandbox_id
-from app.sandbox.journey import Journey, Plan, plan
+from app.sandbox.journey import Journey, SandboxSend, plan
 
 VALIDATOR_KEYS: Final = tuple(keccak256(f"sandbox validator {number}".encode()) for number in range(1, 6))
 """Private keys, in falling order of the power that the network document gives their addresses."""
@@ -25,7 +25,7 @@ QUORUM: Final = 3
 _Is = TransferHistoryStatus
 
 
-def refund_request(transfer_id: str, plan: Plan) -> RefundRequest:
+def refund_request(transfer_id: str, plan: SandboxSend) -> RefundRequest:
     """Return the request that pays all of a send back to its sender."""
     pool = plan.kind is SendKind.POOL
     ref_id = bytes.fromhex(transfer_id.removeprefix("0x"))
@@ -56,10 +56,10 @@ def refunds(now: datetime) -> Iterator[Journey]:
     """Yield the transfers from the asking for a refund to its end."""
 
     def refused(
-        status: TransferHistoryStatus, variant: int, hours: int, sent: Plan, reason: XferStatus
+        status: TransferHistoryStatus, variant: int, hours: int, sent: SandboxSend, reason: XferStatus
     ) -> Journey:
         journey = Journey(sandbox_id(status, variant), sent, now - timedelta(hours=hours))
-        return journey.sent().confirmed().word(reason)
+        return journey.sent().confirmed().network_status(reason)
 
     pool, slippage, liquidity = SendKind.POOL, XferStatus.BAD_SLIPPAGE, XferStatus.BAD_LIQUIDITY
     requesting, to_confirm = _Is.TRANSFER_REQUESTING_REFUND, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED
@@ -67,7 +67,7 @@ def refunds(now: datetime) -> Iterator[Journey]:
     journey = refused(requesting, 0, 4, plan(pool, "USDT", (1, 56), "750", by=20), liquidity)
     yield with_evidence(journey.refund_requested(), UNDER_QUORUM)
     yield refused(requesting, 1, 3, plan(pool, "USDC", (43114, 1), "95", by=21), slippage).refund_requested()
-    yield refused(requesting, 2, 5, plan(pool, "USDT", (56, 1), "33.25", by=22), slippage).word(
+    yield refused(requesting, 2, 5, plan(pool, "USDT", (56, 1), "33.25", by=22), slippage).network_status(
         XferStatus.REFUND_REQUESTED
     )
 
@@ -86,6 +86,6 @@ def refunds(now: datetime) -> Iterator[Journey]:
     yield with_evidence(journey.refund_requested(), QUORUM).refund_submitted()
     journey = refused(_Is.TRANSFER_REFUNDED, 0, 30, plan(pool, "USDT", (42161, 1), "425", by=27), liquidity)
     yield with_evidence(journey.refund_requested(), QUORUM).refund_submitted().refund_completed()
-    yield refused(_Is.TRANSFER_REFUNDED, 1, 28, plan(pool, "USDC", (8453, 1), "210", by=28), slippage).word(
-        XferStatus.REFUND_DONE
-    )
+    yield refused(
+        _Is.TRANSFER_REFUNDED, 1, 28, plan(pool, "USDC", (8453, 1), "210", by=28), slippage
+    ).network_status(XferStatus.REFUND_DONE)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.sandbox.events import Event, event
-from app.sandbox.journey import Journey, Plan, plan
+from app.sandbox.journey import Journey, SandboxSend, plan
 from app.sandbox.latencies import usual_latency
 
 _RECORDED_SRC_TX = "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc"
@@ -18,7 +18,7 @@ _Is = TransferHistoryStatus
 def on_the_way(now: datetime) -> Iterator[Journey]:
     """Yield the transfers that wait for something, and the one that failed."""
 
-    def begun(status: TransferHistoryStatus, variant: int, minutes: int, plan: Plan) -> Journey:
+    def begun(status: TransferHistoryStatus, variant: int, minutes: int, plan: SandboxSend) -> Journey:
         return Journey(sandbox_id(status, variant), plan, now - timedelta(minutes=minutes))
 
     pool = SendKind.POOL
@@ -35,32 +35,32 @@ def on_the_way(now: datetime) -> Iterator[Journey]:
         begun(waiting, 1, 6, plan(pool, "USDT", (56, 137), "80.5", by=5))
         .submitted()
         .sent()
-        .word(XferStatus.OK_TO_RELAY)
+        .network_status(XferStatus.OK_TO_RELAY)
     )
     yield (
         begun(_Is.TRANSFER_WAITING_FOR_FUND_RELEASE, 0, 25, plan(pool, "USDT", (137, 56), "2400", by=6))
         .sent()
         .confirmed()
-        .word(XferStatus.SUCCESS)
+        .network_status(XferStatus.SUCCESS)
     )
     yield (
         begun(_Is.TRANSFER_DELAYED, 0, 130, plan(pool, "USDC", (1, 42161), "250000", by=7))
         .sent()
         .confirmed()
-        .word(XferStatus.SUCCESS)
+        .network_status(XferStatus.SUCCESS)
         .delayed()
     )
 
 
 def completed(now: datetime) -> Iterator[Journey]:
     """Yield a completed transfer of every way to cross, and the recorded one."""
-    ways = (
+    sends = (
         (0, plan(SendKind.POOL, "USDT", (1, 56), "500", by=8)),
         (2, plan(SendKind.DEPOSIT, "AI", (56, 42161), "75000", by=9)),
         (3, plan(SendKind.BURN, "AI", (43114, 56), "40000", by=10)),
         (4, plan(SendKind.BURN, "AI", (42161, 43114), "15000", by=11)),
     )
-    for variant, sent in ways:
+    for variant, sent in sends:
         start = now - timedelta(hours=20 - 3 * variant)
         yield _paid_out(Journey(sandbox_id(_Is.TRANSFER_COMPLETED, variant), sent, start))
     yield _paid_out(
@@ -88,7 +88,7 @@ def to_be_refunded(now: datetime) -> Iterator[Journey]:
     for variant, reason, sent in refused:
         start = now - timedelta(hours=10, minutes=-45 * variant)
         journey = Journey(sandbox_id(_Is.TRANSFER_TO_BE_REFUNDED, variant), sent, start)
-        yield journey.sent().confirmed().word(reason)
+        yield journey.sent().confirmed().network_status(reason)
 
 
 def taken_back(now: datetime) -> Iterator[Event]:
@@ -110,4 +110,4 @@ def taken_back(now: datetime) -> Iterator[Event]:
 
 def _paid_out(journey: Journey) -> Journey:
     latency = usual_latency(journey.plan.src_chain_id, journey.plan.dst_chain_id)
-    return journey.submitted().sent().confirmed().word(XferStatus.SUCCESS).released(latency)
+    return journey.submitted().sent().confirmed().network_status(XferStatus.SUCCESS).released(latency)

@@ -22,15 +22,16 @@ from app.services.feed.ingest import ingest_lines
 from app.services.feed.made_up import MadeUpDatabase
 from app.services.feed.replay import replay
 from app.services.network.document import import_network
-from bench import lives
+from bench import grown_transfers
 from bench.grow import grow
-from bench.lives import Lives, events_of
+from bench.grow_command import grow_transfers
+from bench.grown_transfers import GrownTransfers, events_of
 from tests.actors import TESTER
 from tests.sandbox.conftest import NOW
 from tests.services.feed.world import projections
 
 COUNT = 1_000
-LIVES = Lives(COUNT, NOW, days=6, pair_share=0.3)
+LIVES = GrownTransfers(COUNT, NOW, days=6, pair_share=0.3)
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def schema() -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
 def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lives, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
+    monkeypatch.setattr(grown_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
     grow(gateway, LIVES, actor=TESTER)
     assert schema() == before
@@ -64,32 +65,36 @@ def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.Mon
         for table in reversed(db.metadata.sorted_tables):
             connection.execute(table.delete())
     import_network(gateway, orjson.dumps(network_document()), actor=TESTER)
-    told = [orjson.dumps(event) for life in LIVES for event in events_of(life)]
+    told = [orjson.dumps(event) for transfer in LIVES for event in events_of(transfer)]
     assert ingest_lines(gateway, told, "test").refused == []
-    fed = state(gateway)
-    assert {name: len(rows) for name, rows in grown.items()} == {name: len(fed[name]) for name in fed}
-    assert grown == fed
+    reported = state(gateway)
+    assert {name: len(rows) for name, rows in grown.items()} == {
+        name: len(reported[name]) for name in reported
+    }
+    assert grown == reported
     assert {row[1] for row in grown["transfers"]} == set(Status) - {Status.TRANSFER_UNKNOWN}
 
 
 def test_nearly_all_are_completed_and_the_others_are_of_every_kind() -> None:
-    many = list(Lives(100_000, NOW))
-    unusual = [life for life in many if not life.usual]
-    assert 0.7 < len(unusual) * lives.UNUSUAL_IN / len(many) < 1.3
-    assert 0.19 < Counter(life.way for life in many)[0] / len(many) < 0.21
-    assert len({life.digest for life in many}) == len(many)
+    many = list(GrownTransfers(100_000, NOW))
+    unusual = [transfer for transfer in many if not transfer.usual]
+    assert 0.7 < len(unusual) * grown_transfers.UNUSUAL_IN / len(many) < 1.3
+    assert 0.19 < Counter(transfer.route for transfer in many)[0] / len(many) < 0.21
+    assert len({transfer.digest for transfer in many}) == len(many)
 
 
 def test_the_same_are_made_every_time() -> None:
     assert list(LIVES) == list(LIVES)
-    assert [life.digest for life in Lives(5, NOW)] == [life.digest for life in LIVES][:5]
+    assert [transfer.digest for transfer in GrownTransfers(5, NOW)] == [
+        transfer.digest for transfer in LIVES
+    ][:5]
 
 
 def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: FlaskClient) -> None:
-    grow(gateway, Lives(50, NOW), actor=TESTER)
+    grow(gateway, GrownTransfers(50, NOW), actor=TESTER)
     before = state(gateway)
     with pytest.raises(SandboxRefused, match="not empty"):
-        grow(gateway, Lives(50, NOW), actor=TESTER)
+        grow(gateway, GrownTransfers(50, NOW), actor=TESTER)
     with pytest.raises(MadeUpDatabase, match="its 50 transfers have no events"):
         replay(gateway, actor=TESTER)
     assert state(gateway) == before
@@ -100,6 +105,6 @@ def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: 
 
 
 def test_the_command_tells_how_fast_it_was(app: Flask) -> None:
-    done = app.test_cli_runner().invoke(args=["sandbox", "grow", "--transfers", "40"])
+    done = app.test_cli_runner().invoke(grow_transfers, args=["--transfers", "40"])
     assert done.exit_code == 0
     assert done.stdout.startswith("grown: 40 transfers in ")

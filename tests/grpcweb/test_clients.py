@@ -110,8 +110,8 @@ def alike(answer: dict[str, Any]) -> dict[str, Any]:
         answer["bridge_rate"] = struct.pack("<f", answer["bridge_rate"])
     if "wd_onchain" in answer:
         answer["wd_onchain"] = answer["wd_onchain"] or None
-    for way in answer.get("blocked_bridge_direct", ()):
-        way |= {name: int(way[name]) for name in PAIR}
+    for route_key in answer.get("blocked_bridge_direct", ()):
+        route_key |= {name: int(route_key[name]) for name in PAIR}
     return answer
 
 

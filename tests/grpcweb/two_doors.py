@@ -142,6 +142,6 @@ def as_json(path: str, answer: bytes) -> dict[str, Any]:
         values |= MessageToDict(
             message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
         ) | {"err": values["err"]}
-        for way in values["blocked_bridge_direct"]:
-            way |= {name: int(way[name]) for name in ("src_chain_id", "dst_chain_id")}
+        for route_key in values["blocked_bridge_direct"]:
+            route_key |= {name: int(route_key[name]) for name in ("src_chain_id", "dst_chain_id")}
     return values

@@ -13,14 +13,14 @@ from sqlalchemy.exc import DBAPIError
 
 from app.models.direct import DirectSelect
 from app.models.engine import reading, writing
-from app.models.pools import FedFee
+from app.models.pools import ReportedFee
 from app.runtime.gateway import current_gateway
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 STATEMENT = (
-    select(FedFee.base_fee, FedFee.at, literal(7).label("seven"))
-    .where(FedFee.symbol == bindparam("symbol"), FedFee.at <= bindparam("until"))
-    .order_by(FedFee.src_chain_id)
+    select(ReportedFee.base_fee, ReportedFee.at, literal(7).label("seven"))
+    .where(ReportedFee.symbol == bindparam("symbol"), ReportedFee.at <= bindparam("until"))
+    .order_by(ReportedFee.src_chain_id)
 )
 VALUES = {"symbol": "USDT", "until": AT}
 
@@ -30,7 +30,7 @@ def fees(app: Flask) -> None:
     row = {"symbol": "USDT", "dst_chain_id": 9, "at": AT, "event_id": "e"}
     with writing(current_gateway().engine) as connection:
         rows = [row | {"src_chain_id": n, "base_fee": 2**256 - n} for n in (1, 2, 3)]
-        connection.execute(insert(FedFee), rows)
+        connection.execute(insert(ReportedFee), rows)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from flask import Flask
 from sqlalchemy import insert, select
 
 from app.models.engine import reading, writing
-from app.models.pools import FedFee, PoolCounter
+from app.models.pools import PoolCounter, ReportedFee
 from app.models.types import exact_sum
 from app.runtime.gateway import current_gateway
 
@@ -37,12 +37,12 @@ def test_times_are_utc_to_the_microsecond(app: Flask) -> None:
     at = datetime(2026, 3, 1, 1, 2, 3, 456789, timezone(timedelta(hours=5, minutes=30)))
     with writing(engine) as connection:
         connection.execute(
-            insert(FedFee).values(
+            insert(ReportedFee).values(
                 symbol="A", src_chain_id=1, dst_chain_id=2, base_fee=HUGE, at=at, event_id="x"
             )
         )
     with reading(engine) as connection:
-        fee, stored = connection.execute(select(FedFee.base_fee, FedFee.at)).one()
+        fee, stored = connection.execute(select(ReportedFee.base_fee, ReportedFee.at)).one()
     assert fee == HUGE
     assert stored == at
     assert stored.tzinfo is UTC
@@ -52,7 +52,7 @@ def test_times_are_utc_to_the_microsecond(app: Flask) -> None:
 def test_an_amount_out_of_range_is_refused(app: Flask, value: int) -> None:
     with pytest.raises(Exception, match="an amount is 0 to"), writing(current_gateway().engine) as connection:
         connection.execute(
-            insert(FedFee).values(
+            insert(ReportedFee).values(
                 symbol="A", src_chain_id=1, dst_chain_id=2, base_fee=value, at=datetime.now(UTC), event_id="x"
             )
         )

@@ -181,13 +181,13 @@ def test_too_little_on_the_other_side(document: Told, pools: Pools) -> None:
 
 def test_a_fee_that_is_too_old_stays_too_old(document: Told, told: list[Told], now: datetime) -> None:
     _, src, dst, symbol, _ = one(Reason.FEE_STALE)
-    fed = [
+    reported = [
         each
         for each in told
         if each["type"] == "fee.updated"
         and (each["symbol"], each["src_chain_id"], each["dst_chain_id"]) == (symbol, src, dst)
     ]
-    age = now - max(datetime.fromisoformat(each["at"]) for each in fed)
+    age = now - max(datetime.fromisoformat(each["at"]) for each in reported)
     assert age > timedelta(seconds=route_of(document, symbol, src, dst)["base_fee_max_age_seconds"])
 
 

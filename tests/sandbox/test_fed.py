@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select
 
 from app.models.engine import reading, writing
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
-from app.models.pools import FedFee, PoolCounter
+from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
@@ -74,7 +74,7 @@ def test_the_gateway_takes_the_whole_story(gateway: Gateway, told: list[Told]) -
     assert not any(pools.get((42161, "USDT"), ())), "its one send was refunded"
     assert pools[137, "USDT"] == (0, 3_040 * 10**6, 0, 0)
     assert all(min(counters) >= 0 for counters in pools.values())
-    assert len(rows(gateway, FedFee.event_id)) == 2
+    assert len(rows(gateway, ReportedFee.event_id)) == 2
 
 
 def test_topping_up_adds_and_never_contradicts(gateway: Gateway, told: list[Told]) -> None:

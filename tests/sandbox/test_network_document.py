@@ -118,11 +118,11 @@ def test_numbers_are_in_their_ranges(document: Document) -> None:
 
 
 def test_fee_tiers_ascend_from_zero(document: Document) -> None:
-    for way in document["routes"] + document["pegged_pairs"]:
-        starts = [int(tier["from"]) for tier in way["perc_fee_tiers"]]
+    for route_key in document["routes"] + document["pegged_pairs"]:
+        starts = [int(tier["from"]) for tier in route_key["perc_fee_tiers"]]
         assert starts[0] == 0
         assert starts == sorted(set(starts))
-        assert all(0 <= tier["ppm"] <= 20_000 for tier in way["perc_fee_tiers"])
+        assert all(0 <= tier["ppm"] <= 20_000 for tier in route_key["perc_fee_tiers"])
 
 
 def test_rates_are_of_a_known_model(document: Document) -> None:

@@ -10,9 +10,9 @@ from werkzeug.datastructures import MultiDict
 
 from app.admin.forms.fields import Field, Input, Wrong, percent_of
 from app.admin.network_words import chain_names, in_units
-from app.admin.requests import stranger_complaint
+from app.admin.requests import unexpected_field_complaint
 from app.domain.difference import FieldDifference
-from app.services.network.edits.outcome import FieldError
+from app.services.audit.results import FieldError
 
 STEPS: Final = frozenset({"seen", "confirm", "back", "typed"})
 """What the forms post beside their fields."""
@@ -80,7 +80,7 @@ class EditForm:
         """Take what was posted. Nothing else than the form's own fields may be among it."""
         self.fill()
         names = {each.name for row in self.fields if row.key not in self.locked for each in row.inputs}
-        if complaint := stranger_complaint({*names, *STEPS}):
+        if complaint := unexpected_field_complaint({*names, *STEPS}):
             self.complain("", complaint)
             return self
         self.texts |= {name: posted.getlist(name)[-1] for name in names if name in posted}

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from app.admin.pages.event_lines import Context, EventLine, event_lines
 from app.admin.pages.refunds import RefundView, refund_view
 from app.admin.pages.shapes import (
-    Amount,
+    AmountText,
     AnomalyLine,
     Transaction,
     TransferLine,
@@ -72,7 +72,7 @@ class TransferDetail:
     kind: str
     refund_reason: str
     block_delay: int
-    paid_out: Amount | None
+    paid_out: AmountText | None
     src_transaction: Transaction | None
     dst_transaction: Transaction | None
     refund_transaction: Transaction | None
@@ -138,7 +138,7 @@ def _block_delay(terms: NetworkTerms, state: TransferState) -> int:
     return info.block_delay if info else 0
 
 
-def _paid_out(terms: NetworkTerms, history: TransferHistory, state: TransferState) -> Amount | None:
+def _paid_out(terms: NetworkTerms, history: TransferHistory, state: TransferState) -> AmountText | None:
     release = history.standing().first(TransferReleased)
     return amount_of(terms, state.dst_chain_id, state.symbol, release.amount) if release else None
 

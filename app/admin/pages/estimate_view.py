@@ -7,20 +7,20 @@ from fractions import Fraction
 from typing import Final
 
 from app.admin.pages.estimate_words import (
+    BRIDGE_TYPE_WORDS,
     CHECK_WORDS,
     INPUT_WORDS,
     LIMIT_WORDS,
     OUTCOME_WORDS,
     TERM_WORDS,
-    WAY_WORDS,
     Unit,
 )
-from app.admin.pages.shapes import Amount
+from app.admin.pages.shapes import AmountText
 from app.domain.amounts import PPM, format_units
 from app.domain.blocking import IPAddress
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import Explanation, explain
-from app.domain.estimate.explain import Outcome, Refusal
+from app.domain.estimate.explain import CheckOutcome, Refusal
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FixedRate
 from app.domain.estimate.limits import Limit
 from app.domain.estimate.range import PassingRange, passing_range
@@ -77,7 +77,7 @@ class LimitLine:
     left: Number
     broken: bool
     binds: bool
-    largest: Amount | None
+    largest: AmountText | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class CheckLine:
 
     name: str
     label: str
-    outcome: Outcome
+    outcome: CheckOutcome
     words: str
 
 
@@ -95,7 +95,7 @@ class Suggestion:
     """What would pass instead: an amount (source units) or a tolerance (millionths), in words and exact."""
 
     label: str
-    amount: Amount | None = None
+    amount: AmountText | None = None
     tolerance: int | None = None
 
 
@@ -121,16 +121,16 @@ class EstimateView:
     """
 
     inputs: tuple[tuple[str, str], ...]
-    way: str
+    bridge_type_words: str
     rate_source: str
     fee_source: str
     terms: tuple[TermLine, ...]
     limits: tuple[LimitLine, ...]
     checks: tuple[CheckLine, ...]
     refusal: RefusalView | None
-    received: Amount | None
-    least: Amount | None
-    most: Amount | None
+    received: AmountText | None
+    least: AmountText | None
+    most: AmountText | None
 
 
 def try_estimate(
@@ -147,22 +147,22 @@ def try_estimate(
 
 def estimate_view(inputs: EstimateInputs) -> EstimateView:
     """The explanation of these inputs for people. Raises nothing."""
-    told, units = explain(inputs), _Units(inputs)
+    explained, units = explain(inputs), _Units(inputs)
     passing = passing_range(inputs)
-    receive = {term.name: term.value for term in told.terms}.get("estimated_receive_amt")
-    answered = told.refusal is None and isinstance(receive, int)
+    receive = {term.name: term.value for term in explained.terms}.get("estimated_receive_amt")
+    answered = explained.refusal is None and isinstance(receive, int)
     return EstimateView(
         inputs=tuple(_asked(inputs, units)),
-        way=WAY_WORDS[told.bridge_type],
-        rate_source=_rate_source(inputs, told),
-        fee_source=_fee_source(inputs, told),
-        terms=tuple(_term(term, units) for term in told.terms),
-        limits=tuple(_limit(limit, units) for limit in told.limits),
+        bridge_type_words=BRIDGE_TYPE_WORDS[explained.bridge_type],
+        rate_source=_rate_source(inputs, explained),
+        fee_source=_fee_source(inputs, explained),
+        terms=tuple(_term(term, units) for term in explained.terms),
+        limits=tuple(_limit(limit, units) for limit in explained.limits),
         checks=tuple(
             CheckLine(each.check.value, CHECK_WORDS[each.check], each.outcome, OUTCOME_WORDS[each.outcome])
-            for each in told.checks
+            for each in explained.checks
         ),
-        refusal=_refusal(told.refusal, passing, units) if told.refusal else None,
+        refusal=_refusal(explained.refusal, passing, units) if explained.refusal else None,
         received=units.dst(receive) if answered and isinstance(receive, int) else None,
         least=units.src(passing.least) if passing else None,
         most=units.src(passing.most) if passing and passing.most is not None else None,
@@ -180,15 +180,15 @@ class _Units:
             Unit.CURVE: CURVE_DECIMALS,
         }
 
-    def src(self, amt: int) -> Amount:
+    def src(self, amt: int) -> AmountText:
         return self._amount(amt, Unit.SRC)
 
-    def dst(self, amt: int) -> Amount:
+    def dst(self, amt: int) -> AmountText:
         return self._amount(amt, Unit.DST)
 
-    def _amount(self, amt: int, unit: Unit) -> Amount:
+    def _amount(self, amt: int, unit: Unit) -> AmountText:
         decimals = self._decimals[unit]
-        return Amount(amt, self.symbol, "" if decimals is None else format_units(amt, decimals))
+        return AmountText(amt, self.symbol, "" if decimals is None else format_units(amt, decimals))
 
     def number(self, value: Value, unit: Unit | None) -> Number:
         if isinstance(value, str):
@@ -229,10 +229,10 @@ def _asked(inputs: EstimateInputs, units: _Units) -> list[tuple[str, str]]:
     ]
 
 
-def _rate_source(inputs: EstimateInputs, told: Explanation) -> str:
-    if told.bridge_type is BridgeType.UNDEFINED:
+def _rate_source(inputs: EstimateInputs, explained: Explanation) -> str:
+    if explained.bridge_type is BridgeType.UNDEFINED:
         return ""
-    if told.bridge_type is not BridgeType.POOL or inputs.route is None:
+    if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
         return "1: a pegged token is worth the same on both chains"
     rate = inputs.route.rate
     if isinstance(rate, FixedRate):
@@ -243,14 +243,14 @@ def _rate_source(inputs: EstimateInputs, told: Explanation) -> str:
     )
 
 
-def _fee_source(inputs: EstimateInputs, told: Explanation) -> str:
-    if told.bridge_type is BridgeType.UNDEFINED:
+def _fee_source(inputs: EstimateInputs, explained: Explanation) -> str:
+    if explained.bridge_type is BridgeType.UNDEFINED:
         return ""
-    if told.bridge_type is not BridgeType.POOL or inputs.route is None:
+    if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
         return "configured with the pegged pair"
     fee = inputs.route.base_fee
     since = f", {age_in_words(inputs.now - fee.since)}" if fee.since is not None else ""
-    source = "reported by the feed" if fee.fed else "configured with the route"
+    source = "reported by the feed" if fee.reported else "configured with the route"
     longest = inputs.route.base_fee_max_age_seconds
     good = f"; it is good for {longest} seconds" if longest is not None else ""
     return f"{source}{since}{good}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from app.domain.codes import BridgeType
-from app.domain.estimate.explain import Outcome
+from app.domain.estimate.explain import CheckOutcome
 from app.domain.estimate.limits import MINIMAL_MAX_SLIPPAGE
 from app.domain.estimate.refusals import Check
 
@@ -99,14 +99,14 @@ CHECK_WORDS: Final[dict[Check, str]] = {
     Check.MAX_SLIPPAGE: "Max slippage is under the whole amount",
 }
 
-OUTCOME_WORDS: Final[dict[Outcome, str]] = {
-    Outcome.PASSED: "passed",
-    Outcome.REFUSED: "refused",
-    Outcome.NOT_REACHED: "not reached",
-    Outcome.NOT_MADE: "does not apply",
+OUTCOME_WORDS: Final[dict[CheckOutcome, str]] = {
+    CheckOutcome.PASSED: "passed",
+    CheckOutcome.REFUSED: "refused",
+    CheckOutcome.NOT_REACHED: "not reached",
+    CheckOutcome.NOT_MADE: "does not apply",
 }
 
-WAY_WORDS: Final[dict[BridgeType, str]] = {
+BRIDGE_TYPE_WORDS: Final[dict[BridgeType, str]] = {
     BridgeType.UNDEFINED: "no way across was found",
     BridgeType.POOL: "through the pools",
     BridgeType.DEPOSIT_MINT: "deposited in the vault, minted on the other chain",

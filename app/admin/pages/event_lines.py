@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Row
 
-from app.admin.pages.shapes import Transaction, amount_of, chain_told, transaction
+from app.admin.pages.shapes import Transaction, amount_of, chain_name_of, transaction
 from app.admin.pages.words import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.transfer.events import (
@@ -22,7 +22,7 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.domain.transfer.outcomes import Fate, FatedEvent, event_fates
+from app.domain.transfer.outcomes import EventOutcome, EventWithOutcome, event_outcomes
 from app.domain.transfer.state import TransferHistory
 from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
 from app.services.feed.codec import decode_event
@@ -67,22 +67,22 @@ class Context:
 def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
     """Every acceptance in the order in which things happened; of a very long log the first."""
     known = {row.seq: row for row in receipts(connection, history.transfer_id)}
-    fated = [each for each in event_fates(history) if each.seq in known][:MOST_EVENTS]
-    takers = {row.seq: row for row in entries_at(connection, {each.by for each in fated if each.by})}
-    lines = (_line(each, known[each.seq], takers, context) for each in fated)
+    entry = [each for each in event_outcomes(history) if each.seq in known][:MOST_EVENTS]
+    takers = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
+    lines = (_line(each, known[each.seq], takers, context) for each in entry)
     return tuple(sorted(lines, key=lambda line: (line.at, line.seq)))
 
 
 def _line(
-    fated: FatedEvent,
+    entry: EventWithOutcome,
     receipt: Row[*tuple[Any, ...]],
     takers: Mapping[int, Row[*tuple[Any, ...]]],
     context: Context,
 ) -> EventLine:
-    event = fated.event
-    chain = chain_told(context.terms.chain_infos, fated.chain_id)
+    event = entry.event
+    chain = chain_name_of(context.terms.chain_infos, entry.chain_id)
     return EventLine(
-        seq=fated.seq,
+        seq=entry.seq,
         event_id=event.id,
         type=event.type,
         label=EVENT_WORDS[event.type],
@@ -93,8 +93,8 @@ def _line(
         chain=chain.name if chain else "",
         block=getattr(event, "block", None),
         transaction=_transaction(event, context),
-        stands=fated.stands,
-        fallen=_fallen(fated, takers, context),
+        stands=entry.stands,
+        fallen=_fallen(entry, takers, context),
     )
 
 
@@ -110,20 +110,20 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
     return None
 
 
-def _fallen(fated: FatedEvent, takers: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
-    by = takers.get(fated.by) if fated.by is not None else None
-    match fated.fate:
-        case Fate.STANDS:
+def _fallen(entry: EventWithOutcome, takers: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+    by = takers.get(entry.by) if entry.by is not None else None
+    match entry.outcome:
+        case EventOutcome.STANDS:
             return ""
-        case Fate.SEND_GONE:
+        case EventOutcome.SEND_GONE:
             return "fell with the send that it confirmed"
-        case Fate.REPEATED:
+        case EventOutcome.REPEATED:
             return "was reported again later, which counts instead"
-        case Fate.REORGANISED if by is not None:
-            chain = chain_told(context.terms.chain_infos, by.chain_id)
+        case EventOutcome.REORGANISED if by is not None:
+            chain = chain_name_of(context.terms.chain_infos, by.chain_id)
             who = chain.name if chain else "the chain"
             return f"its block was orphaned: {who} reorganised from block {by.block}"
-        case Fate.RETRACTED if by is not None:
+        case EventOutcome.RETRACTED if by is not None:
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
             return f"taken back by an operator: {retraction.reason}"
         case _:
@@ -138,7 +138,7 @@ def _sent(event: TransferEvent, context: Context) -> str:
     assert isinstance(event, TransferSent | TransferSubmitted)  # noqa: S101  chosen by its type
     chains = context.terms.chain_infos
     amount = amount_of(context.terms, event.src_chain_id, event.symbol, event.amount)
-    src, dst = chain_told(chains, event.src_chain_id), chain_told(chains, event.dst_chain_id)
+    src, dst = chain_name_of(chains, event.src_chain_id), chain_name_of(chains, event.dst_chain_id)
     parts = [
         str(amount) if amount else "",
         f"from {src.name}" if src else "",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from app.admin.pages.shapes import Amount, ChainName, amount_of, chain_name
+from app.admin.pages.shapes import AmountText, ChainName, amount_of, chain_name
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import PoolState
 from app.domain.estimate.network_terms import NetworkTerms
@@ -24,8 +24,8 @@ _UNIX_START = datetime(1970, 1, 1, tzinfo=UTC)
 class CapUse:
     """How much of a cap is used. ``ppm`` is that share in millionths, rounded down; over 1000000: over it."""
 
-    used: Amount
-    cap: Amount
+    used: AmountText
+    cap: AmountText
     ppm: int
 
 
@@ -39,8 +39,8 @@ class PoolLine:
 
     chain: ChainName
     symbol: str
-    balance: Amount
-    inbound_limit: Amount
+    balance: AmountText
+    inbound_limit: AmountText
     under_zero: bool
     total: CapUse | None
     epoch: CapUse | None
@@ -77,8 +77,8 @@ def _line(
 ) -> PoolLine:
     chain_id, symbol = place
 
-    def amount(units: int) -> Amount:
-        return amount_of(terms, chain_id, symbol, units) or Amount(units, symbol)
+    def amount(units: int) -> AmountText:
+        return amount_of(terms, chain_id, symbol, units) or AmountText(units, symbol)
 
     def use(used: int, cap: int) -> CapUse:
         return CapUse(amount(used), amount(cap), used * PPM // cap if cap else PPM)

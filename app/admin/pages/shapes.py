@@ -18,7 +18,7 @@ from app.domain.transfer.state import TransferState
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class AmountText:
     """An amount in smallest units and as people write it; ``text`` is empty while decimals are unknown."""
 
     units: int
@@ -54,7 +54,7 @@ class TransferLine:
     src: ChainName | None
     dst: ChainName | None
     symbol: str | None
-    amount: Amount | None
+    amount: AmountText | None
     sender: str | None
     receiver: str | None
 
@@ -65,19 +65,19 @@ def chain_name(chains: Mapping[int, ChainInfo], chain_id: int) -> ChainName:
     return ChainName(chain_id, known.name if known else f"chain {chain_id}", known is not None)
 
 
-def chain_told(chains: Mapping[int, ChainInfo], chain_id: int | None) -> ChainName | None:
+def chain_name_of(chains: Mapping[int, ChainInfo], chain_id: int | None) -> ChainName | None:
     """The chain's name, None where no chain is told."""
     return None if chain_id is None else chain_name(chains, chain_id)
 
 
 def amount_of(
     terms: NetworkTerms, chain_id: int | None, symbol: str | None, units: int | None
-) -> Amount | None:
+) -> AmountText | None:
     """An amount of a token on a chain, in both ways of writing; None where it is not told."""
     if units is None or symbol is None:
         return None
     token = terms.tokens.get((chain_id, symbol)) if chain_id is not None else None
-    return Amount(units, symbol, format_units(units, token.decimals) if token else "")
+    return AmountText(units, symbol, format_units(units, token.decimals) if token else "")
 
 
 def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferState) -> TransferLine:
@@ -93,8 +93,8 @@ def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferStat
         sent_at=row.sent_at,
         released_at=row.released_at,
         kind=SendKind(row.kind) if row.kind else None,
-        src=chain_told(terms.chain_infos, row.src_chain_id),
-        dst=chain_told(terms.chain_infos, row.dst_chain_id),
+        src=chain_name_of(terms.chain_infos, row.src_chain_id),
+        dst=chain_name_of(terms.chain_infos, row.dst_chain_id),
         symbol=row.symbol,
         amount=amount_of(terms, row.src_chain_id, row.symbol, row.amount),
         sender=row.sender,
@@ -137,7 +137,7 @@ def transaction(
         return None
     info = chains.get(chain_id) if chain_id is not None else None
     link = info.tx_link(tx_hash) if info else ""
-    return Transaction(tx_hash, chain_told(chains, chain_id), link if link.startswith("https://") else "")
+    return Transaction(tx_hash, chain_name_of(chains, chain_id), link if link.startswith("https://") else "")
 
 
 _ANOMALIES = {kind.value: words for kind, words in ANOMALY_WORDS.items()}

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, Row
 
 from app.admin.pages.latencies import Pair, latencies_by_pair
 from app.admin.pages.shapes import TransferLine, transfer_line
-from app.admin.pages.transfers import PAGE, TransferFilters, read_place, write_place
+from app.admin.pages.transfers import PAGE, TransferFilters, read_cursor, write_cursor
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading
 from app.queries.pair_latencies import PairOrder
-from app.queries.transfer_list import Place, oldest_in_state
+from app.queries.transfer_list import Cursor, oldest_in_state
 from app.runtime.gateway import Gateway
 
 TIMES_THE_MEDIAN: Final = 3
@@ -111,13 +111,13 @@ def stuck_transfers(
     thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
     now = gateway.clock()
     found: list[StuckTransfer] = []
-    last: Place | None = None
+    last: Cursor | None = None
     looked_at = 0
     with reading(gateway.reads) as connection:
-        for row in _oldest(connection, now - thresholds.least, read_place(page)):
+        for row in _oldest(connection, now - thresholds.least, read_cursor(page)):
             if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
-                return StuckPage(tuple(found), write_place(last), searching=len(found) < size)
-            last, looked_at = Place(row.status_since, row.transfer_id), looked_at + 1
+                return StuckPage(tuple(found), write_cursor(last), searching=len(found) < size)
+            last, looked_at = Cursor(row.status_since, row.transfer_id), looked_at + 1
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
             lasting = now - row.status_since
             if lasting > allowed and (filters is None or filters.let_through(row)):
@@ -126,9 +126,9 @@ def stuck_transfers(
     return StuckPage(tuple(found), None)
 
 
-def _oldest(connection: Connection, until: datetime, after: Place | None) -> Iterator[Row[*tuple[Any, ...]]]:
+def _oldest(connection: Connection, until: datetime, after: Cursor | None) -> Iterator[Row[*tuple[Any, ...]]]:
     """The candidates, the longest in their state first, read batch by batch."""
     statuses = [int(status) for status in MOVED_BY_THE_BRIDGE]
     while rows := oldest_in_state(connection, statuses, until, after, _BATCH):
         yield from rows
-        after = Place(rows[-1].status_since, rows[-1].transfer_id)
+        after = Cursor(rows[-1].status_since, rows[-1].transfer_id)

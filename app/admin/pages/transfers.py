@@ -16,7 +16,7 @@ from app.models.engine import reading
 from app.queries.transfer_list import (
     EVERYTHING,
     Branch,
-    Place,
+    Cursor,
     Span,
     by_account,
     by_destination,
@@ -94,11 +94,11 @@ def list_transfers(
             branches,
             others=others,
             span=Span(filters.since, filters.until),
-            after=read_place(page),
+            after=read_cursor(page),
             size=size,
         )
     lines = tuple(transfer_line(terms, row) for row in found.rows)
-    rest = None if found.rest is None else write_place(found.rest)
+    rest = None if found.rest is None else write_cursor(found.rest)
     return TransferPage(lines, rest, searching=rest is not None and len(lines) < size)
 
 
@@ -135,13 +135,15 @@ def _plan(
     return EVERYTHING, others
 
 
-def write_place(place: Place) -> str:
+def write_cursor(cursor: Cursor) -> str:
     """A place in a list as text that goes into a URL."""
-    microseconds = (place.at - _EPOCH) // _MICROSECOND
-    return base64.urlsafe_b64encode(microseconds.to_bytes(8, "big", signed=True) + place.transfer_id).decode()
+    microseconds = (cursor.at - _EPOCH) // _MICROSECOND
+    return base64.urlsafe_b64encode(
+        microseconds.to_bytes(8, "big", signed=True) + cursor.transfer_id
+    ).decode()
 
 
-def read_place(text: str | None) -> Place | None:
+def read_cursor(text: str | None) -> Cursor | None:
     """The place that :func:`write_place` wrote; None for anything else."""
     try:
         raw = base64.urlsafe_b64decode(text or "")
@@ -153,4 +155,4 @@ def read_place(text: str | None) -> Place | None:
         at = _EPOCH + int.from_bytes(raw[:8], "big", signed=True) * _MICROSECOND
     except OverflowError:
         return None
-    return Place(at, raw[8:])
+    return Cursor(at, raw[8:])

@@ -9,7 +9,7 @@ from app.admin.views.home import HomeView
 from app.admin.views.ingest_tokens import IngestTokensView
 from app.admin.views.network_blocked import BlockedAddressesView, BlockedNetworksView
 from app.admin.views.network_core import ChainsView, PoolsView, TokensView
-from app.admin.views.network_ways import PeggedPairsView, RouteBlocksView, RoutesView
+from app.admin.views.network_routes import PeggedPairsView, RouteBlocksView, RoutesView
 from app.admin.views.operators import OperatorsView
 from app.admin.views.transfers import TransfersView
 from app.admin.views.validators import ValidatorsView

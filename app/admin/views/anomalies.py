@@ -17,7 +17,7 @@ from app.admin.views.network import ChainIs, flash_saved
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.outcome import Conflict
+from app.services.audit.results import Conflict
 from app.services.transfers.anomalies import acknowledge, seen_of
 
 _CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)

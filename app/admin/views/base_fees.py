@@ -12,12 +12,12 @@ from flask_admin import expose
 from app.admin.access import EDIT, Access
 from app.admin.forms.network import STEPS
 from app.admin.network_words import chain_choices, decimals_by_place, symbol_choices
-from app.admin.requests import actor, stranger_complaint
+from app.admin.requests import actor, unexpected_field_complaint
 from app.admin.views.network import flash_saved
 from app.domain.amounts import is_ascii_digits, parse_decimal
 from app.runtime.gateway import current_gateway
+from app.services.audit.results import Conflict, Invalid
 from app.services.network.edits.fees import FeeEdit, preview_fees, save_fees
-from app.services.network.edits.outcome import Conflict, Invalid
 
 _INPUTS: Final = ("dst_chain_id", "symbol", "how", "amount", "factor")
 _LARGEST_FACTOR: Final = 1_000_000
@@ -37,7 +37,7 @@ class BaseFees:
         texts = {name: source.get(name, "").strip()[:100] for name in _INPUTS}
         errors: dict[str, list[str]] = {}
         if request.method == "POST":
-            if complaint := stranger_complaint({*_INPUTS, *STEPS}):
+            if complaint := unexpected_field_complaint({*_INPUTS, *STEPS}):
                 errors[""] = [complaint]
             else:
                 edit = _read(texts, errors)

@@ -10,7 +10,7 @@ from flask_admin import expose
 from app.admin.access import READ
 from app.admin.forms.estimate import SMALLEST, TOKENS, EstimateForm, percent
 from app.admin.pages.estimate_view import Suggestion, estimate_view
-from app.admin.pages.shapes import Amount
+from app.admin.pages.shapes import AmountText
 from app.admin.same_answers import laid_out, same_answers
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import Gateway, current_gateway
@@ -42,7 +42,7 @@ def _estimate(gateway: Gateway, form: EstimateForm) -> dict[str, object]:
         query: dict[str, Any] = form.query() | changed
         return url_for("estimates.index", **query)
 
-    def with_amount(amount: Amount) -> str:
+    def with_amount(amount: AmountText) -> str:
         if amount.text:
             return link(amount=amount.text, unit=TOKENS)
         return link(amount=str(amount.units), unit=SMALLEST)

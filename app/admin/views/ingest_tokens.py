@@ -13,7 +13,7 @@ from sqlalchemy import select
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
 from app.admin.network_words import chain_names
-from app.admin.requests import actor, stranger_complaint
+from app.admin.requests import actor, unexpected_field_complaint
 from app.admin.views.lists import ListView, Present
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
@@ -69,7 +69,7 @@ class IngestTokensView(ListView):
         error = None
         if request.method == "POST":
             try:
-                if complaint := stranger_complaint(("name", "types", "chains")):
+                if complaint := unexpected_field_complaint(("name", "types", "chains")):
                     raise TokenRefused(complaint)
                 ids = [int(chain) for chain in chains if chain.isascii() and chain.isdecimal()]
                 if len(ids) != len(chains):

@@ -21,12 +21,12 @@ from app.admin.views.lists import Choice, ListView, neutral_cell
 from app.admin.views.network_users import users_with_links
 from app.domain.difference import difference
 from app.runtime.gateway import current_gateway
+from app.services.audit.fingerprint import values_seen
+from app.services.audit.results import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
 from app.services.network.edits.edit import Shown as ShownRow
 from app.services.network.edits.edit import preview_edit, save_edit, show_row
 from app.services.network.edits.locks import locked_fields
-from app.services.network.edits.outcome import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
 from app.services.network.edits.plan import EDITABLE, Edit
-from app.services.network.edits.seen import values_seen
 from app.services.network.sections import Section
 
 _LARGEST_ID: Final = (1 << 63) - 1

@@ -12,14 +12,14 @@ from app.admin.access import EDIT
 from app.admin.formats import pill, when
 from app.admin.forms import fields
 from app.admin.forms.network import STEPS
-from app.admin.requests import actor, stranger_complaint
+from app.admin.requests import actor, unexpected_field_complaint
 from app.admin.views.lists import Choice
 from app.admin.views.network import NetworkView, flash_saved
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
+from app.services.audit.results import Invalid
 from app.services.network.edits.block_lines import COLUMNS
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
-from app.services.network.edits.outcome import Invalid
 
 _LARGEST_LIST: Final = 16 * 1024 * 1024
 """Bytes of a form with a pasted list: a hundred thousand lines with a reason each."""
@@ -66,7 +66,7 @@ class BlockedView(NetworkView):
         texts = {name: request.form.get(name, "") for name in inputs}
         errors: dict[str, list[str]] = {}
         if request.method == "POST":
-            if complaint := stranger_complaint({*inputs, "file", *STEPS}):
+            if complaint := unexpected_field_complaint({*inputs, "file", *STEPS}):
                 errors[""] = [complaint]
             else:
                 self._add_file(texts, errors)

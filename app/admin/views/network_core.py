@@ -108,10 +108,10 @@ class ChainsView(NetworkView):
         """The button that stops or resumes a chain."""
         if not may(EDIT.change):
             return ""
-        deed, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
+        action, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
         return Markup('<a class="button quiet small{}" href="{}" aria-label="{} {}">{}</a>').format(
             "" if chain.disabled else " danger",
-            url_for(f"chains.{deed}", key=chain.chain_id),
+            url_for(f"chains.{action}", key=chain.chain_id),
             label,
             chain.name,
             label,
@@ -304,14 +304,14 @@ class PoolsView(NetworkView):
         """Opening values, what the feed added, and what the pool holds."""
         place = row["chain_id"], row["symbol"]
         with reading(current_gateway().reads) as connection:
-            fed = connection.execute(
+            reported = connection.execute(
                 select(PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn).where(
                     PoolCounter.chain_id == place[0], PoolCounter.symbol == place[1]
                 )
             ).one_or_none()
         names = ("added", "sent", "relayed", "withdrawn")
         opening = [int(row[f"liquidity_{name}"]) for name in names]
-        moved = list(fed or (0, 0, 0, 0))
+        moved = list(reported or (0, 0, 0, 0))
         lines = [
             (name, *(amount_cell(value, *place) for value in (begin, more, begin + more)))
             for name, begin, more in zip(names, opening, moved, strict=True)

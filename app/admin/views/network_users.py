@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.admin.network_words import row_title
 from app.models.engine import reading
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.outcome import Users
+from app.services.audit.results import Users
 from app.services.network.edits.plan import BLOCKED, EDITABLE
 
 

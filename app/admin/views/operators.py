@@ -12,7 +12,7 @@ from wtforms import BooleanField, EmailField, PasswordField, SelectField
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
-from app.admin.requests import actor, stranger_complaint
+from app.admin.requests import actor, unexpected_field_complaint
 from app.admin.views.lists import Choice, Flag, ListView
 from app.domain.operators import MIN_PASSWORD_LENGTH, Role
 from app.models.operators import Operator
@@ -38,7 +38,7 @@ class _ExactForm(FlaskForm):
     """A form that refuses fields which are not its own."""
 
     def validate(self, extra_validators: Any = None) -> bool:
-        complaint = stranger_complaint(self._fields)
+        complaint = unexpected_field_complaint(self._fields)
         if complaint:
             self.form_errors.append(complaint)
             return False

@@ -13,7 +13,7 @@ from typing import Final
 from app.domain.amounts import format_units
 from app.domain.codes import ErrCode, Reason
 from app.domain.estimate.inputs import EstimateInputs
-from app.domain.estimate.pricing import Plan, Price, price_of
+from app.domain.estimate.pricing import Price, PricingTerms, price_of
 from app.domain.estimate.refusals import Check, EstimateRefused
 from app.domain.estimate.search import amount_cap, largest_passing, largest_tolerance, smallest_passing
 from app.domain.estimate.stableswap import CurveUnsettled
@@ -39,7 +39,7 @@ _OVER_LIMIT = {
 }
 
 
-def over_limit(inputs: EstimateInputs, plan: Plan, check: Check) -> EstimateRefused:
+def over_limit(inputs: EstimateInputs, plan: PricingTerms, check: Check) -> EstimateRefused:
     """Refuse an amount over an upper limit: 1005, 1017, 1004, or 500 for a result over 2^256-1."""
     reason, code = _OVER_LIMIT[check]
     advice = _advise(inputs, plan)
@@ -54,7 +54,7 @@ def over_limit(inputs: EstimateInputs, plan: Plan, check: Check) -> EstimateRefu
     return _refused(msg, check, reason, code, advice)
 
 
-def empty_curve(plan: Plan) -> EstimateRefused:
+def empty_curve(plan: PricingTerms) -> EstimateRefused:
     """1004: one side of the curve holds nothing, so there is no price."""
     return EstimateRefused(
         f"No {plan.src_token.symbol} can be transferred from {plan.src_chain.name} to {plan.dst_chain.name} "
@@ -65,7 +65,7 @@ def empty_curve(plan: Plan) -> EstimateRefused:
     )
 
 
-def curve_unsettled(plan: Plan) -> EstimateRefused:
+def curve_unsettled(plan: PricingTerms) -> EstimateRefused:
     """500: the curve gives no price for these balances and this amount."""
     return EstimateRefused(
         f"The pools give no price for this amount of {plan.src_token.symbol} at this moment: "
@@ -75,7 +75,7 @@ def curve_unsettled(plan: Plan) -> EstimateRefused:
     )
 
 
-def fees_eat(inputs: EstimateInputs, plan: Plan) -> EstimateRefused:
+def fees_eat(inputs: EstimateInputs, plan: PricingTerms) -> EstimateRefused:
     """500: nothing is left after the fees."""
     advice = _advise(inputs, plan)
     if advice.above is not None:
@@ -90,24 +90,24 @@ def fees_eat(inputs: EstimateInputs, plan: Plan) -> EstimateRefused:
     return _refused(msg, Check.FEES, Reason.AMOUNT_TOO_SMALL, ErrCode.ERROR_CODE_COMMON, advice)
 
 
-def slippage_too_high(inputs: EstimateInputs, plan: Plan) -> EstimateRefused:
+def slippage_too_high(inputs: EstimateInputs, plan: PricingTerms) -> EstimateRefused:
     """1012: ``max_slippage`` is the whole amount or more, which no contract takes."""
     advice = _advise(inputs, plan, with_tolerance=True)
-    ways = []
+    remedies = []
     if advice.tolerance is not None:
-        ways.append(f"ask with a slippage_tolerance of {advice.tolerance} or less")
+        remedies.append(f"ask with a slippage_tolerance of {advice.tolerance} or less")
     if advice.above is not None:
-        ways.append(f"transfer at least {_written(plan, advice.above)}")
+        remedies.append(f"transfer at least {_written(plan, advice.above)}")
     elif advice.below is not None:
-        ways.append(f"transfer up to {_written(plan, advice.below)}")
+        remedies.append(f"transfer up to {_written(plan, advice.below)}")
     what = "With this slippage_tolerance nothing may be left of this amount"
-    msg = f"{what}: {', or '.join(ways)}" if ways else f"{what}. {_nothing_passes(inputs, plan)}"
+    msg = f"{what}: {', or '.join(remedies)}" if remedies else f"{what}. {_nothing_passes(inputs, plan)}"
     return _refused(
         msg, Check.MAX_SLIPPAGE, Reason.SLIPPAGE_TOO_HIGH, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE, advice
     )
 
 
-def _advise(inputs: EstimateInputs, plan: Plan, *, with_tolerance: bool = False) -> Advice:
+def _advise(inputs: EstimateInputs, plan: PricingTerms, *, with_tolerance: bool = False) -> Advice:
     """Look for what passes on both sides of the amount; nothing where there is no price to look with."""
     amt = inputs.request.amt
     try:
@@ -123,7 +123,7 @@ def _advise(inputs: EstimateInputs, plan: Plan, *, with_tolerance: bool = False)
         return Advice()
 
 
-def _nothing_passes(inputs: EstimateInputs, plan: Plan) -> str:
+def _nothing_passes(inputs: EstimateInputs, plan: PricingTerms) -> str:
     """Say that no amount passes at this tolerance, and what to do."""
     symbol, src, dst = plan.src_token.symbol, plan.src_chain.name, plan.dst_chain.name
     lower = _lower_tolerance(plan)
@@ -140,7 +140,7 @@ def _nothing_passes(inputs: EstimateInputs, plan: Plan) -> str:
     )
 
 
-def _lower_tolerance(plan: Plan) -> tuple[int, int] | None:
+def _lower_tolerance(plan: PricingTerms) -> tuple[int, int] | None:
     """A tolerance under the asked one and the largest amount that passes with it."""
     if plan.pools is None:
         return None
@@ -153,7 +153,7 @@ def _lower_tolerance(plan: Plan) -> tuple[int, int] | None:
     return None if tolerance is None or amt is None else (tolerance, amt)
 
 
-def _next_epoch(inputs: EstimateInputs, plan: Plan) -> str:
+def _next_epoch(inputs: EstimateInputs, plan: PricingTerms) -> str:
     """When the epoch's volume starts again from 0, where that is known."""
     seconds = plan.pools.src.epoch_seconds if plan.pools is not None else None
     if seconds is None or not 0 < seconds <= LONGEST_EPOCH_TOLD:
@@ -175,6 +175,6 @@ def _refused(msg: str, check: Check, reason: Reason, code: ErrCode, advice: Advi
     )
 
 
-def _written(plan: Plan, amt: int) -> str:
+def _written(plan: PricingTerms, amt: int) -> str:
     """Write an amount in whole source tokens, with the symbol."""
     return f"{format_units(amt, plan.src_token.decimals)} {plan.src_token.symbol}"

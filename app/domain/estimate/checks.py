@@ -11,7 +11,15 @@ from app.domain.amounts import MAX_UINT256, PPM
 from app.domain.estimate import refusals as refuse
 from app.domain.estimate.advice import curve_unsettled, empty_curve, fees_eat, over_limit, slippage_too_high
 from app.domain.estimate.inputs import ChainTerms, EstimateInputs, FixedRate, RouteBlock
-from app.domain.estimate.pricing import Calculation, Plan, Price, calculate, plan_for, price_of, wants_pegged
+from app.domain.estimate.pricing import (
+    Calculation,
+    Price,
+    PricingTerms,
+    calculate,
+    plan_for,
+    price_of,
+    wants_pegged,
+)
 from app.domain.estimate.refusals import Check
 from app.domain.estimate.stableswap import CurveUnsettled
 
@@ -20,7 +28,7 @@ from app.domain.estimate.stableswap import CurveUnsettled
 class Passed:
     """A transfer that passed every check, and its numbers."""
 
-    plan: Plan
+    plan: PricingTerms
     price: Price
     calculation: Calculation
 
@@ -41,7 +49,7 @@ def pass_checks(inputs: EstimateInputs) -> Passed:
     return Passed(plan, price, calculation)
 
 
-def _check_parties(inputs: EstimateInputs) -> Plan:
+def _check_parties(inputs: EstimateInputs) -> PricingTerms:
     """Checks 2 to 7, and the terms of a transfer that passes them."""
     if inputs.caller_blocked:
         raise refuse.network_blocked()
@@ -71,7 +79,7 @@ def _check_chains(inputs: EstimateInputs) -> tuple[ChainTerms, ChainTerms]:
     return src, dst
 
 
-def _check_switches(inputs: EstimateInputs, plan: Plan) -> None:
+def _check_switches(inputs: EstimateInputs, plan: PricingTerms) -> None:
     """Check 7: the token in service on both chains, and this way not blocked. Pegged transfers too."""
     src, dst = plan.src_chain, plan.dst_chain
     if plan.src_token.xfer_disabled:
@@ -82,7 +90,7 @@ def _check_switches(inputs: EstimateInputs, plan: Plan) -> None:
         raise refuse.route_blocked(inputs, src, dst)
 
 
-def _check_request(inputs: EstimateInputs, plan: Plan) -> None:
+def _check_request(inputs: EstimateInputs, plan: PricingTerms) -> None:
     """Check 8: the amount, and for pool transfers the tolerance and the base fee's age."""
     if inputs.request.amt <= 0:
         raise refuse.amount_zero()
@@ -108,7 +116,7 @@ def base_fee_overdue(inputs: EstimateInputs) -> int | None:
     return allowed if (seconds, age.microseconds) > (allowed, 0) else None
 
 
-def _check_inbound(inputs: EstimateInputs, plan: Plan) -> None:
+def _check_inbound(inputs: EstimateInputs, plan: PricingTerms) -> None:
     """Check 9, the source pool: its inbound limit and epoch cap (1005), its total cap (1017)."""
     if plan.pools is None:
         return
@@ -123,7 +131,7 @@ def _check_inbound(inputs: EstimateInputs, plan: Plan) -> None:
         raise over_limit(inputs, plan, Check.TOTAL_CAP)
 
 
-def _check_result(inputs: EstimateInputs, plan: Plan, result: Calculation) -> None:
+def _check_result(inputs: EstimateInputs, plan: PricingTerms, result: Calculation) -> None:
     """Check 9, the destination pool at a fixed rate (1004), and check 10."""
     pools = plan.pools
     if pools is not None and isinstance(plan.rate, FixedRate) and result.receive > pools.dst.balance:

@@ -13,7 +13,7 @@ from app.domain.codes import BridgeType, ErrCode, Reason
 from app.domain.estimate.checks import pass_checks
 from app.domain.estimate.inputs import EstimateInputs, StableSwapRate
 from app.domain.estimate.limits import Limit, limits_of
-from app.domain.estimate.pricing import Calculation, Plan, Price, calculate, plan_for, price_of
+from app.domain.estimate.pricing import Calculation, Price, PricingTerms, calculate, plan_for, price_of
 from app.domain.estimate.refusals import Check, EstimateRefused
 from app.domain.estimate.stableswap import CurveUnsettled
 from app.domain.estimate.terms import Term, terms_of
@@ -33,7 +33,7 @@ POOL_CHECKS = frozenset(
 """The checks that are not made for a pegged transfer; ``CURVE`` is not made at a fixed rate either."""
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """What a check came to."""
 
     PASSED = "passed"
@@ -47,7 +47,7 @@ class CheckResult:
     """One check, in their order. ``NOT_MADE``: it does not apply to this kind of transfer."""
 
     check: Check
-    outcome: Outcome
+    outcome: CheckOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def explain(inputs: EstimateInputs) -> Explanation:
     )
 
 
-def _worked_out(inputs: EstimateInputs, plan: Plan | None) -> tuple[Price | None, Calculation | None]:
+def _worked_out(inputs: EstimateInputs, plan: PricingTerms | None) -> tuple[Price | None, Calculation | None]:
     """The price and the numbers of the amount asked for, as far as there are any."""
     if plan is None:
         return None, None
@@ -119,23 +119,23 @@ def _worked_out(inputs: EstimateInputs, plan: Plan | None) -> tuple[Price | None
         return price, None
 
 
-def _applies(check: Check, plan: Plan) -> bool:
+def _applies(check: Check, plan: PricingTerms) -> bool:
     """Whether a transfer on these terms is held against the check at all."""
     if check is Check.CURVE:
         return isinstance(plan.rate, StableSwapRate)
     return plan.pools is not None or check not in POOL_CHECKS
 
 
-def _checks(plan: Plan | None, refusal: Refusal | None) -> tuple[CheckResult, ...]:
+def _checks(plan: PricingTerms | None, refusal: Refusal | None) -> tuple[CheckResult, ...]:
     """Every check with what it came to: those before the refusing one have passed."""
     results = []
-    outcome = Outcome.PASSED
+    outcome = CheckOutcome.PASSED
     for check in Check:
         if plan is not None and not _applies(check, plan):
-            results.append(CheckResult(check, Outcome.NOT_MADE))
+            results.append(CheckResult(check, CheckOutcome.NOT_MADE))
         elif refusal is not None and check is refusal.check:
-            results.append(CheckResult(check, Outcome.REFUSED))
-            outcome = Outcome.NOT_REACHED
+            results.append(CheckResult(check, CheckOutcome.REFUSED))
+            outcome = CheckOutcome.NOT_REACHED
         else:
             results.append(CheckResult(check, outcome))
     return tuple(results)

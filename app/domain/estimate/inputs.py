@@ -77,7 +77,7 @@ class BaseFee:
 
     amount: int
     since: datetime | None = None
-    fed: bool = False
+    reported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from app.domain.amounts import MAX_UINT256, PPM
 from app.domain.estimate.inputs import FixedRate, PoolState
-from app.domain.estimate.pricing import Calculation, Plan, Price
+from app.domain.estimate.pricing import Calculation, Price, PricingTerms
 from app.domain.estimate.refusals import Check
 from app.domain.estimate.search import largest_paid
 from app.domain.estimate.terms import dst_unit, src_unit
@@ -35,7 +35,9 @@ class Limit:
     binds: bool = False
 
 
-def limits_of(plan: Plan, price: Price | None, result: Calculation | None, amt: int) -> tuple[Limit, ...]:
+def limits_of(
+    plan: PricingTerms, price: Price | None, result: Calculation | None, amt: int
+) -> tuple[Limit, ...]:
     """All limits on these terms, as far as there are numbers for them; ``amt`` in source units."""
     upper = [*_inbound(plan, amt), *_outbound(plan, price, result)]
     tightest = min((limit.largest_amt for limit in upper if limit.largest_amt is not None), default=None)
@@ -46,7 +48,7 @@ def limits_of(plan: Plan, price: Price | None, result: Calculation | None, amt: 
     return (*bound, *_lower(plan, result))
 
 
-def _inbound(plan: Plan, amt: int) -> list[Limit]:
+def _inbound(plan: PricingTerms, amt: int) -> list[Limit]:
     """The source pool's limits: each bounds the amount itself."""
     if plan.pools is None:
         return []
@@ -74,7 +76,7 @@ def _inbound(plan: Plan, amt: int) -> list[Limit]:
     return limits
 
 
-def _outbound(plan: Plan, price: Price | None, result: Calculation | None) -> list[Limit]:
+def _outbound(plan: PricingTerms, price: Price | None, result: Calculation | None) -> list[Limit]:
     """What the destination pool can pay at a fixed rate, and what fits the wire."""
     if result is None or price is None:
         return []
@@ -106,7 +108,7 @@ def _outbound(plan: Plan, price: Price | None, result: Calculation | None) -> li
     return limits
 
 
-def _lower(plan: Plan, result: Calculation | None) -> list[Limit]:
+def _lower(plan: PricingTerms, result: Calculation | None) -> list[Limit]:
     """The limits that an amount falls under rather than rises over."""
     if result is None:
         return []

@@ -26,10 +26,10 @@ from app.services.network.sections import Row
 BURN_MINT_BRIDGE: Final = 2
 """The bridge version that both pairs of a burn → mint need (formats, estimate)."""
 
-Way = tuple[str, int, int]
+RouteKey = tuple[str, int, int]
 """Symbol, source chain id, destination chain id."""
 
-Place = tuple[int, str]
+PoolKey = tuple[int, str]
 """Chain id, symbol."""
 
 K = TypeVar("K")
@@ -61,20 +61,20 @@ class NetworkTerms:
 
     chains: Mapping[int, ChainTerms]
     chain_infos: Mapping[int, ChainInfo]
-    tokens: Mapping[Place, TokenTerms]
-    pools: Mapping[Place, PoolState]
-    routes: Mapping[Way, RouteTerms]
-    pegged: Mapping[Way, PeggedTerms]
-    blocks: Mapping[Way, RouteBlock]
+    tokens: Mapping[PoolKey, TokenTerms]
+    pools: Mapping[PoolKey, PoolState]
+    routes: Mapping[RouteKey, RouteTerms]
+    pegged: Mapping[RouteKey, PeggedTerms]
+    blocks: Mapping[RouteKey, RouteBlock]
     symbol_chains: Mapping[str, tuple[str, ...]]
-    destinations: Mapping[Place, tuple[str, ...]]
+    destinations: Mapping[PoolKey, tuple[str, ...]]
 
 
 def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
     """Index the rows of the core sections, by section name."""
     chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
-    tokens = {_place(row): _token_terms(row) for row in rows["tokens"]}
-    routes = {_way(row): _route_terms(row) for row in rows["routes"]}
+    tokens = {_pool_key(row): _token_terms(row) for row in rows["tokens"]}
+    routes = {_route_key(row): _route_terms(row) for row in rows["routes"]}
     pegged = _pegged_terms(rows["pegged_pairs"])
     blocks = _blocks(rows["route_blocks"])
     in_service = {
@@ -82,7 +82,7 @@ def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
         for (chain_id, symbol), token in tokens.items()
         if not token.xfer_disabled and not chains[chain_id].disabled
     }
-    open_ways = [
+    open_routes = [
         (symbol, src, dst)
         for symbol, src, dst in routes.keys() | pegged.keys()
         if {(src, symbol), (dst, symbol)} <= in_service and (symbol, src, dst) not in blocks
@@ -91,20 +91,20 @@ def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
         chains=chains,
         chain_infos={row["chain_id"]: _chain_info(row) for row in rows["chains"]},
         tokens=tokens,
-        pools={_place(row): _pool_state(row) for row in rows["pools"]},
+        pools={_pool_key(row): _pool_state(row) for row in rows["pools"]},
         routes=routes,
         pegged=pegged,
         blocks=blocks,
         symbol_chains=_names(chains, ((symbol, chain_id) for chain_id, symbol in in_service)),
-        destinations=_names(chains, (((src, symbol), dst) for symbol, src, dst in open_ways)),
+        destinations=_names(chains, (((src, symbol), dst) for symbol, src, dst in open_routes)),
     )
 
 
-def _place(row: Row) -> Place:
+def _pool_key(row: Row) -> PoolKey:
     return row["chain_id"], row["symbol"]
 
 
-def _way(row: Row) -> Way:
+def _route_key(row: Row) -> RouteKey:
     return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
 
 
@@ -158,12 +158,12 @@ def _tiers(row: Row) -> tuple[FeeTier, ...]:
     return tuple(FeeTier(start, ppm) for start, ppm in row["perc_fee_tiers"])
 
 
-def _pegged_terms(pairs: Iterable[Row]) -> dict[Way, PeggedTerms]:
+def _pegged_terms(pairs: Iterable[Row]) -> dict[RouteKey, PeggedTerms]:
     """Both ways of every pair, and burn → mint between the pegged chains of one original.
 
     A pair between two chains goes before burn → mint; of several originals the lowest chain id.
     """
-    direct: dict[Way, PeggedTerms] = {}
+    direct: dict[RouteKey, PeggedTerms] = {}
     siblings: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
     for row in pairs:
         symbol, org, pegged, tiers = row["symbol"], row["org_chain_id"], row["pegged_chain_id"], _tiers(row)
@@ -171,7 +171,7 @@ def _pegged_terms(pairs: Iterable[Row]) -> dict[Way, PeggedTerms]:
         direct[symbol, pegged, org] = PeggedTerms(BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers)
         if row["bridge_version"] == BURN_MINT_BRIDGE:
             siblings[org, symbol].append(row)
-    burn_mint: dict[Way, PeggedTerms] = {}
+    burn_mint: dict[RouteKey, PeggedTerms] = {}
     for (_, symbol), group in sorted(siblings.items()):
         for src, dst in permutations(group, 2):
             burn_mint.setdefault(
@@ -181,11 +181,11 @@ def _pegged_terms(pairs: Iterable[Row]) -> dict[Way, PeggedTerms]:
     return burn_mint | direct
 
 
-def _blocks(rows: Iterable[Row]) -> dict[Way, RouteBlock]:
+def _blocks(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
     """Which ways are blocked; a block of both directions outweighs one of a single direction."""
-    blocks: dict[Way, RouteBlock] = {}
+    blocks: dict[RouteKey, RouteBlock] = {}
     for row in rows:
-        symbol, src, dst = _way(row)
+        symbol, src, dst = _route_key(row)
         if row["both_directions"]:
             blocks[symbol, src, dst] = blocks[symbol, dst, src] = RouteBlock.BOTH
         else:

@@ -39,7 +39,7 @@ class Pools:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PricingTerms:
     """How a transfer would cross and on which terms; every part is known. ``pools`` is None when pegged.
 
     An amount in source units is ``amount * up / down`` in destination units. ``tolerance`` is in
@@ -66,7 +66,7 @@ def wants_pegged(inputs: EstimateInputs) -> bool:
     return inputs.pegged is not None if asked is None else asked
 
 
-def plan_for(inputs: EstimateInputs) -> Plan | None:
+def plan_for(inputs: EstimateInputs) -> PricingTerms | None:
     """The terms that apply, or ``None`` while a chain, a token, the route or the pair is missing."""
     src_token, dst_token = inputs.src_token, inputs.dst_token
     src_chain, dst_chain = inputs.src_chain, inputs.dst_chain
@@ -87,7 +87,7 @@ def plan_for(inputs: EstimateInputs) -> Plan | None:
             return None
         bridge_type, rate, tolerance = BridgeType.POOL, route.rate, inputs.request.slippage_tolerance
         base_fee, tiers, pools = route.base_fee.amount, route.tiers, Pools(src_pool, dst_pool)
-    return Plan(
+    return PricingTerms(
         bridge_type=bridge_type,
         src_chain=src_chain,
         dst_chain=dst_chain,
@@ -179,7 +179,7 @@ class CurvePrice:
         return low
 
 
-def price_of(plan: Plan) -> Price | None:
+def price_of(plan: PricingTerms) -> Price | None:
     """The price on these terms, or ``None`` for a curve with an empty side. Raises ``CurveUnsettled``."""
     rate = plan.rate
     if isinstance(rate, FixedRate):
@@ -227,7 +227,7 @@ def minimum_times_ppm(eq: int, fees: int, tolerance: int) -> int:
     return eq * (PPM - tolerance) - fees * PPM
 
 
-def calculate(plan: Plan, price: Price, amt: int) -> Calculation:
+def calculate(plan: PricingTerms, price: Price, amt: int) -> Calculation:
     """Work out an amount over 0 (formats, "Arithmetic"). Raises ``CurveUnsettled``."""
     eq = price.eq_down(amt)
     tier = tier_at(plan.tiers, amt)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.domain.amounts import MAX_UINT256
 from app.domain.estimate.checks import pass_checks
 from app.domain.estimate.inputs import EstimateInputs
-from app.domain.estimate.pricing import Plan, plan_for, price_of
+from app.domain.estimate.pricing import PricingTerms, plan_for, price_of
 from app.domain.estimate.refusals import EstimateRefused
 from app.domain.estimate.search import largest_passing, smallest_passing
 from app.domain.estimate.stableswap import CurveUnsettled
@@ -37,7 +37,7 @@ def passing_range(inputs: EstimateInputs) -> PassingRange | None:
     return PassingRange(least, None if most == MAX_UINT256 else most)
 
 
-def _search(plan: Plan) -> tuple[int, int] | None:
+def _search(plan: PricingTerms) -> tuple[int, int] | None:
     """The least and the most by the limits alone."""
     try:
         price = price_of(plan)

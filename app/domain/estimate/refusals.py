@@ -144,7 +144,7 @@ def token_not_on_dst(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -
 
 def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged: bool) -> EstimateRefused:
     """1001: both chains have the token, but nothing of the wanted kind joins them."""
-    way = "pegged pair" if pegged else "pool route"
+    route_key = "pegged pair" if pegged else "pool route"
     if pegged and inputs.route is not None:
         hint = "ask without is_pegged for a transfer through the pools"
     elif not pegged and inputs.pegged is not None:
@@ -152,7 +152,7 @@ def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged
     else:
         hint = _destinations(inputs, src)
     return EstimateRefused(
-        f"There is no {way} for {symbol_of(inputs)} from {src.name} to {dst.name}: {hint}",
+        f"There is no {route_key} for {symbol_of(inputs)} from {src.name} to {dst.name}: {hint}",
         check=Check.ROUTE,
         reason=Reason.NO_PEGGED_PAIR if pegged else Reason.NO_ROUTE,
         code=ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,

@@ -14,7 +14,7 @@ from typing import Final
 
 from app.domain.amounts import MAX_UINT256, PPM, mul_div_down, ppm_up
 from app.domain.estimate.inputs import FixedRate
-from app.domain.estimate.pricing import Plan, Price, minimum_times_ppm, tier_at
+from app.domain.estimate.pricing import Price, PricingTerms, minimum_times_ppm, tier_at
 
 MAX_STEPS: Final = 16
 """How many amounts a search tries in a tier. One or two do; more only at tolerances within a hair of what
@@ -22,7 +22,7 @@ the protocol fee leaves, with rates that skip most values of ``eq``. Past it, th
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remainder:
     """The lower condition in one tier: over 0 is left at least, with the tolerance used up.
 
     For a pool transfer that is ``max_slippage`` under 1,000,000, and implies a receiving amount
@@ -74,10 +74,10 @@ class Span:
     low: int
     high: int
     most_eq: int
-    left: Left
+    left: Remainder
 
 
-def amount_cap(plan: Plan) -> int:
+def amount_cap(plan: PricingTerms) -> int:
     """The largest amount that fits the wire and the source pool's limits; may be under 0."""
     cap = MAX_UINT256
     if plan.pools is not None:
@@ -88,7 +88,7 @@ def amount_cap(plan: Plan) -> int:
     return cap
 
 
-def most_eq_paid(plan: Plan, ppm: int) -> int | None:
+def most_eq_paid(plan: PricingTerms, ppm: int) -> int | None:
     """At a fixed rate, the largest ``eq`` whose receiving amount the destination pool can pay.
 
     ``eq - ceil(eq * ppm / 1e6) - base <= balance`` solved for ``eq``; ``None``: no bound.
@@ -98,7 +98,9 @@ def most_eq_paid(plan: Plan, ppm: int) -> int | None:
     return ((plan.pools.dst.balance + plan.base_fee + 1) * PPM - 1) // (PPM - ppm)
 
 
-def largest_passing(plan: Plan, price: Price, at_most: int, tolerance: int | None = None) -> int | None:
+def largest_passing(
+    plan: PricingTerms, price: Price, at_most: int, tolerance: int | None = None
+) -> int | None:
     """The largest amount up to ``at_most`` that passes every check from the limits on.
 
     ``tolerance`` replaces the plan's. Raises ``CurveUnsettled``.
@@ -116,7 +118,9 @@ def largest_passing(plan: Plan, price: Price, at_most: int, tolerance: int | Non
     return None
 
 
-def smallest_passing(plan: Plan, price: Price, at_least: int, tolerance: int | None = None) -> int | None:
+def smallest_passing(
+    plan: PricingTerms, price: Price, at_least: int, tolerance: int | None = None
+) -> int | None:
     """The smallest amount from ``at_least`` on that passes every check from the limits on.
 
     ``tolerance`` replaces the plan's. Raises ``CurveUnsettled``.
@@ -136,7 +140,7 @@ def smallest_passing(plan: Plan, price: Price, at_least: int, tolerance: int | N
     return None
 
 
-def largest_tolerance(plan: Plan, price: Price, amt: int) -> int | None:
+def largest_tolerance(plan: PricingTerms, price: Price, amt: int) -> int | None:
     """The largest ``slippage_tolerance`` from 1 to 999999 at which something is left of ``amt``, if any."""
     eq = price.eq_down(amt)
     if plan.pools is None or _never_passes(plan) or eq <= 0:
@@ -147,7 +151,7 @@ def largest_tolerance(plan: Plan, price: Price, amt: int) -> int | None:
     return tolerance if tolerance >= 1 else None
 
 
-def largest_paid(plan: Plan, price: Price) -> int | None:
+def largest_paid(plan: PricingTerms, price: Price) -> int | None:
     """At a fixed rate, the largest amount that the destination pool alone allows; ``None``: any."""
     for low, high, ppm in _tiers_down(plan, 1, MAX_UINT256):
         most_eq = most_eq_paid(plan, ppm)
@@ -157,12 +161,12 @@ def largest_paid(plan: Plan, price: Price) -> int | None:
     return 0
 
 
-def _never_passes(plan: Plan) -> bool:
+def _never_passes(plan: PricingTerms) -> bool:
     """Whether the source chain's minimum alone refuses every pool transfer from it."""
     return plan.pools is not None and plan.src_chain.minimal_max_slippage >= PPM
 
 
-def _spans(plan: Plan, at_least: int, at_most: int, tolerance: int | None) -> Iterator[Span]:
+def _spans(plan: PricingTerms, at_least: int, at_most: int, tolerance: int | None) -> Iterator[Span]:
     """The tiers as spans of amounts, the highest first, none outside the bounds or over a limit."""
     if _never_passes(plan):
         return
@@ -171,10 +175,10 @@ def _spans(plan: Plan, at_least: int, at_most: int, tolerance: int | None) -> It
     for low, high, ppm in _tiers_down(plan, at_least, min(at_most, amount_cap(plan))):
         paid = most_eq_paid(plan, ppm)
         most_eq = MAX_UINT256 if paid is None else min(paid, MAX_UINT256)
-        yield Span(low, high, most_eq, Left(tolerance, ppm, plan.base_fee))
+        yield Span(low, high, most_eq, Remainder(tolerance, ppm, plan.base_fee))
 
 
-def _tiers_down(plan: Plan, low: int, high: int) -> Iterator[tuple[int, int, int]]:
+def _tiers_down(plan: PricingTerms, low: int, high: int) -> Iterator[tuple[int, int, int]]:
     """The amounts from ``low`` to ``high`` by tier: ``(first, last, ppm)``, the highest tier first."""
     while high >= low:
         tier = tier_at(plan.tiers, high)

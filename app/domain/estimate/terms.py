@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import FixedRate
-from app.domain.estimate.pricing import Calculation, CurvePrice, Plan, Price
+from app.domain.estimate.pricing import Calculation, CurvePrice, Price, PricingTerms
 from app.domain.estimate.stableswap import CURVE_DECIMALS
 
 Value = int | Fraction | str
@@ -25,17 +25,17 @@ class Term:
     unit: str
 
 
-def src_unit(plan: Plan) -> str:
+def src_unit(plan: PricingTerms) -> str:
     """The name of the source token's unit."""
     return f"smallest units of {plan.src_token.symbol} on {plan.src_chain.name}"
 
 
-def dst_unit(plan: Plan) -> str:
+def dst_unit(plan: PricingTerms) -> str:
     """The name of the destination token's unit."""
     return f"smallest units of {plan.dst_token.symbol} on {plan.dst_chain.name}"
 
 
-def terms_of(plan: Plan, price: Price | None, result: Calculation | None) -> tuple[Term, ...]:
+def terms_of(plan: PricingTerms, price: Price | None, result: Calculation | None) -> tuple[Term, ...]:
     """Every term in the order of the calculation; without ``result`` those that need no amount."""
     if price is None or result is None:
         return (*_curve_terms(price), _base_fee(plan), _drop_gas(plan))
@@ -64,7 +64,7 @@ def _curve_terms(price: Price | None) -> Iterator[Term]:
         )
 
 
-def _value_terms(plan: Plan, price: Price, result: Calculation, scaled: Fraction) -> Iterator[Term]:
+def _value_terms(plan: PricingTerms, price: Price, result: Calculation, scaled: Fraction) -> Iterator[Term]:
     yield Term(
         "scaled_amt",
         "amt in the destination token's decimals, not rounded",
@@ -95,7 +95,7 @@ def _value_terms(plan: Plan, price: Price, result: Calculation, scaled: Fraction
     yield Term("bridge_rate", rate_formula, rate_inputs, rate, "destination tokens for one source token")
 
 
-def _fee_terms(plan: Plan, result: Calculation) -> Iterator[Term]:
+def _fee_terms(plan: PricingTerms, result: Calculation) -> Iterator[Term]:
     tier = result.tier
     yield Term(
         "perc_fee",
@@ -122,7 +122,7 @@ def _fee_terms(plan: Plan, result: Calculation) -> Iterator[Term]:
     )
 
 
-def _slippage_terms(plan: Plan, result: Calculation, scaled: Fraction) -> Iterator[Term]:
+def _slippage_terms(plan: PricingTerms, result: Calculation, scaled: Fraction) -> Iterator[Term]:
     if plan.pools is None:
         yield Term("max_slippage", "0 for a pegged transfer", (), result.max_slippage, "ppm")
         return
@@ -163,11 +163,11 @@ def _slippage_terms(plan: Plan, result: Calculation, scaled: Fraction) -> Iterat
     )
 
 
-def _base_fee(plan: Plan) -> Term:
+def _base_fee(plan: PricingTerms) -> Term:
     return Term("base_fee", "the fee for the destination's gas", (), plan.base_fee, dst_unit(plan))
 
 
-def _drop_gas(plan: Plan) -> Term:
+def _drop_gas(plan: PricingTerms) -> Term:
     return Term(
         "drop_gas_amt",
         "as configured for the destination chain",

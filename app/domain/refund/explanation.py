@@ -15,7 +15,7 @@ from app.domain.refund.call import ContractCall, open_call, refund_call
 from app.domain.refund.evidence import RefundVerdict, RequestJudgement
 from app.domain.refund.request import RefundRequest
 from app.domain.refund.rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
-from app.domain.transfer.ids import pool_withdraw_id
+from app.domain.transfer_ids import pool_withdraw_id
 from app.domain.validators import ValidatorSet
 
 _Is = TransferHistoryStatus
@@ -133,7 +133,7 @@ def explain_refund(
     proven = verdict.served is not None
     open_now = status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
     shown = verdict.foremost
-    return lay_open(
+    return explain(
         Findings(
             kind=ctx.kind,
             chain_id=ctx.src_chain_id,
@@ -162,7 +162,7 @@ def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplana
     return replace(shown, valid=False, proven=False, call=call, missing=(*shown.missing, words))
 
 
-def lay_open(findings: Findings) -> RefundExplanation:
+def explain(findings: Findings) -> RefundExplanation:
     """Turn findings into the structure that is shown."""
     shown, validators, kind = findings.shown, findings.validators, findings.kind
     request = shown.request if shown else None

@@ -14,7 +14,7 @@ from typing import Final
 from app.domain.codes import SendKind
 from app.domain.crypto import BadSignature, checksum_address, parse_evm_address, recover_signer
 from app.domain.refund.evidence import RequestJudgement, collect_signed
-from app.domain.refund.explanation import Findings, RefundExplanation, lay_open
+from app.domain.refund.explanation import Findings, RefundExplanation, explain
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
 from app.domain.refund.rules import signing_digest
 from app.domain.validators import BadValidatorSet, ValidatorSet
@@ -61,7 +61,7 @@ def verify_saved_answer(
     try:
         evidence = read_evidence(answer, chain_id)
     except UnreadableAnswer as unreadable:
-        return lay_open(_nothing(chain_id, contract, kind, transfer_id, str(unreadable)))
+        return explain(_nothing(chain_id, contract, kind, transfer_id, str(unreadable)))
     found, judgement = _judge_best(evidence, chain_id, contract, kind)
     faults = [
         *judgement.contradictions,
@@ -72,7 +72,7 @@ def verify_saved_answer(
         *_claim_faults(answer, evidence.validators, judgement, chain_id, contract),
     ]
     signed_by = {signer for signer, _ in judgement.signed}
-    return lay_open(
+    return explain(
         Findings(
             kind=found,
             chain_id=chain_id,

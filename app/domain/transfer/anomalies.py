@@ -142,8 +142,8 @@ def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
 
 def _bad_and_success(standing: StandingEvents) -> Anomaly | None:
     words = standing.every(NetworkStatus)
-    bad = [word for word in words if word.xfer_status.is_bad]
-    success = [word for word in words if word.xfer_status is XferStatus.SUCCESS]
+    bad = [network_status for network_status in words if network_status.xfer_status.is_bad]
+    success = [network_status for network_status in words if network_status.xfer_status is XferStatus.SUCCESS]
     if not bad or not success:
         return None
     return _of(AnomalyKind.BAD_AND_SUCCESS, "the network called it bad and a success", [*bad, *success])

@@ -49,7 +49,7 @@ class StandingEvents:
         return events[0] if events else None
 
     @property
-    def word(self) -> NetworkStatus | None:
+    def network_status(self) -> NetworkStatus | None:
         """The validator network's latest word."""
         words = self.every(NetworkStatus)
         return words[-1] if words else None
@@ -80,8 +80,10 @@ Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
 
 def _word(*values: XferStatus) -> Sign:
     def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
-        word = events.word
-        return word.at if word is not None and word.xfer_status in values else None
+        network_status = events.network_status
+        return (
+            network_status.at if network_status is not None and network_status.xfer_status in values else None
+        )
 
     return since
 
@@ -131,7 +133,11 @@ def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
     for status, signs in TABLE:
         times = [time for sign in signs if (time := sign(events, refund)) is not None]
         if times:
-            word = events.word
-            reason = word.xfer_status if word and status is _S.TRANSFER_TO_BE_REFUNDED else _X.UNKNOWN
+            network_status = events.network_status
+            reason = (
+                network_status.xfer_status
+                if network_status and status is _S.TRANSFER_TO_BE_REFUNDED
+                else _X.UNKNOWN
+            )
             return StatusAnswer(status, reason, min(times))
     return StatusAnswer(_S.TRANSFER_UNKNOWN, _X.UNKNOWN, None)

@@ -14,7 +14,7 @@ from app.domain.transfer.standing import Logged, Origin, origin_of, standing_of_
 from app.domain.transfer.state import TransferHistory
 
 
-class Fate(StrEnum):
+class EventOutcome(StrEnum):
     """Why an acceptance counts or does not."""
 
     STANDS = "stands"
@@ -25,7 +25,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FatedEvent:
+class EventWithOutcome:
     """One acceptance and what became of it.
 
     ``chain_id`` is the chain of its block, None where that is not known. ``by``: the place in the log
@@ -34,17 +34,17 @@ class FatedEvent:
 
     seq: int
     event: TransferEvent
-    fate: Fate
+    outcome: EventOutcome
     chain_id: int | None = None
     by: int | None = None
 
     @property
     def stands(self) -> bool:
         """Whether it counts."""
-        return self.fate is Fate.STANDS
+        return self.outcome is EventOutcome.STANDS
 
 
-def event_fates(history: TransferHistory) -> Iterator[FatedEvent]:
+def event_outcomes(history: TransferHistory) -> Iterator[EventWithOutcome]:
     """Every acceptance in the order of the log."""
     standing = {event.id for event in standing_of_transfer(history.kept(), history.reorgs)}
     latest = {logged.event.id: logged.seq for logged in history.log}
@@ -53,26 +53,26 @@ def event_fates(history: TransferHistory) -> Iterator[FatedEvent]:
         event = logged.event
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
         if event.id in standing and latest[event.id] == logged.seq:
-            yield FatedEvent(logged.seq, event, Fate.STANDS, chain_id)
+            yield EventWithOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
         else:
-            fate, by = _why_fallen(history, logged, origin, latest[event.id])
-            yield FatedEvent(logged.seq, event, fate, chain_id, by)
+            outcome, by = _why_fallen(history, logged, origin, latest[event.id])
+            yield EventWithOutcome(logged.seq, event, outcome, chain_id, by)
 
 
 def _why_fallen(
     history: TransferHistory, logged: Logged[TransferEvent], origin: Origin, latest: int
-) -> tuple[Fate, int | None]:
+) -> tuple[EventOutcome, int | None]:
     event, seq = logged.event, logged.seq
     reorg = _reorg_reaching(history, logged, origin)
     retraction = history.retracted.get(event.id, 0)
     if reorg and (not retraction > seq or reorg < retraction):
-        return Fate.REORGANISED, reorg
+        return EventOutcome.REORGANISED, reorg
     if retraction > seq:
-        return Fate.RETRACTED, retraction
+        return EventOutcome.RETRACTED, retraction
     if latest > seq:
-        return Fate.REPEATED, latest
+        return EventOutcome.REPEATED, latest
     assert isinstance(event, TransferConfirmed)  # noqa: S101  the only kind that falls with another
-    return Fate.SEND_GONE, None
+    return EventOutcome.SEND_GONE, None
 
 
 def _reorg_reaching(history: TransferHistory, logged: Logged[TransferEvent], origin: Origin) -> int:

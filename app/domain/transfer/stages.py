@@ -76,7 +76,11 @@ def _of(event_type: type[TransferEvent]) -> Sign:
 
 def _words(*statuses: XferStatus) -> Sign:
     def events(standing: StandingEvents) -> list[TransferEvent]:
-        return [word for word in standing.every(NetworkStatus) if word.xfer_status in statuses]
+        return [
+            network_status
+            for network_status in standing.every(NetworkStatus)
+            if network_status.xfer_status in statuses
+        ]
 
     return events
 
@@ -136,13 +140,13 @@ def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
     The first stage that is not behind it is the current one, unless the transfer is over or nothing of it
     stands. Signatures short of a quorum are told, but leave the stage of signing to be done.
     """
-    found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _way(standing, status)]
+    found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _path(standing, status)]
     reached = _reached(found, status)
     at_rest = status in (Status.TRANSFER_UNKNOWN, Status.TRANSFER_COMPLETED, Status.TRANSFER_REFUNDED)
     return tuple(_stages(found, reached, at_rest=at_rest))
 
 
-def _way(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
+def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
     """Its stages: the ordinary ones, and those that something was told of."""
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)

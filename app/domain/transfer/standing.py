@@ -93,10 +93,10 @@ def origin_of(events: Iterable[TransferEvent]) -> Origin:
             sends.append(event)
         elif isinstance(event, TransferSubmitted):
             submissions.append(event)
-    teller: TransferSent | TransferSubmitted | None
-    teller = min(sends, key=lambda e: e.order, default=None)
-    teller = teller or min(submissions, key=lambda e: e.order, default=None)
-    return Origin(teller.src_chain_id, teller.dst_chain_id) if teller else Origin()
+    origin_event: TransferSent | TransferSubmitted | None
+    origin_event = min(sends, key=lambda e: e.order, default=None)
+    origin_event = origin_event or min(submissions, key=lambda e: e.order, default=None)
+    return Origin(origin_event.src_chain_id, origin_event.dst_chain_id) if origin_event else Origin()
 
 
 def standing_of_transfer(

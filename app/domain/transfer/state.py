@@ -106,7 +106,7 @@ class TransferHistory:
         """The events that stand."""
         return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
 
-    def told(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
+    def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that tells what the transfer is: a send before a submission, a standing one first."""
         ever = StandingEvents.of({logged.event.id: logged.event for logged in self.kept()}.values())
         return (
@@ -157,8 +157,8 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     standing = history.standing()
     refund = _judge(history.transfer_id, standing, facts)
     answer = status_of(standing, refund.standing)
-    teller = history.told(standing)
-    send = teller if isinstance(teller, TransferSent) else None
+    origin_event = history.origin_event(standing)
+    send = origin_event if isinstance(origin_event, TransferSent) else None
     standing_send = standing.first(TransferSent)
     release = standing.first(TransferReleased)
     origin = origin_of(logged.event for logged in history.kept())
@@ -171,12 +171,12 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         status_since=answer.since,
         updated_at=_updated_at(history, standing, answer.since),
         kind=send.kind if send else None,
-        src_chain_id=teller.src_chain_id if teller else None,
-        dst_chain_id=teller.dst_chain_id if teller else None,
-        symbol=teller.symbol if teller else None,
-        amount=teller.amount if teller else None,
-        sender=teller.sender if teller else None,
-        receiver=teller.receiver if teller else None,
+        src_chain_id=origin_event.src_chain_id if origin_event else None,
+        dst_chain_id=origin_event.dst_chain_id if origin_event else None,
+        symbol=origin_event.symbol if origin_event else None,
+        amount=origin_event.amount if origin_event else None,
+        sender=origin_event.sender if origin_event else None,
+        receiver=origin_event.receiver if origin_event else None,
         src_tx_hash=src_tx_hash,
         dst_tx_hash=dst_tx_hash,
         sent_at=standing_send.at if standing_send else None,

@@ -11,7 +11,7 @@ from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest,
 from app.domain.estimate.pricing import wants_pegged
 from app.queries.estimate_facts import Epoch, Moved, estimate_facts
 from app.runtime.gateway import Gateway
-from app.services.network.snapshot import NetworkSnapshot
+from app.runtime.snapshot import NetworkSnapshot
 
 
 def estimate_transfer(
@@ -50,11 +50,13 @@ def estimate_inputs(
     if route is None or src is None or dst is None or wants_pegged(inputs):
         return inputs
     epoch = Epoch.at(now, src.epoch_seconds) if src.epoch_cap is not None and src.epoch_seconds else None
-    way = request.token_symbol, request.src_chain_id, request.dst_chain_id
-    facts = gateway.public_reads.ask(estimate_facts, *way, epoch)
+    route_key = request.token_symbol, request.src_chain_id, request.dst_chain_id
+    facts = gateway.public_reads.ask(estimate_facts, *route_key, epoch)
     return replace(
         inputs,
-        route=route if facts.fed_fee is None else replace(route, base_fee=_fed(*facts.fed_fee)),
+        route=route
+        if facts.reported_fee is None
+        else replace(route, base_fee=_reported(*facts.reported_fee)),
         src_pool=moved_pool(src, facts.src, facts.epoch_volume),
         dst_pool=moved_pool(dst, facts.dst),
     )
@@ -69,7 +71,7 @@ def _configured(
 ) -> EstimateInputs:
     """The inputs as the configuration alone has them; pools at their opening values."""
     terms, symbol = snapshot.terms, request.token_symbol
-    way = symbol, request.src_chain_id, request.dst_chain_id
+    route_key = symbol, request.src_chain_id, request.dst_chain_id
     src, dst = (request.src_chain_id, symbol), (request.dst_chain_id, symbol)
     return EstimateInputs(
         request=request,
@@ -80,9 +82,9 @@ def _configured(
         dst_chain=terms.chains.get(request.dst_chain_id),
         src_token=terms.tokens.get(src),
         dst_token=terms.tokens.get(dst),
-        route=terms.routes.get(way),
-        pegged=terms.pegged.get(way),
-        block=terms.blocks.get(way, RouteBlock.NONE),
+        route=terms.routes.get(route_key),
+        pegged=terms.pegged.get(route_key),
+        block=terms.blocks.get(route_key, RouteBlock.NONE),
         src_pool=terms.pools.get(src),
         dst_pool=terms.pools.get(dst),
         symbol_chains=terms.symbol_chains.get(symbol, ()),
@@ -90,8 +92,8 @@ def _configured(
     )
 
 
-def _fed(amount: int, since: datetime) -> BaseFee:
-    return BaseFee(amount, since=since, fed=True)
+def _reported(amount: int, since: datetime) -> BaseFee:
+    return BaseFee(amount, since=since, reported=True)
 
 
 def moved_pool(pool: PoolState, by: Moved, epoch_volume: int = 0) -> PoolState:

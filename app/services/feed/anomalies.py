@@ -42,7 +42,7 @@ class Subject:
         return cls(f"event:{event_id}")
 
 
-def hold(connection: Connection, found: Mapping[Subject, Sequence[Anomaly]]) -> None:
+def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anomaly]]) -> None:
     """Make the table say of each subject what was found, and nothing else."""
     subjects = list(found)
     for start in range(0, len(subjects), CHUNK):
@@ -84,7 +84,7 @@ def _renew(connection: Connection, known: Any, row: dict[str, Any]) -> None:
     connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
 
 
-def hold_rotations(connection: Connection, chain_id: int, found: Sequence[Anomaly]) -> None:
+def sync_rotation_anomalies(connection: Connection, chain_id: int, found: Sequence[Anomaly]) -> None:
     """Make the table say of a chain's rotations what was found; each has a subject of its own."""
     prefix = f"rotation:{chain_id}:"
     subjects = connection.scalars(
@@ -96,7 +96,7 @@ def hold_rotations(connection: Connection, chain_id: int, found: Sequence[Anomal
     wanted: dict[Subject, list[Anomaly]] = {Subject(name, chain_id=chain_id): [] for name in subjects}
     for anomaly in found:
         wanted[Subject(prefix + anomaly.event_ids[0], chain_id=chain_id)] = [anomaly]
-    hold(connection, wanted)
+    sync_anomalies(connection, wanted)
 
 
 def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> None:
@@ -110,7 +110,7 @@ def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> 
         first or now,
         now,
     )
-    hold(connection, {subject: [anomaly]})
+    sync_anomalies(connection, {subject: [anomaly]})
     reopened = {"last_at": now, "acknowledged_at": None, "acknowledged_by": None}
     connection.execute(update(table.Anomaly).where(table.Anomaly.subject == subject.name).values(reopened))
 
@@ -123,7 +123,7 @@ def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime)
         found[Subject.pool(chain_id, symbol)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
-    hold(connection, found)
+    sync_anomalies(connection, found)
 
 
 def _under_zero(connection: Connection, chain_id: int, symbol: str) -> str:
@@ -132,12 +132,12 @@ def _under_zero(connection: Connection, chain_id: int, symbol: str) -> str:
     if opening is None:
         return ""  # not configured: no estimate rests on it
     of_counter = (PoolCounter.chain_id == chain_id, PoolCounter.symbol == symbol)
-    fed = connection.execute(select(PoolCounter.__table__).where(*of_counter)).first()
+    reported = connection.execute(select(PoolCounter.__table__).where(*of_counter)).first()
     inbound = opening.liquidity_added - opening.liquidity_relayed - opening.liquidity_withdrawn
     sent = opening.liquidity_sent
-    if fed is not None:
-        inbound += fed.added - fed.relayed - fed.withdrawn
-        sent += fed.sent
+    if reported is not None:
+        inbound += reported.added - reported.relayed - reported.withdrawn
+        sent += reported.sent
     under = [
         f"{name} is {value}"
         for name, value in (("the balance", inbound + sent), ("the inbound limit", inbound))

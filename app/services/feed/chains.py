@@ -18,8 +18,8 @@ from app.models import events as log
 from app.models.events import ChainProgress, TransferBlock
 from app.models.transfers import Transfer
 from app.models.upsert import upsert
-from app.models.validators import FedValidatorSet
-from app.services.feed.anomalies import hold_rotations
+from app.models.validators import ReportedValidatorSet
+from app.services.feed.anomalies import sync_rotation_anomalies
 from app.services.feed.facts import load_network_facts, load_opening_sets
 from app.services.feed.log import highest_standing_block, load_chain_events
 from app.services.feed.pools import LIQUIDITY, recount_liquidity
@@ -55,11 +55,11 @@ def fold_validators(connection: Connection, chain_id: int, now: datetime) -> Non
             "at": event.at,
             "event_id": event.id,
         }
-        upsert(connection, FedValidatorSet, [row])
+        upsert(connection, ReportedValidatorSet, [row])
     else:
-        connection.execute(delete(FedValidatorSet).where(FedValidatorSet.chain_id == chain_id))
+        connection.execute(delete(ReportedValidatorSet).where(ReportedValidatorSet.chain_id == chain_id))
     opening = load_opening_sets(connection).get(chain_id)
-    hold_rotations(connection, chain_id, list(anomalies_of_rotations(opening, rotations)))
+    sync_rotation_anomalies(connection, chain_id, list(anomalies_of_rotations(opening, rotations)))
     judge_open_refunds(connection, {chain_id}, now)
 
 

@@ -10,7 +10,7 @@ from app.domain.crypto import parse_evm_address
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
-from app.models.validators import FedValidatorSet
+from app.models.validators import ReportedValidatorSet
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
@@ -63,10 +63,10 @@ def load_opening_sets(connection: Connection) -> dict[int, ValidatorSet]:
 def load_validator_sets(connection: Connection) -> dict[int, ValidatorSet]:
     """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
     sets = load_opening_sets(connection)
-    fed = connection.execute(
-        select(FedValidatorSet.chain_id, FedValidatorSet.version, FedValidatorSet.members)
+    reported = connection.execute(
+        select(ReportedValidatorSet.chain_id, ReportedValidatorSet.version, ReportedValidatorSet.members)
     )
-    for chain_id, version, stored in fed:
+    for chain_id, version, stored in reported:
         members = [(_address(signer), int(power)) for signer, power in stored]
         sets[chain_id] = ValidatorSet.of(chain_id, version, members)
     return sets

@@ -12,7 +12,7 @@ from app.domain.transfer.effects import CounterChange, SharedChange
 from app.domain.transfer.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.domain.transfer.standing import Logged
 from app.models import events as log
-from app.models.pools import FedFee, PoolCounter
+from app.models.pools import PoolCounter, ReportedFee
 from app.models.upsert import upsert
 from app.services.feed.codec import decode_event
 from app.services.feed.log import load_chain_events, retracted_ids
@@ -64,7 +64,9 @@ def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
         if known.order < event.order:
             latest[fee_key(event)] = event
     for key, event in latest.items():
-        standing = connection.execute(select(FedFee.at, FedFee.event_id).where(*_of_route(key))).first()
+        standing = connection.execute(
+            select(ReportedFee.at, ReportedFee.event_id).where(*_of_route(key))
+        ).first()
         if standing is None or (standing.at, standing.event_id) < event.order:
             _write_fee(connection, event)
 
@@ -83,7 +85,7 @@ def fold_fees_again(connection: Connection, routes: set[FeeKey] | None = None) -
             latest[event.id] = Logged(row.seq, event)
     retracted = retracted_ids(connection, latest)
     for key in routes or ():
-        connection.execute(delete(FedFee).where(*_of_route(key)))
+        connection.execute(delete(ReportedFee).where(*_of_route(key)))
     fold_fees(connection, (e.event for i, e in latest.items() if e.seq > retracted.get(i, 0)))
 
 
@@ -95,9 +97,9 @@ def fee_key(event: FeeUpdated) -> FeeKey:
 def _of_route(key: FeeKey) -> tuple[ColumnElement[bool], ...]:
     symbol, src_chain_id, dst_chain_id = key
     return (
-        FedFee.symbol == symbol,
-        FedFee.src_chain_id == src_chain_id,
-        FedFee.dst_chain_id == dst_chain_id,
+        ReportedFee.symbol == symbol,
+        ReportedFee.src_chain_id == src_chain_id,
+        ReportedFee.dst_chain_id == dst_chain_id,
     )
 
 
@@ -110,4 +112,4 @@ def _write_fee(connection: Connection, event: FeeUpdated) -> None:
         "at": event.at,
         "event_id": event.id,
     }
-    upsert(connection, FedFee, [row])
+    upsert(connection, ReportedFee, [row])

@@ -17,7 +17,7 @@ from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
-from app.services.feed.anomalies import Subject, hold, judge_pools
+from app.services.feed.anomalies import Subject, judge_pools, sync_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.log import load_histories
 
@@ -55,7 +55,7 @@ def project(
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
     apply_shared(connection, change, now)
-    hold(connection, {Subject.transfer(i): state.anomalies for i, state in new.items()})
+    sync_anomalies(connection, {Subject.transfer(i): state.anomalies for i, state in new.items()})
     _advance_chains(connection, new.values())
 
 

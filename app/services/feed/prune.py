@@ -41,10 +41,10 @@ PAUSE_SECONDS: Final = 0.02
 
 _UNIX_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-Place = tuple[datetime, bytes]
+Cursor = tuple[datetime, bytes]
 """Where a walk over the transfers of a status has come: ``status_since`` and id of the last one."""
 
-_START: Final[Place] = (datetime.min.replace(tzinfo=UTC), bytes(32))
+_START: Final[Cursor] = (datetime.min.replace(tzinfo=UTC), bytes(32))
 
 
 @dataclass(slots=True)
@@ -142,18 +142,18 @@ def prune(
     if not dry_run:
         record_alone(gateway, actor, "events.prune", subject, detail="begun")
     for status in FINISHED:
-        place: Place | None = _START
-        while place is not None:
+        cursor: Cursor | None = _START
+        while cursor is not None:
             with turn(gateway.engine) as connection:
                 # The configuration may have changed since: an epoch that is longer needs more.
                 bound = min(found.before, needed_since(connection, gateway.clock()))
-                ids, place = _next(connection, status, place, bound)
+                ids, cursor = _next(connection, status, cursor, bound)
                 batch = _Batch(connection, ids, bound)
                 if batch.spans and not dry_run:
                     remove_transfers(connection, batch.states, batch.change, gateway.clock())
             found.add(batch)
             progress(len(ids))
-            if not dry_run and place is not None:
+            if not dry_run and cursor is not None:
                 time.sleep(PAUSE_SECONDS)
     if not dry_run:
         removed = f"{found.transfers.total()} transfers and their {found.events} events removed"
@@ -183,8 +183,8 @@ def _old(status: TransferHistoryStatus, before: datetime) -> tuple[ColumnElement
 
 
 def _next(
-    connection: Connection, status: TransferHistoryStatus, place: Place, before: datetime
-) -> tuple[list[bytes], Place | None]:
+    connection: Connection, status: TransferHistoryStatus, cursor: Cursor, before: datetime
+) -> tuple[list[bytes], Cursor | None]:
     """The next transfers of the walk, and where it has come; None at its end.
 
     A status holds since one of its transfer's events, so the last event is no earlier: what this walk
@@ -194,7 +194,7 @@ def _next(
     rows = connection.execute(
         select(Transfer.status_since, Transfer.transfer_id)
         .where(
-            *_old(status, before), here > tuple_(literal(place[0], UtcTime()), literal(place[1], Hash32()))
+            *_old(status, before), here > tuple_(literal(cursor[0], UtcTime()), literal(cursor[1], Hash32()))
         )
         .order_by(Transfer.status_since, Transfer.transfer_id)
         .limit(BATCH)

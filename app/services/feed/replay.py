@@ -17,9 +17,9 @@ from app.models import events as log
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
-from app.models.pools import FedFee, PoolCounter, PoolVolume
+from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
-from app.models.validators import FedValidatorSet
+from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed import chains, pools
@@ -31,8 +31,8 @@ from app.services.feed.pruned import count_from_pruned, pruned_readings
 from app.services.feed.retract import rebuild_retracted
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, FedFee,
-    FedValidatorSet, ChainProgress, RetractedEvent,
+    LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, ReportedFee,
+    ReportedValidatorSet, ChainProgress, RetractedEvent,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 

@@ -12,7 +12,7 @@ from app.models.engine import ask
 from app.queries.ingest_tokens import last_accepted
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import Verdict, ingest_lines
-from app.services.feed.tokens import demand_valid
+from app.services.feed.tokens import require_valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> Verd
     :raises Unauthorized: the token was revoked meanwhile; whole batches before that are committed.
     """
     return ingest_lines(
-        gateway, lines, token.name, scope=token.scope, admit=partial(demand_valid, token=token)
+        gateway, lines, token.name, scope=token.scope, admit=partial(require_valid, token=token)
     )
 
 

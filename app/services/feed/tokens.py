@@ -134,15 +134,17 @@ def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _record(connection: Connection, gateway: Gateway, actor: Actor, deed: str, change: AuditedChange) -> None:
+def _record(
+    connection: Connection, gateway: Gateway, actor: Actor, action: str, change: AuditedChange
+) -> None:
     record(
         connection,
         gateway.audit_keys,
         actor,
-        f"ingest_token.{deed}",
+        f"ingest_token.{action}",
         change.subject,
         now=gateway.clock(),
-        detail=f"{deed} {change.subject}",
+        detail=f"{action} {change.subject}",
         changes=[change],
     )
 
@@ -190,7 +192,7 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
     return found[0]
 
 
-def demand_valid(connection: Connection, token: IngestToken) -> None:
+def require_valid(connection: Connection, token: IngestToken) -> None:
     """Make sure that the token has not been revoked since it was presented.
 
     :param connection: of the writer, whose turn keeps a revocation waiting.

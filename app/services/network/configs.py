@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
 import orjson
 
+from app.runtime.snapshot import TransferConfigs
 from app.services.network.sections import Row
 
 _CHAIN_FIELDS: Final = (
@@ -31,15 +31,6 @@ _PAIR_FIELDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TransferConfigs:
-    """The answer, ready to send: as plain data, as JSON in UTF-8, and that JSON's strong ETag (unquoted)."""
-
-    answer: Mapping[str, Any]
-    body: bytes
-    etag: str
-
-
 def build_configs(rows: Mapping[str, list[Row]]) -> TransferConfigs:
     """The answer from the rows of the core sections; sorted: the same network gives the same bytes."""
     chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
@@ -57,7 +48,7 @@ def build_configs(rows: Mapping[str, list[Row]]) -> TransferConfigs:
         ],
         "blocked_bridge_direct": [
             {"symbol": symbol, "src_chain_id": src, "dst_chain_id": dst}
-            for symbol, src, dst in sorted(set(_blocked_ways(rows["route_blocks"])))
+            for symbol, src, dst in sorted(set(_blocked_routes(rows["route_blocks"])))
         ],
     }
     body = orjson.dumps(answer)
@@ -116,7 +107,7 @@ def _pair(chains: Mapping[int, Row], tokens: Mapping[tuple[int, str], Row], row:
     } | {name: row[name] for name in _PAIR_FIELDS}
 
 
-def _blocked_ways(blocks: Iterable[Row]) -> Iterator[tuple[str, int, int]]:
+def _blocked_routes(blocks: Iterable[Row]) -> Iterator[tuple[str, int, int]]:
     for row in blocks:
         yield row["symbol"], row["src_chain_id"], row["dst_chain_id"]
         if row["both_directions"]:

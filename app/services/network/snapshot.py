@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -23,7 +23,8 @@ from app.queries.network import (
     load_rows,
     load_versions,
 )
-from app.services.network.configs import TransferConfigs, build_configs
+from app.runtime.snapshot import NetworkSnapshot, TransferConfigs
+from app.services.network.configs import build_configs
 from app.services.network.sections import SECTIONS, Part
 
 MAX_STALE_SECONDS: Final = 30.0
@@ -35,22 +36,9 @@ RETRY_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 2.0
 """How long a request waits for another one's renewal before it takes that for a failed one."""
 
-Versions = Mapping[str, PartVersion]
-
 _CORE: Final = tuple(section for section in SECTIONS if section.part is Part.CORE)
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkSnapshot:
-    """The whole configuration at one moment. Parts that did not change are shared with earlier ones."""
-
-    versions: Versions
-    terms: NetworkTerms
-    configs: TransferConfigs
-    blocked_addresses: BlockedAddresses
-    blocked_networks: BlockedNetworks
 
 
 _NOTHING: Final = NetworkSnapshot(

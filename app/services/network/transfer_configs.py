@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.runtime.gateway import Gateway
-from app.services.network.configs import TransferConfigs
+from app.runtime.snapshot import TransferConfigs
 
 
 def transfer_configs(gateway: Gateway) -> TransferConfigs:

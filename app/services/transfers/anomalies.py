@@ -21,9 +21,9 @@ from app.queries.anomalies import (
     open_anomalies_by_kind,
 )
 from app.runtime.gateway import Gateway
+from app.services.audit.fingerprint import fingerprint, require_seen
 from app.services.audit.record import record
-from app.services.network.edits.outcome import Conflict, Saved
-from app.services.network.edits.seen import demand_seen, fingerprint
+from app.services.audit.results import Conflict, Saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def acknowledge(gateway: Gateway, seen: Mapping[int, str], *, actor: Actor) -> S
             row = rows.get(anomaly_id)
             if row is None:
                 raise Conflict("one of the anomalies no longer holds: there is nothing to acknowledge", ())
-            demand_seen(f"the anomaly of {row.subject}", shown, _facts(row))
+            require_seen(f"the anomaly of {row.subject}", shown, _facts(row))
         waiting = [row for row in rows.values() if row.acknowledged_at is None]
         if not waiting:
             return Saved((), None)

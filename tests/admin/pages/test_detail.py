@@ -25,7 +25,7 @@ from app.domain.crypto import address_of, checksum_address
 from app.domain.errors import GatewayError
 from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.transfer.events import EventType
-from app.domain.transfer.outcomes import Fate, event_fates
+from app.domain.transfer.outcomes import EventOutcome, event_outcomes
 from app.domain.transfer.stages import Progress, StageName
 from app.models.engine import reading
 from app.runtime.gateway import Gateway
@@ -138,14 +138,14 @@ def test_fates_agree_with_what_stands_in_the_whole_sandbox(sandbox: Gateway) -> 
         histories = load_histories(connection, ids)
     fates = set()
     for history in histories.values():
-        fated = list(event_fates(history))
-        fates |= {each.fate for each in fated}
+        entry = list(event_outcomes(history))
+        fates |= {each.outcome for each in entry}
         by_type = history.standing().by_type.values()
-        assert {each.event.id for each in fated if each.stands} == {
+        assert {each.event.id for each in entry if each.stands} == {
             e.id for events in by_type for e in events
         }
-        assert [each.seq for each in fated] == [logged.seq for logged in history.log]
-    assert fates >= {Fate.STANDS, Fate.REORGANISED}
+        assert [each.seq for each in entry] == [logged.seq for logged in history.log]
+    assert fates >= {EventOutcome.STANDS, EventOutcome.REORGANISED}
 
 
 def test_a_refund_signer_by_signer(gateway: Gateway) -> None:

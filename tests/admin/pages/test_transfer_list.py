@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, text
 
-from app.admin.pages.transfers import TransferFilters, list_transfers, read_place, write_place
+from app.admin.pages.transfers import TransferFilters, list_transfers, read_cursor, write_cursor
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import writing
 from app.models.transfers import Transfer
@@ -131,10 +131,10 @@ def test_a_transfer_that_changes_while_one_pages_is_on_top_and_nothing_is_missed
 
 def test_a_place_goes_through_a_url(gateway: Gateway) -> None:
     (row,) = fill(gateway, 1)
-    place = transfer_list.Place(row["updated_at"], row["transfer_id"])
-    assert read_place(write_place(place)) == place
-    for nonsense in (None, "", "x", "ä", "AAAA", "!" * 56, "_" * 56, write_place(place)[:-4]):
-        assert read_place(nonsense) is None or nonsense == "_" * 56
+    cursor = transfer_list.Cursor(row["updated_at"], row["transfer_id"])
+    assert read_cursor(write_cursor(cursor)) == cursor
+    for nonsense in (None, "", "x", "ä", "AAAA", "!" * 56, "_" * 56, write_cursor(cursor)[:-4]):
+        assert read_cursor(nonsense) is None or nonsense == "_" * 56
     assert list_transfers(gateway, TransferFilters(), "nonsense").transfers
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import Check, EstimateRefused, estimate, explain
-from app.domain.estimate.explain import Outcome
+from app.domain.estimate.explain import CheckOutcome
 from app.domain.estimate.inputs import FeeTier, PoolState
 from tests.domain.estimate.estimate_cases import TOKEN, ask, on_curve, pegged, pegged_cases, plausible, usdt
 
@@ -50,7 +50,9 @@ def test_it_says_what_the_answer_says(inputs):
             assert by_name[refused.check.value].headroom < 0
         return
     assert explanation.refusal is None
-    assert all(result.outcome in (Outcome.PASSED, Outcome.NOT_MADE) for result in explanation.checks)
+    assert all(
+        result.outcome in (CheckOutcome.PASSED, CheckOutcome.NOT_MADE) for result in explanation.checks
+    )
     for name in (
         "eq_value_token_amt",
         "bridge_rate",
@@ -125,15 +127,15 @@ def test_terms_and_limits_stand_beside_a_refusal():
     assert terms(inputs)["eq_value_token_amt"].value == 10**27
     assert limits(inputs)["inbound_limit"].headroom == 5_000_000 * TOKEN - 10**15
     results = outcomes(inputs)
-    assert results[Check.SLIPPAGE_TOLERANCE] is Outcome.PASSED
-    assert results[Check.INBOUND_LIMIT] is Outcome.REFUSED
-    assert results[Check.TOTAL_CAP] is Outcome.NOT_REACHED
-    assert results[Check.CURVE] is Outcome.NOT_MADE
+    assert results[Check.SLIPPAGE_TOLERANCE] is CheckOutcome.PASSED
+    assert results[Check.INBOUND_LIMIT] is CheckOutcome.REFUSED
+    assert results[Check.TOTAL_CAP] is CheckOutcome.NOT_REACHED
+    assert results[Check.CURVE] is CheckOutcome.NOT_MADE
 
 
 def test_the_checks_of_a_pegged_transfer():
     results = outcomes(pegged())
-    made = {check for check, outcome in results.items() if outcome is Outcome.PASSED}
+    made = {check for check, outcome in results.items() if outcome is CheckOutcome.PASSED}
     assert {Check.FEES, Check.RESULT_SIZE, Check.AMOUNT, Check.DIRECTION} <= made
     assert not made & {Check.INBOUND_LIMIT, Check.MAX_SLIPPAGE, Check.CURVE, Check.BASE_FEE_AGE}
     assert {limit.name for limit in explain(pegged()).limits} == {"result_size", "fees"}

@@ -15,7 +15,7 @@ from app.domain.refund.request import (
     encode_request,
     peek_ref_id,
 )
-from app.domain.transfer.ids import pool_withdraw_id
+from app.domain.transfer_ids import pool_withdraw_id
 from tests.domain.refund.contract_mirror import decode as contract_decode
 from tests.domain.refund.evidence_kit import KINDS, context, every_flip, request_for, some, vector, wd_for
 

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from app.domain.estimate.estimate import Estimate
 from app.domain.estimate.inputs import EstimateRequest
 from app.models.engine import writing
-from app.models.pools import FedFee, PoolCounter
+from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
 from app.services.estimates.estimate import estimate_transfer
@@ -54,8 +54,8 @@ def move(gateway: Gateway, chain_id: int, **counters: int) -> None:
 
 
 def feed_fee(gateway: Gateway, fee: int, at: datetime) -> None:
-    way = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
-    write(gateway, FedFee, **way, base_fee=fee, at=at, event_id="fee")
+    route_key = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
+    write(gateway, ReportedFee, **route_key, base_fee=fee, at=at, event_id="fee")
 
 
 def send(gateway: Gateway, number: int, sent_at: datetime | None, **changes: Any) -> None:

@@ -113,10 +113,10 @@ def test_a_fed_fee_outranks_the_configured_one(gateway: Gateway) -> None:
     feed_fee(gateway, 2**255, NOON - timedelta(days=9))
     inputs = estimate_inputs(gateway, ask(), None, None)
     assert inputs.route is not None
-    assert (inputs.route.base_fee.amount, inputs.route.base_fee.fed) == (2**255, True)
+    assert (inputs.route.base_fee.amount, inputs.route.base_fee.reported) == (2**255, True)
     other = estimate_inputs(gateway, ask(src_chain_id=56, dst_chain_id=1), None, None)
     assert other.route is not None
-    assert not other.route.base_fee.fed
+    assert not other.route.base_fee.reported
 
 
 def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:

@@ -121,9 +121,9 @@ def ingest(gateway: Gateway, batches: Sequence[Events]) -> None:
 
 def answers_after(gateway: Gateway, *phases: Sequence[Events]) -> dict[str, list[tuple[Any, ...]]]:
     with writing(gateway.engine) as connection:
-        fed = {"chains", "tokens", "pegged_pairs", "opening_validators"}
+        reported = {"chains", "tokens", "pegged_pairs", "opening_validators"}
         for table in reversed(db.metadata.sorted_tables):
-            if table.name not in fed:
+            if table.name not in reported:
                 connection.execute(table.delete())
     for phase in phases:
         ingest(gateway, phase)

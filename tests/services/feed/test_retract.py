@@ -12,7 +12,7 @@ from sqlalchemy import select
 from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.events import ChainProgress
-from app.models.pools import FedFee, PoolCounter
+from app.models.pools import PoolCounter, ReportedFee
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.replay import export_log, replay
@@ -121,7 +121,7 @@ def test_pools_fees_validators_and_heads_are_undone(gateway: Gateway, status: Ca
         assert after[table] == before[table], table
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(ChainProgress.highest_block)) == 1000
-        assert connection.scalar(select(FedFee.base_fee)) == 1
+        assert connection.scalar(select(ReportedFee.base_fee)) == 1
         assert connection.scalar(select(PoolCounter.added)) == 7
 
 

@@ -17,9 +17,9 @@ from app.domain.refund.request import RefundRequest, encode_request
 from app.models.anomalies import Anomaly
 from app.models.events import ChainProgress, TransferBlock
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
-from app.models.pools import FedFee, PoolCounter, PoolVolume
+from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
-from app.models.validators import FedValidatorSet
+from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import Verdict, ingest_lines
 
@@ -188,8 +188,8 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         TransferHash,
         PoolCounter,
         PoolVolume,
-        FedFee,
-        FedValidatorSet,
+        ReportedFee,
+        ReportedValidatorSet,
     )
     dump = {model.__tablename__: _rows(connection, model) for model in (*tables, ChainProgress)}
     for name, first_sum in ((PoolCounter.__tablename__, 2), (PoolVolume.__tablename__, 3)):

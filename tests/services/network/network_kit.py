@@ -128,9 +128,9 @@ def network() -> Document:
 def changed(path: str, value: Any) -> Document:
     """The network with the value at a path such as ``chains.0.id`` replaced, or removed for ``...``."""
     document = copy.deepcopy(network())
-    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    *route_key, last = [int(step) if step.isdigit() else step for step in path.split(".")]
     place: Any = document
-    for step in way:
+    for step in route_key:
         place = place[step]
     if value is ...:
         del place[last]

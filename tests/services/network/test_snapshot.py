@@ -29,9 +29,10 @@ from app.domain.estimate.inputs import (
 from app.models.engine import writing
 from app.models.network import NetworkPart
 from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.snapshot import NetworkSnapshot
 from app.services.network import snapshot as network_snapshot
 from app.services.network.document import import_network
-from app.services.network.snapshot import NetworkSnapshot, NetworkSnapshots
+from app.services.network.snapshot import NetworkSnapshots
 from tests.actors import TESTER
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import VILLAIN, changed, network, text

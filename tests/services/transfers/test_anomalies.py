@@ -16,7 +16,7 @@ from app.models.anomalies import Anomaly
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.edits.outcome import Conflict
+from app.services.audit.results import Conflict
 from app.services.transfers.anomalies import acknowledge, anomalies_about, count_open, list_anomalies
 from tests.services.network.edits.kit import ALICE, BOB
 

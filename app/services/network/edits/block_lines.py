@@ -36,7 +36,7 @@ class GoodLine:
 
 
 @dataclass(frozen=True, slots=True)
-class WrongLine:
+class InvalidLine:
     """A line that cannot: its number from 1, its text as far as it is shown, and what is wrong."""
 
     number: int
@@ -44,7 +44,7 @@ class WrongLine:
     reason: str
 
 
-def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterator[GoodLine | WrongLine]:
+def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterator[GoodLine | InvalidLine]:
     """Every line but blank ones, headings, and comments after ``#``.
 
     Cells are separated by commas, or by tabs as spreadsheets copy them.
@@ -54,7 +54,7 @@ def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterat
     """
     for number, line in enumerate(_lines(text), 1):
         if number > MAX_LINES:
-            yield WrongLine(number, "", f"more than {MAX_LINES:,} lines: give the rest in a second go")
+            yield InvalidLine(number, "", f"more than {MAX_LINES:,} lines: give the rest in a second go")
             return
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
@@ -68,9 +68,11 @@ def _lines(text: str) -> list[str]:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _read(section: Section, number: int, line: str, shared: Mapping[str, Any]) -> GoodLine | WrongLine | None:
-    def wrong(reason: str) -> WrongLine:
-        return WrongLine(number, line[:LONGEST_SHOWN], reason)
+def _read(
+    section: Section, number: int, line: str, shared: Mapping[str, Any]
+) -> GoodLine | InvalidLine | None:
+    def wrong(reason: str) -> InvalidLine:
+        return InvalidLine(number, line[:LONGEST_SHOWN], reason)
 
     columns, delimiter = COLUMNS[section.name], "\t" if "\t" in line else ","
     if len(line) > MAX_LINE:

@@ -14,11 +14,11 @@ from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
 from app.queries.usage import rows_with
 from app.runtime.gateway import Gateway
+from app.services.audit.results import Effect, FieldError, Invalid, Saved, counted
 from app.services.network.changes import Change
-from app.services.network.edits.block_lines import WrongLine, read_lines
+from app.services.network.edits.block_lines import InvalidLine, read_lines
 from app.services.network.edits.edit import save_changes
 from app.services.network.edits.effects import network_effects, recent_transfers
-from app.services.network.edits.outcome import Effect, FieldError, Invalid, Saved, counted
 from app.services.network.edits.plan import EDITABLE
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
@@ -52,7 +52,7 @@ class BlocksPreview:
     extended: tuple[str, ...]
     standing: tuple[str, ...]
     repeated: int
-    wrong: tuple[WrongLine, ...]
+    wrong: tuple[InvalidLine, ...]
     effects: tuple[Effect, ...]
 
 
@@ -61,7 +61,7 @@ class _Sorted:
     changes: list[Change]
     standing: list[Row]
     repeated: int
-    wrong: list[WrongLine]
+    wrong: list[InvalidLine]
 
 
 def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
@@ -102,11 +102,11 @@ def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor) -> Saved:
 
 def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _Sorted:
     _check_shared(section, edit.shared)
-    wrong: list[WrongLine] = []
+    wrong: list[InvalidLine] = []
     wanted: dict[tuple[Any, ...], Row] = {}
     repeated = 0
     for line in read_lines(section, edit.text, edit.shared):
-        if isinstance(line, WrongLine):
+        if isinstance(line, InvalidLine):
             wrong.append(line)
         elif section.identity(line.row) in wanted:
             repeated += 1

@@ -14,12 +14,12 @@ from app.domain.difference import difference
 from app.models.engine import reading, reading_consistently, writing
 from app.queries.usage import row_by_id
 from app.runtime.gateway import Gateway
+from app.services.audit.fingerprint import fingerprint
 from app.services.audit.record import record
+from app.services.audit.results import NotConfirmed, Preview, Saved
 from app.services.network.changes import Change, apply, in_words
 from app.services.network.edits.effects import effects_of, needs_typed
-from app.services.network.edits.outcome import NotConfirmed, Preview, Saved
 from app.services.network.edits.plan import EDITABLE, Edit, plan_edit
-from app.services.network.edits.seen import fingerprint
 from app.services.network.parts import bump
 from app.services.network.refold import FactsChanged, refold_after_network_change
 
@@ -78,8 +78,8 @@ def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "") ->
             raise NotConfirmed(name)
         if plan.change is None:
             return Saved((), None)
-        deed = "create" if plan.change.before is None else "remove" if plan.change.after is None else "edit"
-        return save_changes(connection, gateway, actor, f"network.{deed}", [plan.change])
+        action = "create" if plan.change.before is None else "remove" if plan.change.after is None else "edit"
+        return save_changes(connection, gateway, actor, f"network.{action}", [plan.change])
 
 
 def save_changes(

@@ -12,16 +12,16 @@ from sqlalchemy import Connection, select
 from app.domain.amounts import format_units
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
 from app.models.network import Token
-from app.models.pools import FedFee
+from app.models.pools import ReportedFee
 from app.queries.estimate_facts import Epoch, estimate_facts
 from app.queries.network import load_rows
 from app.queries.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
+from app.services.audit.results import Effect, Severity, counted
 from app.services.estimates.estimate import moved_pool
 from app.services.network.changes import Change
-from app.services.network.edits.outcome import Effect, Severity, counted
-from app.services.network.edits.plan import BLOCKED, Plan
-from app.services.network.edits.prices import FedFees, price_effects
-from app.services.network.edits.ways import WaysChanged, chain_names, is_open
+from app.services.network.edits.openings import RouteChanges, chain_names, is_open
+from app.services.network.edits.plan import BLOCKED, EditPlan
+from app.services.network.edits.prices import ReportedFees, price_effects
 from app.services.network.sections import Row
 
 RECENT: Final = timedelta(hours=24)
@@ -30,7 +30,7 @@ WIDE: Final = {4: 8, 6: 19}
 """Prefixes of so few bits or fewer take in whole providers or more."""
 
 
-def effects_of(connection: Connection, plan: Plan, now: datetime) -> Iterator[Effect]:
+def effects_of(connection: Connection, plan: EditPlan, now: datetime) -> Iterator[Effect]:
     """Every effect of the planned change, read at one moment with what it changes."""
     change = plan.change
     if change is None:
@@ -40,13 +40,13 @@ def effects_of(connection: Connection, plan: Plan, now: datetime) -> Iterator[Ef
         return
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
     yield from _of_chain(connection, change)
-    ways = WaysChanged.between(before, after)
-    recent = sent_since(connection, now - RECENT, {opening.way for opening in ways.stopped})
-    yield from ways.effects(recent)
-    yield from price_effects(before, after, fed_fees(connection))
+    route_changes = RouteChanges.between(before, after)
+    recent = sent_since(connection, now - RECENT, {opening.route_key for opening in route_changes.stopped})
+    yield from route_changes.effects(recent)
+    yield from price_effects(before, after, reported_fees(connection))
     yield from _of_token(change)
     yield from _of_pool(connection, change, after, now)
-    yield from _of_route_block(change, before, ways)
+    yield from _of_route_block(change, before, route_changes)
 
 
 def needs_typed(change: Change | None) -> str | None:
@@ -57,10 +57,16 @@ def needs_typed(change: Change | None) -> str | None:
     return name if change.after["disabled"] and not change.before["disabled"] else None
 
 
-def fed_fees(connection: Connection) -> FedFees:
+def reported_fees(connection: Connection) -> ReportedFees:
     """The feed's fees by way."""
     rows = connection.execute(
-        select(FedFee.symbol, FedFee.src_chain_id, FedFee.dst_chain_id, FedFee.base_fee, FedFee.at)
+        select(
+            ReportedFee.symbol,
+            ReportedFee.src_chain_id,
+            ReportedFee.dst_chain_id,
+            ReportedFee.base_fee,
+            ReportedFee.at,
+        )
     )
     return {(symbol, src, dst): (fee, at) for symbol, src, dst, fee, at in rows}
 
@@ -131,14 +137,19 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
             yield Effect(f"under the new {what} of {name} there is room for {left} now", Severity.PLAIN)
 
 
-def _of_route_block(change: Change, before: NetworkTerms, ways: WaysChanged) -> Iterator[Effect]:
+def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteChanges) -> Iterator[Effect]:
     """A block that changes nothing now is worth knowing: it may be meant for another way."""
     row = change.after
-    if change.section.name != "route_blocks" or row is None or change.before is not None or ways.stopped:
+    if (
+        change.section.name != "route_blocks"
+        or row is None
+        or change.before is not None
+        or route_changes.stopped
+    ):
         return
-    way = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
-    back = way[0], way[2], way[1]
-    known = [w for w in (way, back) if w in before.routes or w in before.pegged]
+    route_key = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+    back = route_key[0], route_key[2], route_key[1]
+    known = [w for w in (route_key, back) if w in before.routes or w in before.pegged]
     if not known:
         yield Effect("there is no such route or pegged pair: the block stops nothing now")
     elif not any(is_open(before, w) for w in known):

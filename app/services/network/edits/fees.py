@@ -10,20 +10,20 @@ from sqlalchemy import Connection
 
 from app.domain.amounts import MAX_UINT256, format_units, mul_div_up
 from app.domain.audit import Actor
-from app.domain.estimate.network_terms import Way
+from app.domain.estimate.network_terms import RouteKey
 from app.domain.proportions import times_text
 from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
 from app.queries.network import load_rows
 from app.runtime.gateway import Gateway
+from app.services.audit.fingerprint import fingerprint, require_seen
+from app.services.audit.results import Effect, FieldError, Invalid, Saved
 from app.services.network.changes import Change
 from app.services.network.edits.edit import save_changes
-from app.services.network.edits.effects import fed_fees
-from app.services.network.edits.outcome import Effect, FieldError, Invalid, Saved
+from app.services.network.edits.effects import reported_fees
+from app.services.network.edits.openings import route_text
 from app.services.network.edits.plan import EDITABLE
 from app.services.network.edits.prices import fee_effect
-from app.services.network.edits.seen import demand_seen, fingerprint
-from app.services.network.edits.ways import way_text
 from app.services.network.sections import Row
 
 
@@ -45,7 +45,7 @@ class FeeEdit:
 class FeeRow:
     """One route: its fees in smallest units of the destination token, and what the new one means."""
 
-    way: Way
+    route_key: RouteKey
     name: str
     before: int
     after: int
@@ -93,13 +93,13 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
         routes = _meant(connection, edit)
         tokens = {(row["chain_id"], row["symbol"]): row for row in load_rows(connection, Token)}
         names = {row["chain_id"]: row["name"] for row in load_rows(connection, Chain)}
-        fed = fed_fees(connection)
+        reported = reported_fees(connection)
     rows = []
     for row in routes:
-        way, fee = _way(row), _new_fee(row, edit)
-        name, decimals = way_text(way, names), tokens[way[2], way[0]]["decimal"]
-        effect = fee_effect(name, row["base_fee"], fee, (decimals, way[0]), fed.get(way))
-        rows.append(FeeRow(way, name, row["base_fee"], fee, decimals, effect))
+        route_key, fee = _route_key(row), _new_fee(row, edit)
+        name, decimals = route_text(route_key, names), tokens[route_key[2], route_key[0]]["decimal"]
+        effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), reported.get(route_key))
+        rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
     return FeesPreview(tuple(rows), fingerprint(_shown(routes)))
 
 
@@ -112,7 +112,7 @@ def save_fees(gateway: Gateway, edit: FeeEdit, *, seen: str, actor: Actor) -> Sa
     section = EDITABLE["routes"]
     with writing(gateway.engine) as connection:
         routes = _meant(connection, edit)
-        demand_seen("one of the base fees", seen, _shown(routes))
+        require_seen("one of the base fees", seen, _shown(routes))
         changes = [
             Change(section, row, row | {"base_fee": fee}, None)
             for row in routes
@@ -138,10 +138,10 @@ def _meant(connection: Connection, edit: FeeEdit) -> list[Row]:
     ]
     if not routes:
         raise Invalid([FieldError("dst_chain_id", "no route goes there: choose another chain or token")])
-    too_much = [_way(row)[0] for row in routes if _new_fee(row, edit) > MAX_UINT256]
+    too_much = [_route_key(row)[0] for row in routes if _new_fee(row, edit) > MAX_UINT256]
     if too_much:
         raise Invalid([FieldError("factor", f"the fee of {too_much[0]} would be over 2^256-1")])
-    return sorted(routes, key=_way)
+    return sorted(routes, key=_route_key)
 
 
 def _check(edit: FeeEdit) -> None:
@@ -162,7 +162,7 @@ def _new_fee(row: Row, edit: FeeEdit) -> int:
     return edit.amount
 
 
-def _way(row: Row) -> Way:
+def _route_key(row: Row) -> RouteKey:
     return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
 
 

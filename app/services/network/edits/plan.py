@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 
 from app.queries.network import load_rows
 from app.queries.usage import row_by_id, rows_with
+from app.services.audit.fingerprint import require_seen
+from app.services.audit.results import Conflict, FieldError, Invalid
 from app.services.network.changes import Change
-from app.services.network.edits.outcome import Conflict, FieldError, Invalid
-from app.services.network.edits.seen import demand_seen
-from app.services.network.edits.users import demand_unused
+from app.services.network.edits.users import require_unused
 from app.services.network.guards import refusals
 from app.services.network.reader import messages_by_path
 from app.services.network.rules import faults
@@ -53,7 +53,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EditPlan:
     """A change that nothing forbids; None where the row would stay as it is.
 
     ``before`` and ``after`` are the rows of every section but the blocked ones, empty for edits of those.
@@ -66,7 +66,7 @@ class Plan:
     after: Rows
 
 
-def plan_edit(connection: Connection, edit: Edit) -> Plan:
+def plan_edit(connection: Connection, edit: Edit) -> EditPlan:
     """What the edit changes, checked against everything it must agree with.
 
     :param connection: of a transaction that sees one moment, for a save the writer's.
@@ -78,18 +78,18 @@ def plan_edit(connection: Connection, edit: Edit) -> Plan:
     after = None if edit.values is None else _read(section, before, edit.values)
     if after is None:
         assert before is not None  # noqa: S101  _standing has seen to it
-        demand_unused(connection, section, before, rows)
+        require_unused(connection, section, before, rows)
     elif before is None:
-        _demand_new(connection, section, after, rows)
+        _require_new(connection, section, after, rows)
     elif section.identity(after) != section.identity(before):
         raise Invalid(_renamed(section, before, after))
     elif all(before[name] == value for name, value in after.items()):
-        return Plan(section, section.describe(before), None, rows, rows)
+        return EditPlan(section, section.describe(before), None, rows, rows)
     planned, index = _with(rows, section, before, after)
     change = Change(section, before, after, index)
     if found := [*faults(planned), *refusals(connection, [change])]:
         raise Invalid(_placed(f"{section.name}[{index}]", found))
-    return Plan(section, section.describe(change.row), change, rows, planned)
+    return EditPlan(section, section.describe(change.row), change, rows, planned)
 
 
 def _standing(connection: Connection, section: Section, edit: Edit) -> Row | None:
@@ -100,7 +100,7 @@ def _standing(connection: Connection, section: Section, edit: Edit) -> Row | Non
         return None
     row = row_by_id(connection, section.model, edit.row_id)
     name = "the row" if row is None else section.describe(row)
-    demand_seen(name, edit.seen, None if row is None else section.documented(row))
+    require_seen(name, edit.seen, None if row is None else section.documented(row))
     return row
 
 
@@ -135,7 +135,7 @@ def _house_rules(section: Section, before: Row | None, row: Row) -> Iterator[Fie
             yield FieldError(column, "is counted by the feed and cannot be edited")
 
 
-def _demand_new(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
+def _require_new(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
     identity = section.identity(row)
     standing = rows[section.name]
     if section.part in BLOCKED:

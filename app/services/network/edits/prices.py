@@ -9,41 +9,51 @@ from typing import Final
 
 from app.domain.amounts import format_units
 from app.domain.estimate.inputs import FeeTier, FixedRate, RouteTerms, StableSwapRate
-from app.domain.estimate.network_terms import NetworkTerms, Way
+from app.domain.estimate.network_terms import NetworkTerms, RouteKey
 from app.domain.proportions import leaps, times_text
-from app.services.network.edits.outcome import Effect, Severity
-from app.services.network.edits.ways import chain_names, way_text
+from app.services.audit.results import Effect, Severity
+from app.services.network.edits.openings import chain_names, route_text
 
 FEE_LEAP: Final = Fraction(5)
 """A base fee that is five times the old one, or a fifth, is more likely a slip than a change."""
 
 RATE_LEAP: Final = Fraction(11, 10)
 
-FedFees = Mapping[Way, tuple[int, datetime]]
+ReportedFees = Mapping[RouteKey, tuple[int, datetime]]
 """The feed's fee of a route, which outranks the configured one, and its time."""
 
 
-def price_effects(before: NetworkTerms, after: NetworkTerms, fed: FedFees) -> Iterator[Effect]:
+def price_effects(before: NetworkTerms, after: NetworkTerms, reported: ReportedFees) -> Iterator[Effect]:
     """What changes for estimates on the ways that both configurations have."""
     names = chain_names(after)
-    for way in sorted(before.routes.keys() & after.routes.keys()):
-        yield from _route_effects(way, before.routes[way], after, names, fed)
-    for way in sorted(before.pegged.keys() & after.pegged.keys()):
-        old, new, name = before.pegged[way], after.pegged[way], f"{way_text(way, names)} (pegged)"
+    for route_key in sorted(before.routes.keys() & after.routes.keys()):
+        yield from _route_effects(route_key, before.routes[route_key], after, names, reported)
+    for route_key in sorted(before.pegged.keys() & after.pegged.keys()):
+        old, new, name = (
+            before.pegged[route_key],
+            after.pegged[route_key],
+            f"{route_text(route_key, names)} (pegged)",
+        )
         if old.base_fee != new.base_fee:
-            yield fee_effect(name, old.base_fee, new.base_fee, _unit(after, way))
-        yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, way))
+            yield fee_effect(name, old.base_fee, new.base_fee, _unit(after, route_key))
+        yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
 
 
 def _route_effects(
-    way: Way, old: RouteTerms, after: NetworkTerms, names: Mapping[int, str], fed: FedFees
+    route_key: RouteKey,
+    old: RouteTerms,
+    after: NetworkTerms,
+    names: Mapping[int, str],
+    reported: ReportedFees,
 ) -> Iterator[Effect]:
-    new, name = after.routes[way], way_text(way, names)
+    new, name = after.routes[route_key], route_text(route_key, names)
     if old.base_fee.amount != new.base_fee.amount:
-        yield fee_effect(name, old.base_fee.amount, new.base_fee.amount, _unit(after, way), fed.get(way))
+        yield fee_effect(
+            name, old.base_fee.amount, new.base_fee.amount, _unit(after, route_key), reported.get(route_key)
+        )
     if old.rate != new.rate:
         yield _rate_effect(name, old.rate, new.rate)
-    yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, way))
+    yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
     if old.base_fee_max_age_seconds != new.base_fee_max_age_seconds:
         age = new.base_fee_max_age_seconds
         limit = "may be of any age" if age is None else f"counts for {age:,} s; older, it gives no estimate"
@@ -54,22 +64,26 @@ Unit = tuple[int, str]
 """Decimals and symbol."""
 
 
-def _unit(terms: NetworkTerms, way: Way) -> Unit:
-    return terms.tokens[way[2], way[0]].decimals, way[0]
+def _unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
+    return terms.tokens[route_key[2], route_key[0]].decimals, route_key[0]
 
 
-def _source_unit(terms: NetworkTerms, way: Way) -> Unit:
-    return terms.tokens[way[1], way[0]].decimals, way[0]
+def _source_unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
+    return terms.tokens[route_key[1], route_key[0]].decimals, route_key[0]
 
 
-def fee_effect(name: str, old: int, new: int, unit: Unit, fed: tuple[int, datetime] | None = None) -> Effect:
+def fee_effect(
+    name: str, old: int, new: int, unit: Unit, reported: tuple[int, datetime] | None = None
+) -> Effect:
     """What a new base fee means for one way; the feed's, where there is one, outranks it."""
     decimals, symbol = unit
     change = f"{format_units(old, decimals)} → {format_units(new, decimals)} {symbol}"
     text = f"{name}: base fee {times_text(old, new)} ({change})"
-    if fed is not None:
-        stands = f"{format_units(fed[0], decimals)} {symbol} by the feed"
-        return Effect(f"{text}; {stands} since {fed[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay")
+    if reported is not None:
+        stands = f"{format_units(reported[0], decimals)} {symbol} by the feed"
+        return Effect(
+            f"{text}; {stands} since {reported[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay"
+        )
     return Effect(text, Severity.GRAVE if leaps(old, new, FEE_LEAP) else Severity.NOTICE)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection
 
 from app.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
-from app.services.network.edits.outcome import InUse, Users
+from app.services.audit.results import InUse, Users
 from app.services.network.sections import SECTIONS, Row, Section
 
 NAMED: Final = 10
@@ -32,7 +32,7 @@ _ADVICE: Final = {
 Rows = Mapping[str, list[Row]]
 
 
-def demand_unused(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
+def require_unused(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
     """Make sure that nothing uses the row.
 
     :param rows: of every section but the blocked accounts and networks.

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.runtime.gateway import Gateway
-from app.services.network.edits.block_lines import MAX_LINES, WrongLine
+from app.services.audit.results import Invalid, Severity
+from app.services.network.edits.block_lines import MAX_LINES, InvalidLine
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
-from app.services.network.edits.outcome import Invalid, Severity
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, document, records, versions
 
@@ -109,7 +109,7 @@ def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason:
     edit = addresses(f"{TWO}\n\n{line}\n{THREE}")
     preview = preview_blocks(gateway, edit)
     assert preview.added == (TWO, THREE)
-    assert preview.wrong == (WrongLine(3, line[:120], reason),)
+    assert preview.wrong == (InvalidLine(3, line[:120], reason),)
     with pytest.raises(Invalid) as refused:
         save_blocks(gateway, edit, actor=ALICE)
     assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]

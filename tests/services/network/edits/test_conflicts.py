@@ -9,10 +9,10 @@ import pytest
 
 from app.domain.difference import FieldDifference
 from app.runtime.gateway import Gateway
+from app.services.audit.fingerprint import fingerprint
+from app.services.audit.results import Conflict, EditRefused, Invalid, Saved
 from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.outcome import Conflict, EditRefused, Invalid, Saved
 from app.services.network.edits.plan import Edit
-from app.services.network.edits.seen import fingerprint
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, removed, shown
 from tests.services.network.edits.test_edit import NEW_ROWS
 

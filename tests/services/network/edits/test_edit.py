@@ -11,8 +11,8 @@ from sqlalchemy import insert
 from app.models.engine import writing
 from app.models.pools import PoolCounter
 from app.runtime.gateway import Gateway
+from app.services.audit.results import InUse, Invalid, NotConfirmed
 from app.services.network.edits.edit import preview_edit, save_edit, show_row
-from app.services.network.edits.outcome import InUse, Invalid, NotConfirmed
 from app.services.network.edits.plan import EDITABLE, Edit
 from app.services.network.sections import SECTIONS
 from app.services.transfers.anomalies import list_anomalies
@@ -265,8 +265,8 @@ def test_stopping_a_chain_wants_its_name_and_a_reason(gateway: Gateway) -> None:
 
 def test_an_edit_reaches_the_kept_events(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
-        fed = {"chain_id": 1, "symbol": "CELR", "added": 0, "sent": 0, "relayed": 0, "withdrawn": 5}
-        connection.execute(insert(PoolCounter).values(fed))
+        reported = {"chain_id": 1, "symbol": "CELR", "added": 0, "sent": 0, "relayed": 0, "withdrawn": 5}
+        connection.execute(insert(PoolCounter).values(reported))
     assert list_anomalies(gateway) == []
     pool = NEW_ROWS["pools"] | {"liquidity_added": "3"}
     save_edit(gateway, Edit("pools", values=pool), actor=ALICE)

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import insert
 
 from app.models.engine import writing
-from app.models.pools import FedFee, PoolCounter, PoolVolume
+from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.runtime.gateway import Gateway
+from app.services.audit.results import Preview, Severity
 from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.outcome import Preview, Severity
 from app.services.network.edits.plan import Edit
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, edited, removed
@@ -167,7 +167,7 @@ def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
 def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
     put(
         gateway,
-        FedFee,
+        ReportedFee,
         symbol="USDT",
         src_chain_id=1,
         dst_chain_id=56,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.runtime.gateway import Gateway
+from app.services.audit.results import Conflict, Invalid, Severity
 from app.services.network.edits.edit import save_edit
 from app.services.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
-from app.services.network.edits.outcome import Conflict, Invalid, Severity
 from app.services.network.edits.plan import Edit
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, versions
@@ -43,7 +43,7 @@ def fees(gateway: Gateway) -> dict[tuple[str, int, int], str]:
 def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(3, 2))
     preview = preview_fees(gateway, edit)
-    assert [(row.way, row.before, row.after, row.decimals) for row in preview.rows] == [
+    assert [(row.route_key, row.before, row.after, row.decimals) for row in preview.rows] == [
         (("USDC", 1, 56), 3, 5, 6),
         (("USDT", 1, 56), 605437528092011966, 908156292138017949, 18),
         (("USDT", 10, 56), 0, 0, 18),

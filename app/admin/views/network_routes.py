@@ -15,9 +15,9 @@ from app.admin.views.lists import Choice, Flag
 from app.admin.views.network import Beside, ChainIs, NetworkView, SymbolIs
 from app.models.engine import reading
 from app.models.network import PeggedPair, Route, RouteBlock
-from app.models.pools import FedFee
+from app.models.pools import ReportedFee
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.ways import is_open
+from app.services.network.edits.openings import is_open
 
 
 def _rate(route: Route) -> str:
@@ -95,17 +95,19 @@ class RoutesView(BaseFees, NetworkView):
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The feed's fee, where there is one: it outranks the configured."""
-        way = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+        route_key = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
         with reading(current_gateway().reads) as connection:
-            fed = connection.execute(
-                select(FedFee.base_fee, FedFee.at).where(
-                    FedFee.symbol == way[0], FedFee.src_chain_id == way[1], FedFee.dst_chain_id == way[2]
+            reported = connection.execute(
+                select(ReportedFee.base_fee, ReportedFee.at).where(
+                    ReportedFee.symbol == route_key[0],
+                    ReportedFee.src_chain_id == route_key[1],
+                    ReportedFee.dst_chain_id == route_key[2],
                 )
             ).one_or_none()
-        if fed is None:
+        if reported is None:
             return ()
-        age = current_gateway().clock() - fed.at
-        cells = amount_cell(fed.base_fee, way[2], way[0]), when(fed.at), span(age)
+        age = current_gateway().clock() - reported.at
+        cells = amount_cell(reported.base_fee, route_key[2], route_key[0]), when(reported.at), span(age)
         return [
             Beside(
                 "The feed's base fee",

@@ -16,7 +16,7 @@ from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import checksum_address
 from app.sandbox.blocks import PACES, block_at
 from app.sandbox.events import Event
-from app.sandbox.journey import Journey, Plan, user
+from app.sandbox.journey import Journey, SandboxSend, user
 from app.sandbox.latencies import SERIES
 from app.sandbox.network import decimals_of
 from app.sandbox.refunds import QUORUM, UNDER_QUORUM, with_evidence
@@ -31,21 +31,23 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = timedelta(microseconds=1)
 
 _UNUSUAL: Final[tuple[Callable[[Journey], Journey], ...]] = (
-    lambda life: life.submitted(),
-    lambda life: life.submitted().sent(),
-    lambda life: life.sent().confirmed(),
-    lambda life: life.sent().confirmed().word(XferStatus.SUCCESS),
-    lambda life: life.sent().confirmed().word(XferStatus.SUCCESS).delayed(),
-    lambda life: life.submitted().failed("reverted"),
-    lambda life: life.submitted().failed("dropped"),
-    lambda life: life.sent().confirmed().word(XferStatus.BAD_SLIPPAGE),
-    lambda life: life.sent().confirmed().word(XferStatus.BAD_LIQUIDITY).refund_requested(),
-    lambda life: with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), UNDER_QUORUM),
-    lambda life: with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), QUORUM),
-    lambda life: with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), QUORUM).refund_submitted(),
+    lambda transfer: transfer.submitted(),
+    lambda transfer: transfer.submitted().sent(),
+    lambda transfer: transfer.sent().confirmed(),
+    lambda transfer: transfer.sent().confirmed().network_status(XferStatus.SUCCESS),
+    lambda transfer: transfer.sent().confirmed().network_status(XferStatus.SUCCESS).delayed(),
+    lambda transfer: transfer.submitted().failed("reverted"),
+    lambda transfer: transfer.submitted().failed("dropped"),
+    lambda transfer: transfer.sent().confirmed().network_status(XferStatus.BAD_SLIPPAGE),
+    lambda transfer: transfer.sent().confirmed().network_status(XferStatus.BAD_LIQUIDITY).refund_requested(),
+    lambda transfer: with_evidence(transfer.sent().network_status(XferStatus.BAD_SLIPPAGE), UNDER_QUORUM),
+    lambda transfer: with_evidence(transfer.sent().network_status(XferStatus.BAD_SLIPPAGE), QUORUM),
+    lambda transfer: with_evidence(
+        transfer.sent().network_status(XferStatus.BAD_SLIPPAGE), QUORUM
+    ).refund_submitted(),
     *[
-        lambda life: (
-            with_evidence(life.sent().word(XferStatus.BAD_SLIPPAGE), QUORUM)
+        lambda transfer: (
+            with_evidence(transfer.sent().network_status(XferStatus.BAD_SLIPPAGE), QUORUM)
             .refund_submitted()
             .refund_completed()
         )
@@ -56,12 +58,12 @@ _UNUSUAL: Final[tuple[Callable[[Journey], Journey], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class GrownTransfer:
     """One transfer: which, when (microseconds since 1970), and how long until its release."""
 
     digest: str
     """32 bytes in hex, which everything that looks random is taken from; also the transfer's id."""
-    way: int
+    route: int
     """Index into ``SERIES``."""
     start: int
     latency: int
@@ -74,7 +76,7 @@ class Life:
 
 
 @dataclass(frozen=True)
-class Lives:
+class GrownTransfers:
     """``count`` transfers, the last of which are over at ``until``."""
 
     count: int
@@ -91,18 +93,18 @@ class Lives:
     def _span(self) -> int:
         return (timedelta(days=self.days) - _LONGEST_LIFE) // _US
 
-    def __iter__(self) -> Iterator[Life]:
+    def __iter__(self) -> Iterator[GrownTransfer]:
         medians = [series.median // _US for series in SERIES]
         limit, others = int(self.pair_share * 2**32), len(SERIES) - 1
         for n in range(self.count):
             digest = digest_of(n)
             draw, pick, slow = int(digest[:8], 16), int(digest[8:16], 16), int(digest[16:24], 16)
-            way = 0 if draw < limit else 1 + draw % others
-            latency = medians[way] // 2 + pick % medians[way]
+            route = 0 if draw < limit else 1 + draw % others
+            latency = medians[route] // 2 + pick % medians[route]
             if slow % _SLOW_IN == 0:
                 latency *= 4
             start = self._first + n * self._span // self.count
-            yield Life(digest, way, start, latency, pick % UNUSUAL_IN > 0)
+            yield GrownTransfer(digest, route, start, latency, pick % UNUSUAL_IN > 0)
 
 
 def digest_of(number: int) -> str:
@@ -110,30 +112,30 @@ def digest_of(number: int) -> str:
     return sha256(b"grown transfer %d" % number).hexdigest()
 
 
-def plan_of(life: Life) -> Plan:
+def send_of(transfer: GrownTransfer) -> SandboxSend:
     """What its user sends: so little that no pool runs dry over many millions of transfers."""
-    typical = SERIES[life.way].typical
+    typical = SERIES[transfer.route].typical
     unit = 10 ** max(0, decimals_of(typical.src_chain_id, typical.symbol) - 6)
-    return replace(typical, amount=unit * (1 + life.chance % 99), sender=user(life.chance % _USERS))
+    return replace(typical, amount=unit * (1 + transfer.chance % 99), sender=user(transfer.chance % _USERS))
 
 
-def events_of(life: Life) -> Sequence[Event]:
+def events_of(transfer: GrownTransfer) -> Sequence[Event]:
     """What reporters would have told of it."""
-    start = _EPOCH + life.start * _US
+    start = _EPOCH + transfer.start * _US
     journey = Journey(
-        f"0x{life.digest}",
-        plan_of(life),
+        f"0x{transfer.digest}",
+        send_of(transfer),
         start,
-        src_tx_hash=f"0x{life.digest[::-1]}",
-        dst_tx_hash=f"0x{life.digest[32:]}{life.digest[:32]}",
+        src_tx_hash=f"0x{transfer.digest[::-1]}",
+        dst_tx_hash=f"0x{transfer.digest[32:]}{transfer.digest[:32]}",
     )
-    if life.usual:
-        return journey.sent().released(life.latency * _US, tells_amount=False).events
-    return _UNUSUAL[life.chance % len(_UNUSUAL)](journey).events
+    if transfer.usual:
+        return journey.sent().released(transfer.latency * _US, tells_amount=False).events
+    return _UNUSUAL[transfer.chance % len(_UNUSUAL)](journey).events
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GrownRoute:
     """What completed transfers of one series have in common, as text for a row."""
 
     kind: str
@@ -155,15 +157,15 @@ class Way:
         return self.kind == SendKind.POOL.value
 
 
-def ways() -> list[Way]:
+def grown_routes() -> list[GrownRoute]:
     """Those of ``SERIES``, in its order."""
-    return [_way(series.typical) for series in SERIES]
+    return [_grown_route(series.typical) for series in SERIES]
 
 
-def _way(plan: Plan) -> Way:
+def _grown_route(plan: SandboxSend) -> GrownRoute:
     decimals = [decimals_of(chain, plan.symbol) for chain in (plan.src_chain_id, plan.dst_chain_id)]
     (src_height, src_period), (dst_height, dst_period) = map(_mining, (plan.src_chain_id, plan.dst_chain_id))
-    return Way(
+    return GrownRoute(
         plan.kind.value,
         str(plan.src_chain_id),
         str(plan.dst_chain_id),

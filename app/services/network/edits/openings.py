@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from app.domain.codes import BridgeType
-from app.domain.estimate.network_terms import NetworkTerms, Way
-from app.services.network.edits.outcome import Effect, Severity, counted
+from app.domain.estimate.network_terms import NetworkTerms, RouteKey
+from app.services.audit.results import Effect, Severity, counted
 
 LISTED: Final = 50
 """Ways that are listed one by one; the rest is counted."""
@@ -17,12 +17,12 @@ LISTED: Final = 50
 class Opening(NamedTuple):
     """One direction in which a token can be sent now: through pools (``bridge`` None) or pegged."""
 
-    way: Way
+    route_key: RouteKey
     bridge: BridgeType | None
 
 
 @dataclass(frozen=True, slots=True)
-class WaysChanged:
+class RouteChanges:
     """What an edit does to the ways. ``names`` are of chains, by their ids."""
 
     stopped: frozenset[Opening]
@@ -30,47 +30,49 @@ class WaysChanged:
     names: Mapping[int, str]
 
     @classmethod
-    def between(cls, before: NetworkTerms, after: NetworkTerms) -> WaysChanged:
+    def between(cls, before: NetworkTerms, after: NetworkTerms) -> RouteChanges:
         """The ways that are open by one configuration and not by the other."""
-        was, will = open_ways(before), open_ways(after)
+        was, will = open_routes(before), open_routes(after)
         return cls(was - will, will - was, chain_names(before) | chain_names(after))
 
-    def effects(self, recent: Mapping[Way, int]) -> Iterator[Effect]:
+    def effects(self, recent: Mapping[RouteKey, int]) -> Iterator[Effect]:
         """In words.
 
         :param recent: transfers of the last 24 hours by way.
         """
         if self.stopped:
             text = f"{summary(self.stopped)} {_verb('stop', self.stopped)} at once"
-            if used := sum(recent.get(way, 0) for way in {opening.way for opening in self.stopped}):
+            if used := sum(
+                recent.get(route_key, 0) for route_key in {opening.route_key for opening in self.stopped}
+            ):
                 text += f"; {counted(used, 'transfer')} went there in the last 24 hours"
             yield Effect(text, Severity.GRAVE, self._listed(self.stopped, recent))
         if self.opened:
             text = f"{summary(self.opened)} {_verb('open', self.opened)} at once"
             yield Effect(text, Severity.NOTICE, self._listed(self.opened, {}))
 
-    def _listed(self, ways: Iterable[Opening], recent: Mapping[Way, int]) -> tuple[str, ...]:
+    def _listed(self, openings: Iterable[Opening], recent: Mapping[RouteKey, int]) -> tuple[str, ...]:
         lines = []
-        for opening in sorted(ways, key=lambda opening: (opening.bridge is not None, opening.way)):
+        for opening in sorted(openings, key=lambda opening: (opening.bridge is not None, opening.route_key)):
             kind = " (pegged)" if opening.bridge is not None else ""
-            count = recent.get(opening.way, 0)
+            count = recent.get(opening.route_key, 0)
             used = f": {counted(count, 'transfer')} in the last 24 hours" if count else ""
-            lines.append(f"{way_text(opening.way, self.names)}{kind}{used}")
+            lines.append(f"{route_text(opening.route_key, self.names)}{kind}{used}")
         rest = len(lines) - LISTED
         return tuple(lines) if rest <= 0 else (*lines[:LISTED], f"and {rest:,} more")
 
 
-def open_ways(terms: NetworkTerms) -> frozenset[Opening]:
+def open_routes(terms: NetworkTerms) -> frozenset[Opening]:
     """Every direction that estimates are given for, whatever pools and fees say."""
-    all_ways = [Opening(way, None) for way in terms.routes]
-    all_ways += [Opening(way, pegged.bridge_type) for way, pegged in terms.pegged.items()]
-    return frozenset(opening for opening in all_ways if is_open(terms, opening.way))
+    all_ways = [Opening(route_key, None) for route_key in terms.routes]
+    all_ways += [Opening(route_key, pegged.bridge_type) for route_key, pegged in terms.pegged.items()]
+    return frozenset(opening for opening in all_ways if is_open(terms, opening.route_key))
 
 
-def is_open(terms: NetworkTerms, way: Way) -> bool:
+def is_open(terms: NetworkTerms, route_key: RouteKey) -> bool:
     """Whether neither chain, token nor block stops the way."""
-    symbol, *ends = way
-    return way not in terms.blocks and not any(
+    symbol, *ends = route_key
+    return route_key not in terms.blocks and not any(
         terms.chains[end].disabled or terms.tokens[end, symbol].xfer_disabled for end in ends
     )
 
@@ -80,17 +82,17 @@ def chain_names(terms: NetworkTerms) -> dict[int, str]:
     return {chain_id: chain.name for chain_id, chain in terms.chains.items()}
 
 
-def way_text(way: Way, names: Mapping[int, str]) -> str:
+def route_text(route_key: RouteKey, names: Mapping[int, str]) -> str:
     """``USDT from Ethereum to BNB Chain``; a chain that is not configured by its number."""
-    symbol, src, dst = way
+    symbol, src, dst = route_key
     return f"{symbol} from {names.get(src, f'chain {src}')} to {names.get(dst, f'chain {dst}')}"
 
 
-def summary(ways: Iterable[Opening]) -> str:
+def summary(openings: Iterable[Opening]) -> str:
     """``4 routes and 2 pegged pairs``: routes are counted by direction, pairs once for both of theirs."""
-    routes: set[Way] = set()
+    routes: set[RouteKey] = set()
     pairs: dict[tuple[str, frozenset[int], bool], int] = {}
-    for (symbol, src, dst), bridge in ways:
+    for (symbol, src, dst), bridge in openings:
         if bridge is None:
             routes.add((symbol, src, dst))
         else:
@@ -109,6 +111,6 @@ def summary(ways: Iterable[Opening]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _verb(verb: str, ways: frozenset[Opening]) -> str:
+def _verb(verb: str, openings: frozenset[Opening]) -> str:
     """The verb for one or for several."""
-    return verb if not summary(ways).startswith("1 ") or " and " in summary(ways) else f"{verb}s"
+    return verb if not summary(openings).startswith("1 ") or " and " in summary(openings) else f"{verb}s"

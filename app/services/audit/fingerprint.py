@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from app.domain.difference import difference
-from app.services.network.edits.outcome import Conflict
+from app.services.audit.results import Conflict
 
 MAX_FINGERPRINT: Final = 4_000_000
 """Characters; a row has some hundreds, ten thousand fees about a million."""
@@ -24,7 +24,7 @@ def fingerprint(seen: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).decode()
 
 
-def demand_seen(subject: str, seen: str | None, now: Mapping[str, Any] | None) -> None:
+def require_seen(subject: str, seen: str | None, now: Mapping[str, Any] | None) -> None:
     """Make sure that what stands now is what the operator saw.
 
     :param seen: their fingerprint of it.

@@ -3,7 +3,7 @@ from eth_abi.packed import encode_packed
 from eth_utils import keccak, to_checksum_address
 
 from app.domain.crypto import parse_evm_address
-from app.domain.transfer.ids import (
+from app.domain.transfer_ids import (
     burn_transfer_id,
     deposit_transfer_id,
     pool_transfer_id,

@@ -1,0 +1,41 @@
+"""The configuration as one process holds it in memory. ``services/network/snapshot.py`` loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from app.domain.blocking import BlockedAddresses, BlockedNetworks
+from app.domain.estimate.network_terms import NetworkTerms
+from app.queries.network import PartVersion
+
+
+@dataclass(frozen=True, slots=True)
+class TransferConfigs:
+    """The answer, ready to send: as plain data, as JSON in UTF-8, and that JSON's strong ETag (unquoted)."""
+
+    answer: Mapping[str, Any]
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSnapshot:
+    """The whole configuration at one moment. Parts that did not change are shared with earlier ones."""
+
+    versions: Mapping[str, PartVersion]
+    terms: NetworkTerms
+    configs: TransferConfigs
+    blocked_addresses: BlockedAddresses
+    blocked_networks: BlockedNetworks
+
+
+class SnapshotSource(Protocol):
+    """Where use cases ask for the configuration."""
+
+    def current(self) -> NetworkSnapshot:
+        """The configuration now.
+
+        :raises Unavailable: when there is none that is new enough to be trusted.
+        """

@@ -1,0 +1,11 @@
+"""The gateway with one more command: ``flask --app bench.wsgi sandbox grow --transfers 10000000``.
+
+The application that is deployed does not have it: whatever exists for measuring only stands in this folder.
+"""
+
+from app import create_app
+from app.cli.sandbox import sandbox
+from bench.grow_command import grow_transfers
+
+app = create_app()
+sandbox.add_command(grow_transfers)
