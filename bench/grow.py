@@ -9,14 +9,17 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
 from sqlalchemy import Connection, Table, insert
 
 from app.domain.audit import Actor
-from app.domain.transfer.effects import EPOCH, SharedChange
+from app.domain.keys import ChainId, PoolKey
+from app.domain.pools import PoolCounters
+from app.domain.times import from_unix_microseconds
+from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.events import TransferEvent
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.state import ChainReading, TransferHistory
@@ -182,7 +185,7 @@ class CompletedRows:
     def readings(self) -> dict[int, ChainReading]:
         """How far the chains have been read."""
         return {
-            int(chain_id): ChainReading(block, EPOCH + timedelta(microseconds=at))
+            int(chain_id): ChainReading(block, from_unix_microseconds(at))
             for chain_id, (block, at) in self.newest.items()
         }
 
@@ -191,13 +194,13 @@ class CompletedRows:
         change = SharedChange()
         for (number, minute), amount in self.sent.items():
             route = self.grown_routes[number]
-            pool = int(route.src_chain_id), route.symbol
-            change.counters[pool].sent += amount
+            pool = PoolKey(ChainId(int(route.src_chain_id)), route.symbol)
+            change.counters[pool] += PoolCounters(sent=amount)
             change.volumes[*pool, minute] += amount
         for number, amount in self.relayed.items():
-            change.counters[
-                int(self.grown_routes[number].dst_chain_id), self.grown_routes[number].symbol
-            ].relayed += amount
+            route = self.grown_routes[number]
+            pool = PoolKey(ChainId(int(route.dst_chain_id)), route.symbol)
+            change.counters[pool] += PoolCounters(relayed=amount)
         return change
 
     def _text(self, microseconds: int) -> str:

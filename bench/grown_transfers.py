@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
 from typing import Final
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import checksum_address
+from app.domain.times import MICROSECOND, UNIX_EPOCH, from_unix_microseconds, unix_microseconds
 from app.sandbox.blocks import PACES, block_at
 from app.sandbox.events import Event
 from app.sandbox.journey import Journey, SandboxSend, user
@@ -26,9 +27,7 @@ UNUSUAL_IN: Final = 200
 
 _SLOW_IN: Final = 50
 _LONGEST_LIFE: Final = timedelta(hours=1)
-_USERS: Final = 500
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_US: Final = timedelta(microseconds=1)
+MICROSECONDERS: Final = 500
 
 _UNUSUAL: Final[tuple[Callable[[Journey], Journey], ...]] = (
     lambda transfer: transfer.submitted(),
@@ -87,14 +86,14 @@ class GrownTransfers:
 
     @cached_property
     def _first(self) -> int:
-        return (self.until - timedelta(days=self.days) - _EPOCH) // _US
+        return unix_microseconds(self.until - timedelta(days=self.days))
 
     @cached_property
     def _span(self) -> int:
-        return (timedelta(days=self.days) - _LONGEST_LIFE) // _US
+        return (timedelta(days=self.days) - _LONGEST_LIFE) // MICROSECOND
 
     def __iter__(self) -> Iterator[GrownTransfer]:
-        medians = [series.median // _US for series in SERIES]
+        medians = [series.median // MICROSECOND for series in SERIES]
         limit, others = int(self.pair_share * 2**32), len(SERIES) - 1
         for n in range(self.count):
             digest = digest_of(n)
@@ -116,12 +115,14 @@ def send_of(transfer: GrownTransfer) -> SandboxSend:
     """What its user sends: so little that no pool runs dry over many millions of transfers."""
     typical = SERIES[transfer.route].typical
     unit = 10 ** max(0, decimals_of(typical.src_chain_id, typical.symbol) - 6)
-    return replace(typical, amount=unit * (1 + transfer.chance % 99), sender=user(transfer.chance % _USERS))
+    return replace(
+        typical, amount=unit * (1 + transfer.chance % 99), sender=user(transfer.chance % MICROSECONDERS)
+    )
 
 
 def events_of(transfer: GrownTransfer) -> Sequence[Event]:
     """What reporters would have told of it."""
-    start = _EPOCH + transfer.start * _US
+    start = from_unix_microseconds(transfer.start)
     journey = Journey(
         f"0x{transfer.digest}",
         send_of(transfer),
@@ -130,7 +131,7 @@ def events_of(transfer: GrownTransfer) -> Sequence[Event]:
         dst_tx_hash=f"0x{transfer.digest[32:]}{transfer.digest[:32]}",
     )
     if transfer.usual:
-        return journey.sent().released(transfer.latency * _US, tells_amount=False).events
+        return journey.sent().released(transfer.latency * MICROSECOND, tells_amount=False).events
     return _UNUSUAL[transfer.chance % len(_UNUSUAL)](journey).events
 
 
@@ -184,9 +185,9 @@ def _mining(chain_id: int) -> tuple[int, int]:
 
     Whole periods lie between 1970 and the genesis of every chain of ``SERIES``.
     """
-    return block_at(chain_id, _EPOCH).number, PACES[chain_id].period // _US
+    return block_at(chain_id, UNIX_EPOCH).number, PACES[chain_id].period // MICROSECOND
 
 
 def senders() -> list[str]:
     """The users' addresses, as they are kept."""
-    return [checksum_address(user(n)) for n in range(_USERS)]
+    return [checksum_address(user(n)) for n in range(MICROSECONDERS)]

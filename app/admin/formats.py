@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from app.admin.pages.freshness import shows_sandbox
 from app.admin.pages.words import Tone
 from app.domain.amounts import format_units
+from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -80,7 +81,7 @@ def when(at: datetime | None) -> Markup:
     """A time, in UTC until the page's script puts it into the reader's zone."""
     if at is None:
         return Markup('<span class="none">–</span>')
-    iso = at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    iso = rfc3339(at, "seconds")
     return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(
         iso, at.strftime("%Y-%m-%d %H:%M:%S"), at.strftime("%Y-%m-%d %H:%M")
     )

@@ -11,6 +11,7 @@ import click
 
 from app.cli.group import DataGroup
 from app.domain.difference import difference
+from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
 from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
@@ -106,4 +107,4 @@ def _say(line: str) -> None:
 
 
 def _shown(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(at, "seconds")

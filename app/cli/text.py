@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from app.domain.times import rfc3339
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows under their head, in columns as wide as they need to be."""
@@ -18,4 +20,4 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def time(at: datetime | None) -> str:
     """A time in UTC to the second; ``-`` for none."""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else "-"
+    return rfc3339(at, "seconds") if at else "-"

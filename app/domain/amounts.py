@@ -44,6 +44,11 @@ def parse_decimal(text: str) -> Fraction:
     return Fraction(int(whole + decimals), 10 ** len(decimals))
 
 
+def is_uint256(value: int) -> bool:
+    """Whether ``value`` is from 0 to 2^256-1."""
+    return 0 <= value <= MAX_UINT256
+
+
 def is_ascii_digits(text: str) -> bool:
     """Whether ``text`` is one or more of 0 to 9: ``str.isdigit`` alone lets ``²`` and ``٣`` through."""
     return text.isascii() and text.isdigit()

@@ -1,6 +1,7 @@
 """The wire's numbers (interface.md), and the machine-readable reasons of this gateway."""
 
 from enum import IntEnum, StrEnum
+from typing import Final
 
 
 class TransferHistoryStatus(IntEnum):
@@ -18,6 +19,30 @@ class TransferHistoryStatus(IntEnum):
     TRANSFER_CONFIRMING_YOUR_REFUND = 9
     TRANSFER_REFUNDED = 10
     TRANSFER_DELAYED = 11
+
+
+FINISHED_STATUSES: Final = frozenset(
+    {
+        TransferHistoryStatus.TRANSFER_FAILED,
+        TransferHistoryStatus.TRANSFER_COMPLETED,
+        TransferHistoryStatus.TRANSFER_REFUNDED,
+    }
+)
+"""A transfer at one of these is over: it can be pruned."""
+
+RESTING_STATUSES: Final = FINISHED_STATUSES | {TransferHistoryStatus.TRANSFER_UNKNOWN}
+"""A transfer at one of these is not under way: it is over, or no standing event tells of it."""
+
+REFUND_STATUSES: Final = frozenset(
+    {
+        TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED,
+        TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
+        TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND,
+        TransferHistoryStatus.TRANSFER_REFUNDED,
+    }
+)
+"""A transfer at one of these is being refunded or was."""
 
 
 class XferStatus(IntEnum):

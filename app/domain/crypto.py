@@ -11,10 +11,11 @@ from typing import Final
 from coincurve import PrivateKey, PublicKey
 from Crypto.Hash import keccak
 
+from app.domain.amounts import is_uint256
+
 ADDRESS_BYTES: Final = 20
 HASH_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 65
-UINT256_MAX: Final = 2**256 - 1
 
 CURVE_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """Order of secp256k1 (SEC 2, section 2.4.1)."""
@@ -99,7 +100,7 @@ def minimal_big_endian(value: int) -> bytes:
 
     Raises ValueError outside 0..2^256-1.
     """
-    if not 0 <= value <= UINT256_MAX:
+    if not is_uint256(value):
         raise ValueError("not a uint256")
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
 

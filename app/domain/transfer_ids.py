@@ -4,6 +4,7 @@ Everywhere addresses are 20 bytes, amounts are in the token's smallest unit, ids
 Arguments outside their EVM type raise ValueError.
 """
 
+from app.domain.amounts import is_uint256
 from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, keccak256
 
 
@@ -124,6 +125,6 @@ def _uint64(value: int) -> bytes:
 
 
 def _uint256(value: int) -> bytes:
-    if not 0 <= value < 2**256:
+    if not is_uint256(value):
         raise ValueError(f"{value} is not a uint256")
     return value.to_bytes(32, "big")

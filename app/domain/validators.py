@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Self
 
-from app.domain.crypto import ADDRESS_BYTES, UINT256_MAX, checksum_address, keccak256, minimal_big_endian
+from app.domain.amounts import MAX_UINT256
+from app.domain.crypto import ADDRESS_BYTES, checksum_address, keccak256, minimal_big_endian
 
-MAX_TOTAL_POWER: Final = UINT256_MAX // 2
+MAX_TOTAL_POWER: Final = MAX_UINT256 // 2
 """The contract doubles the total power in checked uint256 arithmetic: above this it always reverts."""
 
 

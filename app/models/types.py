@@ -13,6 +13,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app.domain.amounts import is_uint256
+
 # SQLite gives ids only to INTEGER primary keys; PostgreSQL needs 64 bits spelled out.
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
@@ -47,7 +49,7 @@ class Uint256(ExactInteger):
     cache_ok = True
 
     def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
-        if value is not None and not 0 <= value < 1 << 256:
+        if value is not None and not is_uint256(value):
             raise ValueError("an amount is 0 to 2^256-1")
         return super().process_bind_param(value, dialect)
 

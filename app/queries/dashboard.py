@@ -11,7 +11,6 @@ from sqlalchemy import Connection, Row, func, literal, select, union_all
 from app.models.anomalies import Anomaly
 from app.models.estimates import EstimateCount
 from app.models.events import ChainProgress, Event
-from app.models.pools import PoolCounter
 from app.models.transfers import Transfer
 
 COUNTED: Final = 200_000
@@ -51,11 +50,6 @@ def count_open_anomalies(connection: Connection) -> int:
     """How many there are; counted up to ``COUNTED``."""
     some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return connection.scalar(select(func.count()).select_from(some)) or 0
-
-
-def pool_counters(connection: Connection) -> Rows:
-    """What the feed has moved through each pool: as many rows as there are pools."""
-    return connection.execute(select(PoolCounter.__table__)).all()
 
 
 def chain_progress(connection: Connection) -> Rows:

@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, literal, select
 from sqlalchemy.orm import aliased
 
 from app.domain.codes import SendKind
+from app.domain.keys import RouteKey
+from app.domain.pools import PoolCounters
+from app.domain.times import Epoch
 from app.models.direct import DirectSelect
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import Transfer
 from app.models.types import exact_sum
 
-_MINUTE: Final = 60
-_UNIX_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """The span of time in which a pool's volume counts, in Unix seconds: ``start`` <= time < ``end``."""
-
-    start: int
-    end: int
-
-    @classmethod
-    def at(cls, now: datetime, seconds: int) -> Epoch:
-        """The epoch of this length that ``now`` is in (formats, "Pools")."""
-        start = (now - _UNIX_START) // timedelta(seconds=seconds) * seconds
-        return cls(start, start + seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What standing events moved through a pool, in the units of its token. May be under zero."""
-
-    added: int = 0
-    sent: int = 0
-    relayed: int = 0
-    withdrawn: int = 0
+_MINUTE_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateFacts:
-    """The fresh facts of one route. ``fed_fee`` is the latest standing ``fee.updated`` with its time."""
+    """What events say about one route; ``reported_fee`` is its latest standing fee and the fee's time."""
 
-    src: Moved
-    dst: Moved
+    src: PoolCounters
+    dst: PoolCounters
     epoch_volume: int
     reported_fee: tuple[int, datetime] | None
 
@@ -105,8 +83,8 @@ def _facts(*row: Any) -> EstimateFacts:
     counters = [value or 0 for value in row[:8]]
     volume, fee, since = row[8:]
     return EstimateFacts(
-        src=Moved(*counters[:4]),
-        dst=Moved(*counters[4:]),
+        src=PoolCounters(*counters[:4]),
+        dst=PoolCounters(*counters[4:]),
         epoch_volume=volume or 0,
         reported_fee=None if fee is None else (fee, since),
     )
@@ -118,15 +96,13 @@ _BY_MINUTES = _statement(_SUM_OF_MINUTES)
 _BY_SENDS = _statement(_SUM_OF_SENDS)
 
 
-def estimate_facts(
-    connection: Connection, symbol: str, src_chain_id: int, dst_chain_id: int, epoch: Epoch | None
-) -> EstimateFacts:
-    """Read the counters of both pools, the source pool's volume in the epoch, and the fed fee.
+def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None) -> EstimateFacts:
+    """Read the counters of both pools, the source pool's volume in the epoch, and the reported fee.
 
     :param epoch: None where no epoch cap asks for the volume, which is then 0.
     """
     statement, values = _with_epoch(epoch)
-    values |= {"symbol": symbol, "src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
+    values |= route._asdict()
     (facts,) = statement.all(connection, values)
     return facts
 
@@ -135,7 +111,7 @@ def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[
     """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
     if epoch is None:
         return _WITHOUT_VOLUME, {}
-    if epoch.start % _MINUTE == 0 == epoch.end % _MINUTE:
-        return _BY_MINUTES, {"first_minute": epoch.start // _MINUTE, "end_minute": epoch.end // _MINUTE}
-    span = (_UNIX_START + timedelta(seconds=moment) for moment in (epoch.start, epoch.end))
-    return _BY_SENDS, dict(zip(("start", "end"), span, strict=True))
+    if epoch.start % _MINUTE_SECONDS == 0 == epoch.end % _MINUTE_SECONDS:
+        first, end = epoch.start // _MINUTE_SECONDS, epoch.end // _MINUTE_SECONDS
+        return _BY_MINUTES, {"first_minute": first, "end_minute": end}
+    return _BY_SENDS, {"start": epoch.starts_at, "end": epoch.ends_at}

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, func, or_, select
 
-from app.domain.codes import TransferHistoryStatus
+from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
+from app.domain.keys import RouteKey
 from app.extensions import Base
 from app.models.blocked import BlockedAddress
 from app.models.transfers import Transfer
@@ -16,15 +17,7 @@ from app.models.transfers import Transfer
 COUNT_LIMIT: Final = 10_000
 """Counting ends here: more than that is "over 10,000" to people, and costs the database little."""
 
-FINISHED: Final = (
-    TransferHistoryStatus.TRANSFER_UNKNOWN,
-    TransferHistoryStatus.TRANSFER_FAILED,
-    TransferHistoryStatus.TRANSFER_COMPLETED,
-    TransferHistoryStatus.TRANSFER_REFUNDED,
-)
-UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in FINISHED)
-
-RouteKey = tuple[str, int, int]
+UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in RESTING_STATUSES)
 
 
 def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[str, Any] | None:

@@ -17,12 +17,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, delete
-from sqlalchemy.dialects import postgresql, sqlite
 
 from app.domain.codes import ErrCode, Reason
 from app.domain.errors import GatewayError
+from app.domain.times import MINUTE, minute_of
 from app.models.engine import writing
 from app.models.estimates import EstimateCount
+from app.models.upsert import add_up
 
 KEPT: Final = timedelta(days=7)
 PRUNE_EVERY: Final = 60
@@ -107,19 +108,14 @@ class EstimateCounts:
         return sum(counts.values())
 
     def _write(self, connection: Connection, counts: dict[CountKey, int]) -> None:
-        minute = int(self._clock().timestamp()) // 60
-        insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(EstimateCount)
-        added = insert.on_conflict_do_update(
-            index_elements=["minute", "code", "reason"],
-            set_={"count": EstimateCount.count + insert.excluded["count"]},
-        )
+        minute = minute_of(self._clock())
         rows: list[dict[str, Any]] = [
             {"minute": minute, "code": code, "reason": reason, "count": count}
             for (code, reason), count in sorted(counts.items())
         ]
-        connection.execute(added, rows)
+        add_up(connection, EstimateCount, rows)
         if self._pruned is None or minute - self._pruned >= PRUNE_EVERY:
-            oldest = minute - KEPT // timedelta(minutes=1)
+            oldest = minute - KEPT // MINUTE
             connection.execute(delete(EstimateCount).where(EstimateCount.minute < oldest))
             self._pruned = minute
 

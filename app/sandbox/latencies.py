@@ -9,18 +9,18 @@ documentation prints stays true.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from app.domain.codes import SendKind
 from app.domain.crypto import keccak256
+from app.domain.times import UNIX_EPOCH
 from app.sandbox.blocks import PACES, block_at
 from app.sandbox.events import Event, block_event
 from app.sandbox.journey import Journey, SandboxSend, nonce_at, plan
 
 LATENCY_WINDOW: Final = timedelta(days=7)
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SLOT: Final = timedelta(hours=3)
 _STAGGER: Final = timedelta(minutes=7)
 _UNUSUAL_LATENCY: Final = timedelta(minutes=4)
@@ -68,8 +68,8 @@ def fresh_latencies(now: datetime, since: datetime) -> Iterator[Event]:
     since = max(since, now - LATENCY_WINDOW)
     for position, series in enumerate(SERIES):
         # The slowest release comes less than a slot after its send, the first send within its slot.
-        slot = (since - _EPOCH) // _SLOT - 2
-        while (start := _EPOCH + slot * _SLOT + position * _STAGGER) <= now:
+        slot = (since - UNIX_EPOCH) // _SLOT - 2
+        while (start := UNIX_EPOCH + slot * _SLOT + position * _STAGGER) <= now:
             latency = _latency(series, slot)
             if since < start + latency <= now:
                 yield from _completed(series, slot, start, latency).events

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
+from app.domain.amounts import parse_uint256
 from app.domain.crypto import checksum_address, parse_evm_address
+from app.domain.times import parse_rfc3339, rfc3339
 
 MAX_ACCOUNT: Final = 128
-
-_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_AMOUNT: Final = re.compile(r"[0-9]{1,78}", re.ASCII)
 
 
 def read_time(text: str) -> datetime:
@@ -33,15 +31,15 @@ class Time(fields.Field[datetime]):
     default_error_messages = {"invalid": "must be a time with an offset such as 2026-01-31T12:00:00Z"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
-        if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+        if not isinstance(value, str):
             raise self.make_error("invalid")
         try:
-            return datetime.fromisoformat(value.upper()).astimezone(UTC)
-        except (ValueError, OverflowError):
+            return parse_rfc3339(value)
+        except ValueError:
             raise self.make_error("invalid") from None
 
     def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
-        return None if value is None else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return None if value is None else rfc3339(value)
 
 
 class WholeNumber(fields.Field[int]):
@@ -67,12 +65,12 @@ class Amount(fields.Field[int]):
     }
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
+        if not isinstance(value, str):
             raise self.make_error("invalid")
-        amount = int(value)
-        if amount >= 1 << 256:
-            raise self.make_error("invalid")
-        return amount
+        try:
+            return parse_uint256(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
 
     def _serialize(self, value: int | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else str(value)

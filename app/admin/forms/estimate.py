@@ -14,6 +14,7 @@ from app.domain.amounts import MAX_UINT256, is_ascii_digits
 from app.domain.blocking import IPAddress
 from app.domain.estimate.inputs import EstimateRequest
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.keys import ChainId, PoolKey
 from app.domain.wire_values import bounded_uint, user_address
 
 TOKENS: Final = "tokens"
@@ -145,7 +146,7 @@ class EstimateForm(Form):
     def _decimals(self) -> int:
         if self.src.errors or self.token.errors:
             raise ValidationError("Choose chain and token first: they say how many digits an amount has.")
-        token = self._terms.tokens.get((int(self.src.data), self.token.data))
+        token = self._terms.tokens.get(PoolKey(ChainId(int(self.src.data)), self.token.data))
         if token is None:
             raise ValidationError(
                 f"{self.token.data} is not configured on the source chain, so nobody knows its decimals. "

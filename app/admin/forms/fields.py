@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.admin.network_words import Choices, chain_choices, percent, symbol_choices
-from app.domain.amounts import is_ascii_digits
+from app.domain.amounts import MAX_UINT256_DIGITS, is_ascii_digits, is_uint256
 
 Texts = Mapping[str, str]
 """What stands in a form, by input."""
@@ -218,7 +218,7 @@ def _amount(needed: bool) -> Callable[[str], str | None]:
             raise ValueError(
                 "must be a whole number of smallest units, in digits alone: no point, comma or symbol"
             )
-        if len(digits) > 78 or int(digits) >= 1 << 256:
+        if len(digits) > MAX_UINT256_DIGITS or not is_uint256(int(digits)):
             raise ValueError("is more than 2^256-1, the most that a contract can hold")
         return digits
 

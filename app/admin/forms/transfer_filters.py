@@ -9,8 +9,9 @@ from typing import Final, TypeVar
 
 from werkzeug.datastructures import MultiDict
 
-from app.admin.pages.transfers import OVER, TransferFilters
+from app.admin.pages.transfers import TransferFilters
 from app.admin.pages.words import STATUS_WORDS
+from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.crypto import checksum_address, parse_evm_address
 from app.domain.estimate.network_terms import NetworkTerms
@@ -23,7 +24,7 @@ _LONGEST: Final = 200
 _SAID: Final = 60
 
 GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
-    "open": ("not over yet", frozenset(Status) - OVER),
+    "open": ("not over yet", frozenset(Status) - FINISHED_STATUSES),
     "refunds": (
         "in a refund",
         frozenset(

@@ -20,8 +20,8 @@ from app.admin.pages.shapes import (
     transfer_line,
 )
 from app.admin.pages.words import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.domain.codes import REFUND_STATUSES, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.codes import XferStatus
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.refund.explanation import RefundExplanation
 from app.domain.transfer.events import TransferReleased
@@ -34,16 +34,6 @@ from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories
 from app.services.refunds.evidence import evidence_of
 from app.services.transfers.status import transfer_not_found
-
-_IN_REFUND = frozenset(
-    {
-        Status.TRANSFER_TO_BE_REFUNDED,
-        Status.TRANSFER_REQUESTING_REFUND,
-        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
-        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
-        Status.TRANSFER_REFUNDED,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +107,7 @@ def _detail(
         refund_transaction=_refund_transaction(lines),
         stages=_stages(history, state),
         events=lines,
-        refund=refund_view(evidence) if state.status in _IN_REFUND or evidence.wd_onchain else None,
+        refund=refund_view(evidence) if state.status in REFUND_STATUSES or evidence.wd_onchain else None,
         anomalies=tuple(anomaly_line(row) for row in anomalies),
     )
 

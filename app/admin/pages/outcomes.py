@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from app.admin.pages.refunds import share_down
 from app.domain.codes import ErrCode
+from app.domain.times import MINUTE, minute_of, minute_start
 from app.models.engine import reading
 from app.queries.dashboard import estimate_counts
 from app.runtime.gateway import Gateway
 
 LONGEST: Final = timedelta(days=1)
-_UNIX_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE: Final = timedelta(minutes=1)
 
 
@@ -57,8 +57,8 @@ def estimate_outcomes(gateway: Gateway, span: timedelta = timedelta(hours=1)) ->
 
     Each process adds its counts every few seconds, so the last of them are still to come.
     """
-    last = (gateway.clock() - _UNIX_START) // _MINUTE
-    first = last - min(span, LONGEST) // _MINUTE + 1
+    last = minute_of(gateway.clock())
+    first = last - min(span, LONGEST) // MINUTE + 1
     with reading(gateway.reads) as connection:
         rows = estimate_counts(connection, first)
     answered, refused = Counter[int](), Counter[int]()
@@ -71,7 +71,7 @@ def estimate_outcomes(gateway: Gateway, span: timedelta = timedelta(hours=1)) ->
             answered[row.minute] += row.asked
     asked = answered.total() + refused.total()
     return EstimateOutcomes(
-        since=_at(first),
+        since=minute_start(first),
         asked=asked,
         answered=answered.total(),
         refusals=tuple(
@@ -79,13 +79,10 @@ def estimate_outcomes(gateway: Gateway, span: timedelta = timedelta(hours=1)) ->
             for (code, reason), count in sorted(ends.items(), key=lambda end: (-end[1], end[0]))
         ),
         minutes=tuple(
-            OutcomeMinute(_at(minute), answered[minute], refused[minute]) for minute in range(first, last + 1)
+            OutcomeMinute(minute_start(minute), answered[minute], refused[minute])
+            for minute in range(first, last + 1)
         ),
     )
-
-
-def _at(minute: int) -> datetime:
-    return _UNIX_START + minute * _MINUTE
 
 
 def _name(code: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -11,13 +11,13 @@ from app.admin.pages.shapes import AmountText, ChainName, amount_of, chain_name
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import PoolState
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.keys import PoolKey, RouteKey
+from app.domain.pools import PoolCounters
+from app.domain.times import Epoch
 from app.models.engine import reading
-from app.queries.dashboard import pool_counters
-from app.queries.estimate_facts import Epoch, Moved, estimate_facts
+from app.queries.estimate_facts import estimate_facts
+from app.queries.pool_counters import pool_counters
 from app.runtime.gateway import Gateway
-from app.services.estimates.estimate import moved_pool
-
-_UNIX_START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,10 @@ def pool_lines(gateway: Gateway) -> tuple[PoolLine, ...]:
     """
     terms, now = gateway.snapshots.current().terms, gateway.clock()
     with reading(gateway.reads) as connection:
-        moved = {
-            (row.chain_id, row.symbol): Moved(row.added, row.sent, row.relayed, row.withdrawn)
-            for row in pool_counters(connection)
-        }
+        moved = pool_counters(connection)
         lines = [
-            _line(connection, terms, place, moved_pool(opening, moved.get(place, Moved())), now)
-            for place, opening in terms.pools.items()
+            _line(connection, terms, key, opening.moved_by(moved.get(key, PoolCounters())), now)
+            for key, opening in terms.pools.items()
         ]
     return tuple(
         sorted(lines, key=lambda line: (not line.under_zero, -line.fullest_ppm, line.chain.name, line.symbol))
@@ -73,9 +70,9 @@ def pool_lines(gateway: Gateway) -> tuple[PoolLine, ...]:
 
 
 def _line(
-    connection: Connection, terms: NetworkTerms, place: tuple[int, str], pool: PoolState, now: datetime
+    connection: Connection, terms: NetworkTerms, key: PoolKey, pool: PoolState, now: datetime
 ) -> PoolLine:
-    chain_id, symbol = place
+    chain_id, symbol = key
 
     def amount(units: int) -> AmountText:
         return amount_of(terms, chain_id, symbol, units) or AmountText(units, symbol)
@@ -87,16 +84,15 @@ def _line(
     epoch_use: CapUse | None = None
     if pool.epoch_cap is not None and pool.epoch_seconds:
         epoch = Epoch.at(now, pool.epoch_seconds)
-        volume = estimate_facts(connection, symbol, chain_id, chain_id, epoch).epoch_volume
+        volume = estimate_facts(connection, RouteKey(symbol, chain_id, chain_id), epoch).epoch_volume
         epoch_use = use(volume, pool.epoch_cap)
-    inbound = pool.added - pool.relayed - pool.withdrawn
     return PoolLine(
         chain=chain_name(terms.chain_infos, chain_id),
         symbol=symbol,
         balance=amount(pool.balance),
         inbound_limit=amount(pool.inbound_limit),
-        under_zero=inbound < 0 or inbound + pool.sent < 0,
+        under_zero=pool.counters.inbound_limit < 0 or pool.counters.balance < 0,
         total=None if pool.total_cap is None else use(pool.balance, pool.total_cap),
         epoch=epoch_use,
-        epoch_ends=None if epoch is None else _UNIX_START + timedelta(seconds=epoch.end),
+        epoch_ends=None if epoch is None else epoch.ends_at,
     )

@@ -14,6 +14,7 @@ from app.domain.amounts import format_units
 from app.domain.codes import SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
+from app.domain.keys import ChainId, PoolKey
 from app.domain.transfer.state import TransferState
 
 
@@ -76,7 +77,7 @@ def amount_of(
     """An amount of a token on a chain, in both ways of writing; None where it is not told."""
     if units is None or symbol is None:
         return None
-    token = terms.tokens.get((chain_id, symbol)) if chain_id is not None else None
+    token = terms.tokens.get(PoolKey(ChainId(chain_id), symbol)) if chain_id is not None else None
     return AmountText(units, symbol, format_units(units, token.decimals) if token else "")
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
 from app.admin.pages.shapes import TransferLine, transfer_line
+from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.times import from_unix_microseconds, unix_microseconds
 from app.models.engine import reading
 from app.queries.transfer_list import (
     EVERYTHING,
@@ -29,11 +31,7 @@ from app.runtime.gateway import Gateway
 
 PAGE: Final = 50
 
-OVER: Final = frozenset({Status.TRANSFER_FAILED, Status.TRANSFER_COMPLETED, Status.TRANSFER_REFUNDED})
 """The statuses of transfers that are over (models.transfers.OPEN says the same to the database)."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ def _plan(
     }
     if filters.account is not None:
         return by_account(filters.account), others
-    if statuses and not filters.statuses & OVER:
+    if statuses and not filters.statuses & FINISHED_STATUSES:
         del others["status"]
         return by_open_status(statuses), others
     if src is not None and dst is not None:
@@ -137,7 +135,7 @@ def _plan(
 
 def write_cursor(cursor: Cursor) -> str:
     """A place in a list as text that goes into a URL."""
-    microseconds = (cursor.at - _EPOCH) // _MICROSECOND
+    microseconds = unix_microseconds(cursor.at)
     return base64.urlsafe_b64encode(
         microseconds.to_bytes(8, "big", signed=True) + cursor.transfer_id
     ).decode()
@@ -152,7 +150,7 @@ def read_cursor(text: str | None) -> Cursor | None:
     if len(raw) != 40:
         return None
     try:
-        at = _EPOCH + int.from_bytes(raw[:8], "big", signed=True) * _MICROSECOND
+        at = from_unix_microseconds(int.from_bytes(raw[:8], "big", signed=True))
     except OverflowError:
         return None
     return Cursor(at, raw[8:])

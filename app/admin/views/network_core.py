@@ -18,9 +18,11 @@ from app.admin.forms.network import EditForm
 from app.admin.network_words import amount_cell, chain_cell, percent, symbol_choices
 from app.admin.views.lists import Flag, Present
 from app.admin.views.network import Attempt, Beside, ChainIs, NetworkView, SymbolIs
+from app.domain.keys import PoolKey
+from app.domain.pools import opening_counters
 from app.models.engine import reading
 from app.models.network import Chain, Pool, Token
-from app.models.pools import PoolCounter
+from app.queries.pool_counters import counters_of
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.edit import Shown, preview_edit
 from app.services.network.edits.plan import Edit
@@ -302,22 +304,16 @@ class PoolsView(NetworkView):
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Opening values, what the feed added, and what the pool holds."""
-        place = row["chain_id"], row["symbol"]
+        pool = PoolKey(row["chain_id"], row["symbol"])
         with reading(current_gateway().reads) as connection:
-            reported = connection.execute(
-                select(PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn).where(
-                    PoolCounter.chain_id == place[0], PoolCounter.symbol == place[1]
-                )
-            ).one_or_none()
-        names = ("added", "sent", "relayed", "withdrawn")
-        opening = [int(row[f"liquidity_{name}"]) for name in names]
-        moved = list(reported or (0, 0, 0, 0))
+            moved = counters_of(connection, pool)
+        opening = opening_counters(row)
+        together = opening + moved
         lines = [
-            (name, *(amount_cell(value, *place) for value in (begin, more, begin + more)))
-            for name, begin, more in zip(names, opening, moved, strict=True)
+            (name, *(amount_cell(getattr(counters, name), *pool) for counters in (opening, moved, together)))
+            for name in ("added", "sent", "relayed", "withdrawn")
         ]
-        added, sent, relayed, withdrawn = (a + b for a, b in zip(opening, moved, strict=True))
-        lines.append(("balance", "", "", amount_cell(added + sent - relayed - withdrawn, *place)))
+        lines.append(("balance", "", "", amount_cell(together.balance, *pool)))
         return [
             Beside(
                 "What the pool holds",

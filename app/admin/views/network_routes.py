@@ -13,6 +13,7 @@ from app.admin.network_words import amount_cell, chain_cell, symbol_choices, tie
 from app.admin.views.base_fees import BaseFees
 from app.admin.views.lists import Choice, Flag
 from app.admin.views.network import Beside, ChainIs, NetworkView, SymbolIs
+from app.domain.keys import ChainId, RouteKey
 from app.models.engine import reading
 from app.models.network import PeggedPair, Route, RouteBlock
 from app.models.pools import ReportedFee
@@ -27,9 +28,10 @@ def _rate(route: Route) -> str:
 def _state(symbol: str, src: int, dst: int) -> Any:
     """Whether estimates are given for a way now."""
     terms = current_gateway().snapshots.current().terms
-    if (symbol, src, dst) not in terms.routes:  # just added: this process reads it in a moment
+    route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
+    if route_key not in terms.routes:  # just added: this process reads it in a moment
         return pill("new")
-    return pill("open", "good") if is_open(terms, (symbol, src, dst)) else pill("stopped", "bad")
+    return pill("open", "good") if is_open(terms, route_key) else pill("stopped", "bad")
 
 
 class RoutesView(BaseFees, NetworkView):

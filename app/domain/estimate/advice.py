@@ -7,7 +7,6 @@ with every limit counted, not only the one that refused.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.domain.amounts import format_units
@@ -17,8 +16,9 @@ from app.domain.estimate.pricing import Price, PricingTerms, price_of
 from app.domain.estimate.refusals import Check, EstimateRefused
 from app.domain.estimate.search import amount_cap, largest_passing, largest_tolerance, smallest_passing
 from app.domain.estimate.stableswap import CurveUnsettled
+from app.domain.times import Epoch, rfc3339
 
-LONGEST_EPOCH_TOLD: Final = 366 * 24 * 60 * 60
+LONGEST_EPOCH_NAMED: Final = 366 * 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,9 @@ def _lower_tolerance(plan: PricingTerms) -> tuple[int, int] | None:
 def _next_epoch(inputs: EstimateInputs, plan: PricingTerms) -> str:
     """When the epoch's volume starts again from 0, where that is known."""
     seconds = plan.pools.src.epoch_seconds if plan.pools is not None else None
-    if seconds is None or not 0 < seconds <= LONGEST_EPOCH_TOLD:
+    if seconds is None or not 0 < seconds <= LONGEST_EPOCH_NAMED:
         return ""
-    since_1970 = (inputs.now - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
-    ends = inputs.now.replace(microsecond=0) + timedelta(seconds=seconds - since_1970 % seconds)
-    return f"; the limit is renewed at {ends.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"; the limit is renewed at {rfc3339(Epoch.at(inputs.now, seconds).ends_at)}"
 
 
 def _refused(msg: str, check: Check, reason: Reason, code: ErrCode, advice: Advice) -> EstimateRefused:

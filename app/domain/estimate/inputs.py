@@ -6,13 +6,15 @@ held by the source pool, of the destination token where they are paid out or tak
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from fractions import Fraction
 
 from app.domain.amounts import parse_decimal
 from app.domain.codes import BridgeType
+from app.domain.keys import ChainId, RouteKey
+from app.domain.pools import PoolCounters
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +118,13 @@ class RouteBlock(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PoolState:
-    """A pool now: opening values plus events, in the units of its own token. Counters may be under zero.
+    """A pool with its caps, in the smallest units of its own token.
 
-    A cap of ``None`` is no cap. ``epoch_seconds`` serves the message about a reached epoch cap alone.
+    A cap of ``None`` is no cap. ``epoch_volume`` was sent from the pool in the current epoch;
+    ``epoch_seconds`` is only named in the refusal for a reached epoch cap.
     """
 
-    added: int = 0
-    sent: int = 0
-    relayed: int = 0
-    withdrawn: int = 0
+    counters: PoolCounters = field(default_factory=PoolCounters)
     total_cap: int | None = None
     epoch_cap: int | None = None
     epoch_volume: int = 0
@@ -132,13 +132,13 @@ class PoolState:
 
     @property
     def balance(self) -> int:
-        """What the pool holds; 0 where late events have it under zero (formats, "Pools")."""
-        return max(0, self.added + self.sent - self.relayed - self.withdrawn)
+        """What the pool holds, at least 0: events may be missing (docs/interface.md#pools)."""
+        return max(0, self.counters.balance)
 
     @property
     def inbound_limit(self) -> int:
-        """The largest amount that the pool takes in (interface, error rule 2); never under 0."""
-        return max(0, self.added - self.relayed - self.withdrawn)
+        """The largest amount that the pool takes in with one transfer, at least 0."""
+        return max(0, self.counters.inbound_limit)
 
     @property
     def epoch_rest(self) -> int | None:
@@ -149,6 +149,12 @@ class PoolState:
     def total_rest(self) -> int | None:
         """What the pool takes until it is at its total cap; under 0 where it is over it."""
         return None if self.total_cap is None else self.total_cap - self.balance
+
+    def moved_by(self, change: PoolCounters, epoch_volume: int = 0) -> PoolState:
+        """The pool after events: counters changed, and what was sent from it in the current epoch."""
+        return PoolState(
+            self.counters + change, self.total_cap, self.epoch_cap, epoch_volume, self.epoch_seconds
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,11 @@ class EstimateRequest:
     slippage_tolerance: int
     is_pegged: bool | None = None
     tolerance_left_out: bool = False
+
+    @property
+    def route_key(self) -> RouteKey:
+        """The route that was asked for."""
+        return RouteKey(self.token_symbol, ChainId(self.src_chain_id), ChainId(self.dst_chain_id))
 
 
 @dataclass(frozen=True, slots=True)

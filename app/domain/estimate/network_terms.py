@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from app.domain.codes import BridgeType
 from app.domain.estimate.inputs import (
@@ -21,18 +21,16 @@ from app.domain.estimate.inputs import (
     StableSwapRate,
     TokenTerms,
 )
-from app.services.network.sections import Row
+from app.domain.keys import ChainId, PoolKey, RouteKey
+from app.domain.pools import opening_counters
 
 BURN_MINT_BRIDGE: Final = 2
 """The bridge version that both pairs of a burn → mint need (formats, estimate)."""
 
-RouteKey = tuple[str, int, int]
-"""Symbol, source chain id, destination chain id."""
-
-PoolKey = tuple[int, str]
-"""Chain id, symbol."""
-
 K = TypeVar("K")
+
+Row = Mapping[str, Any]
+"""A row of one of the network document's lists, by column name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class NetworkTerms:
     destinations: Mapping[PoolKey, tuple[str, ...]]
 
 
-def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
+def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
     """Index the rows of the core sections, by section name."""
     chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
     tokens = {_pool_key(row): _token_terms(row) for row in rows["tokens"]}
@@ -78,14 +76,10 @@ def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
     pegged = _pegged_terms(rows["pegged_pairs"])
     blocks = _blocks(rows["route_blocks"])
     in_service = {
-        (chain_id, symbol)
-        for (chain_id, symbol), token in tokens.items()
-        if not token.xfer_disabled and not chains[chain_id].disabled
+        key for key, token in tokens.items() if not token.xfer_disabled and not chains[key.chain_id].disabled
     }
     open_routes = [
-        (symbol, src, dst)
-        for symbol, src, dst in routes.keys() | pegged.keys()
-        if {(src, symbol), (dst, symbol)} <= in_service and (symbol, src, dst) not in blocks
+        key for key in routes.keys() | pegged.keys() if {key.src, key.dst} <= in_service and key not in blocks
     ]
     return NetworkTerms(
         chains=chains,
@@ -95,17 +89,17 @@ def build_terms(rows: Mapping[str, list[Row]]) -> NetworkTerms:
         routes=routes,
         pegged=pegged,
         blocks=blocks,
-        symbol_chains=_names(chains, ((symbol, chain_id) for chain_id, symbol in in_service)),
-        destinations=_names(chains, (((src, symbol), dst) for symbol, src, dst in open_routes)),
+        symbol_chains=_names(chains, ((key.symbol, key.chain_id) for key in in_service)),
+        destinations=_names(chains, ((key.src, key.dst_chain_id) for key in open_routes)),
     )
 
 
 def _pool_key(row: Row) -> PoolKey:
-    return row["chain_id"], row["symbol"]
+    return PoolKey(row["chain_id"], row["symbol"])
 
 
 def _route_key(row: Row) -> RouteKey:
-    return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+    return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 
 def _chain_terms(row: Row) -> ChainTerms:
@@ -134,10 +128,7 @@ def _token_terms(row: Row) -> TokenTerms:
 
 def _pool_state(row: Row) -> PoolState:
     return PoolState(
-        added=row["liquidity_added"],
-        sent=row["liquidity_sent"],
-        relayed=row["liquidity_relayed"],
-        withdrawn=row["liquidity_withdrawn"],
+        opening_counters(row),
         total_cap=row["total_cap"],
         epoch_cap=row["epoch_cap"],
         epoch_seconds=row["epoch_seconds"],
@@ -164,18 +155,19 @@ def _pegged_terms(pairs: Iterable[Row]) -> dict[RouteKey, PeggedTerms]:
     A pair between two chains goes before burn → mint; of several originals the lowest chain id.
     """
     direct: dict[RouteKey, PeggedTerms] = {}
-    siblings: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
+    siblings: defaultdict[PoolKey, list[Row]] = defaultdict(list)
     for row in pairs:
         symbol, org, pegged, tiers = row["symbol"], row["org_chain_id"], row["pegged_chain_id"], _tiers(row)
-        direct[symbol, org, pegged] = PeggedTerms(BridgeType.DEPOSIT_MINT, row["deposit_base_fee"], tiers)
-        direct[symbol, pegged, org] = PeggedTerms(BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers)
+        deposits = RouteKey(symbol, org, pegged)
+        direct[deposits] = PeggedTerms(BridgeType.DEPOSIT_MINT, row["deposit_base_fee"], tiers)
+        direct[deposits.reverse] = PeggedTerms(BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers)
         if row["bridge_version"] == BURN_MINT_BRIDGE:
-            siblings[org, symbol].append(row)
+            siblings[PoolKey(org, symbol)].append(row)
     burn_mint: dict[RouteKey, PeggedTerms] = {}
     for (_, symbol), group in sorted(siblings.items()):
         for src, dst in permutations(group, 2):
             burn_mint.setdefault(
-                (symbol, src["pegged_chain_id"], dst["pegged_chain_id"]),
+                RouteKey(symbol, src["pegged_chain_id"], dst["pegged_chain_id"]),
                 PeggedTerms(BridgeType.BURN_MINT, dst["deposit_base_fee"], _tiers(dst)),
             )
     return burn_mint | direct
@@ -185,17 +177,19 @@ def _blocks(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
     """Which ways are blocked; a block of both directions outweighs one of a single direction."""
     blocks: dict[RouteKey, RouteBlock] = {}
     for row in rows:
-        symbol, src, dst = _route_key(row)
+        key = _route_key(row)
         if row["both_directions"]:
-            blocks[symbol, src, dst] = blocks[symbol, dst, src] = RouteBlock.BOTH
+            blocks[key] = blocks[key.reverse] = RouteBlock.BOTH
         else:
-            blocks.setdefault((symbol, src, dst), RouteBlock.ONE_WAY)
+            blocks.setdefault(key, RouteBlock.ONE_WAY)
     return blocks
 
 
-def _names(chains: Mapping[int, ChainTerms], members: Iterable[tuple[K, int]]) -> dict[K, tuple[str, ...]]:
+def _names(
+    chains: Mapping[int, ChainTerms], members: Iterable[tuple[K, ChainId]]
+) -> dict[K, tuple[str, ...]]:
     """The names of the chains by key, in the order of their ids."""
-    ids: defaultdict[K, set[int]] = defaultdict(set)
+    ids: defaultdict[K, set[ChainId]] = defaultdict(set)
     for key, chain_id in members:
         ids[key].add(chain_id)
     return {key: tuple(chains[chain_id].name for chain_id in sorted(of)) for key, of in ids.items()}

@@ -11,8 +11,9 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from app.domain.amounts import MAX_UINT256
 from app.domain.codes import SendKind
-from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, UINT256_MAX, minimal_big_endian
+from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, minimal_big_endian
 from app.domain.refund.refund_pb2 import Mint, Withdraw, WithdrawMsg
 
 MAX_REQUEST_BYTES: Final = 160
@@ -109,7 +110,7 @@ def _fault(request: RefundRequest) -> str | None:
     for name, optional in (("burn_account", request.burn_account), ("depositor", request.depositor)):
         if optional is not None and len(optional) != ADDRESS_BYTES:
             return f"its {name} has {len(optional)} bytes, not 20"
-    if not 0 < request.amount <= UINT256_MAX:
+    if not 0 < request.amount <= MAX_UINT256:
         return "its amount is zero" if request.amount == 0 else "its amount is over 2^256-1"
     short_id_allowed = request.kind is SendKind.POOL
     if len(request.ref_id) > HASH_BYTES or (len(request.ref_id) < HASH_BYTES and not short_id_allowed):

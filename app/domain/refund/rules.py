@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from app.domain.amounts import is_uint256
 from app.domain.codes import SendKind
-from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, UINT256_MAX, checksum_address, keccak256
+from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, checksum_address, keccak256
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
 
 DOMAIN_TEXT: Final[dict[SendKind, str]] = {
@@ -69,7 +70,7 @@ def domain_separator(kind: SendKind, chain_id: int, contract: bytes) -> bytes:
 
     Raises ValueError for a contract that is not 20 bytes or a chain id that is no uint256.
     """
-    if not 0 <= chain_id <= UINT256_MAX:
+    if not is_uint256(chain_id):
         raise ValueError(f"{chain_id} is no chain id")
     if len(contract) != ADDRESS_BYTES:
         raise ValueError(f"a contract's address has 20 bytes, not {len(contract)}")

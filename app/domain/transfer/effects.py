@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.keys import ChainId, PoolKey
+from app.domain.pools import PoolCounters
+from app.domain.times import MICROSECOND, minute_of
 from app.domain.transfer.state import TransferState
-
-PoolKey = tuple[int, str]
-"""Chain id and symbol."""
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
-
-
-@dataclass(slots=True)
-class CounterChange:
-    """How much each counter of one pool moves, in the pool token's smallest units."""
-
-    added: int = 0
-    sent: int = 0
-    relayed: int = 0
-    withdrawn: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.sent or self.relayed or self.withdrawn)
 
 
 @dataclass(slots=True)
 class SharedChange:
     """The sum of many transfers' changes to pools and epoch volumes."""
 
-    counters: dict[PoolKey, CounterChange] = field(default_factory=lambda: defaultdict(CounterChange))
+    counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
     volumes: dict[tuple[int, str, int], int] = field(default_factory=lambda: defaultdict(int))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
@@ -49,14 +33,11 @@ class SharedChange:
         if state.sent_at is not None and state.src_chain_id is not None:
             self.volumes[state.src_chain_id, state.symbol, minute_of(state.sent_at)] += sign * state.amount
             if state.status is not TransferHistoryStatus.TRANSFER_REFUNDED:
-                self.counters[state.src_chain_id, state.symbol].sent += sign * state.amount
+                key = PoolKey(ChainId(state.src_chain_id), state.symbol)
+                self.counters[key] += PoolCounters(sent=sign * state.amount)
         if state.relayed_amount is not None and state.dst_chain_id is not None:
-            self.counters[state.dst_chain_id, state.symbol].relayed += sign * state.relayed_amount
-
-
-def minute_of(at: datetime) -> int:
-    """Whole minutes since the Unix epoch: the bucket that a send's volume is kept in."""
-    return (at - EPOCH) // timedelta(minutes=1)
+            key = PoolKey(ChainId(state.dst_chain_id), state.symbol)
+            self.counters[key] += PoolCounters(relayed=sign * state.relayed_amount)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from app.domain.codes import REFUND_STATUSES, RESTING_STATUSES, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.codes import XferStatus
 from app.domain.transfer.events import (
     NetworkStatus,
     RefundCompleted,
@@ -123,16 +123,6 @@ _REACHED: Final[dict[Status, StageName]] = {
 }
 """The last stage that a status has behind it; the others' is told by their events."""
 
-_REFUNDING: Final = frozenset(
-    {
-        Status.TRANSFER_TO_BE_REFUNDED,
-        Status.TRANSFER_REQUESTING_REFUND,
-        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
-        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
-        Status.TRANSFER_REFUNDED,
-    }
-)
-
 
 def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
     """The stages of the way that the transfer takes, as its status tells.
@@ -142,8 +132,7 @@ def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
     """
     found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _path(standing, status)]
     reached = _reached(found, status)
-    at_rest = status in (Status.TRANSFER_UNKNOWN, Status.TRANSFER_COMPLETED, Status.TRANSFER_REFUNDED)
-    return tuple(_stages(found, reached, at_rest=at_rest))
+    return tuple(_stages(found, reached, at_rest=status in RESTING_STATUSES))
 
 
 def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
@@ -151,7 +140,7 @@ def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Si
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)
     delay = _DELAY if standing.every(TransferDelayed) else ()
-    if status in _REFUNDING:
+    if status in REFUND_STATUSES:
         payout = _PAYOUT if standing.every(TransferReleased) else ()
         return (*_START, *_DECISION, *delay, *payout, *_REFUND)
     refund = tuple(stage for stage in _REFUND if stage[1](standing))

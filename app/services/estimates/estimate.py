@@ -7,9 +7,10 @@ from datetime import datetime
 
 from app.domain.blocking import IPAddress
 from app.domain.estimate.estimate import Estimate, Explanation, estimate, explain
-from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
+from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
-from app.queries.estimate_facts import Epoch, Moved, estimate_facts
+from app.domain.times import Epoch
+from app.queries.estimate_facts import estimate_facts
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
 
@@ -50,15 +51,14 @@ def estimate_inputs(
     if route is None or src is None or dst is None or wants_pegged(inputs):
         return inputs
     epoch = Epoch.at(now, src.epoch_seconds) if src.epoch_cap is not None and src.epoch_seconds else None
-    route_key = request.token_symbol, request.src_chain_id, request.dst_chain_id
-    facts = gateway.public_reads.ask(estimate_facts, *route_key, epoch)
+    facts = gateway.public_reads.ask(estimate_facts, request.route_key, epoch)
     return replace(
         inputs,
         route=route
         if facts.reported_fee is None
         else replace(route, base_fee=_reported(*facts.reported_fee)),
-        src_pool=moved_pool(src, facts.src, facts.epoch_volume),
-        dst_pool=moved_pool(dst, facts.dst),
+        src_pool=src.moved_by(facts.src, facts.epoch_volume),
+        dst_pool=dst.moved_by(facts.dst),
     )
 
 
@@ -70,9 +70,8 @@ def _configured(
     caller: IPAddress | None,
 ) -> EstimateInputs:
     """The inputs as the configuration alone has them; pools at their opening values."""
-    terms, symbol = snapshot.terms, request.token_symbol
-    route_key = symbol, request.src_chain_id, request.dst_chain_id
-    src, dst = (request.src_chain_id, symbol), (request.dst_chain_id, symbol)
+    terms, route_key = snapshot.terms, request.route_key
+    src, dst = route_key.src, route_key.dst
     return EstimateInputs(
         request=request,
         now=now,
@@ -87,24 +86,10 @@ def _configured(
         block=terms.blocks.get(route_key, RouteBlock.NONE),
         src_pool=terms.pools.get(src),
         dst_pool=terms.pools.get(dst),
-        symbol_chains=terms.symbol_chains.get(symbol, ()),
+        symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
     )
 
 
 def _reported(amount: int, since: datetime) -> BaseFee:
     return BaseFee(amount, since=since, reported=True)
-
-
-def moved_pool(pool: PoolState, by: Moved, epoch_volume: int = 0) -> PoolState:
-    """A pool now: its opening values and what events added to them."""
-    return PoolState(
-        added=pool.added + by.added,
-        sent=pool.sent + by.sent,
-        relayed=pool.relayed + by.relayed,
-        withdrawn=pool.withdrawn + by.withdrawn,
-        total_cap=pool.total_cap,
-        epoch_cap=pool.epoch_cap,
-        epoch_volume=epoch_volume,
-        epoch_seconds=pool.epoch_seconds,
-    )

@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from app.domain.keys import PoolKey
+from app.domain.pools import opening_counters
 from app.domain.transfer.anomalies import Anomaly, AnomalyKind
-from app.domain.transfer.effects import PoolKey
 from app.models import anomalies as table
 from app.models.network import Pool
-from app.models.pools import PoolCounter
+from app.queries.pool_counters import counters_of
 
 CHUNK = 500
 
@@ -118,29 +119,20 @@ def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> 
 def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
     """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
     found: dict[Subject, list[Anomaly]] = {}
-    for chain_id, symbol in pools:
-        under = _under_zero(connection, chain_id, symbol)
-        found[Subject.pool(chain_id, symbol)] = (
+    for pool in pools:
+        under = _under_zero(connection, pool)
+        found[Subject.pool(*pool)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
     sync_anomalies(connection, found)
 
 
-def _under_zero(connection: Connection, chain_id: int, symbol: str) -> str:
-    of_pool = (Pool.chain_id == chain_id, Pool.symbol == symbol)
-    opening = connection.execute(select(Pool.__table__).where(*of_pool)).first()
-    if opening is None:
+def _under_zero(connection: Connection, pool: PoolKey) -> str:
+    of_pool = (Pool.chain_id == pool.chain_id, Pool.symbol == pool.symbol)
+    row = connection.execute(select(Pool.__table__).where(*of_pool)).mappings().first()
+    if row is None:
         return ""  # not configured: no estimate rests on it
-    of_counter = (PoolCounter.chain_id == chain_id, PoolCounter.symbol == symbol)
-    reported = connection.execute(select(PoolCounter.__table__).where(*of_counter)).first()
-    inbound = opening.liquidity_added - opening.liquidity_relayed - opening.liquidity_withdrawn
-    sent = opening.liquidity_sent
-    if reported is not None:
-        inbound += reported.added - reported.relayed - reported.withdrawn
-        sent += reported.sent
-    under = [
-        f"{name} is {value}"
-        for name, value in (("the balance", inbound + sent), ("the inbound limit", inbound))
-        if value < 0
-    ]
+    counters = opening_counters(dict(row)) + counters_of(connection, pool)
+    values = (("the balance", counters.balance), ("the inbound limit", counters.inbound_limit))
+    under = [f"{name} is {value}" for name, value in values if value < 0]
     return f"{' and '.join(under)} (smallest units)" if under else ""

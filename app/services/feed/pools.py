@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
 
 from sqlalchemy import ColumnElement, Connection, delete, select
 
-from app.domain.transfer.effects import CounterChange, SharedChange
+from app.domain.keys import ChainId, PoolKey
+from app.domain.pools import PoolCounters
+from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.domain.transfer.standing import Logged
 from app.models import events as log
@@ -29,31 +32,28 @@ def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: d
     """Add newly standing deposits and withdrawals of liquidity providers to the pools."""
     change = SharedChange()
     for event in accepted:
-        _count(change.counters[event.chain_id, event.symbol], event)
+        change.counters[PoolKey(ChainId(event.chain_id), event.symbol)] += _counted(event)
     apply_shared(connection, change, now)
 
 
 def recount_liquidity(connection: Connection, chain_id: int, now: datetime) -> None:
     """Sum the chain's standing liquidity events anew."""
-    sums: dict[str, CounterChange] = {}
+    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
     for event in cast("list[Liquidity]", load_chain_events(connection, chain_id, LIQUIDITY)):
-        _count(sums.setdefault(event.symbol, CounterChange()), event)
+        sums[event.symbol] += _counted(event)
     rows = connection.execute(select(PoolCounter.__table__).where(PoolCounter.chain_id == chain_id))
-    counted = {row.symbol: (row.added, row.withdrawn) for row in rows}
+    counted = {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
     change = SharedChange()
     for symbol in counted.keys() | sums.keys():
-        standing = sums.get(symbol, CounterChange())
-        added, withdrawn = counted.get(symbol, (0, 0))
-        moved = change.counters[chain_id, symbol]
-        moved.added, moved.withdrawn = standing.added - added, standing.withdrawn - withdrawn
+        standing = sums.get(symbol, PoolCounters())
+        change.counters[PoolKey(ChainId(chain_id), symbol)] = standing - counted.get(symbol, PoolCounters())
     apply_shared(connection, change, now)
 
 
-def _count(counter: CounterChange, event: Liquidity) -> None:
+def _counted(event: Liquidity) -> PoolCounters:
     if isinstance(event, LiquidityAdded):
-        counter.added += event.amount
-    else:
-        counter.withdrawn += event.amount
+        return PoolCounters(added=event.amount)
+    return PoolCounters(withdrawn=event.amount)
 
 
 def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
+from app.queries.pool_counters import counters_of
 from app.services.feed.anomalies import Subject, judge_pools, sync_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.log import load_histories
@@ -137,19 +139,8 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
     """Add a change to the pools' counters and epoch volumes. The caller is the only writer."""
     counters = {key: moved for key, moved in change.counters.items() if moved}
     rows = []
-    for (chain_id, symbol), moved in counters.items():
-        key = (PoolCounter.chain_id == chain_id, PoolCounter.symbol == symbol)
-        row = connection.execute(select(PoolCounter.__table__).where(*key)).first()
-        rows.append(
-            {
-                "chain_id": chain_id,
-                "symbol": symbol,
-                "added": (row.added if row else 0) + moved.added,
-                "sent": (row.sent if row else 0) + moved.sent,
-                "relayed": (row.relayed if row else 0) + moved.relayed,
-                "withdrawn": (row.withdrawn if row else 0) + moved.withdrawn,
-            }
-        )
+    for key, moved in counters.items():
+        rows.append({**key._asdict(), **asdict(counters_of(connection, key) + moved)})
     upsert(connection, PoolCounter, rows)
     judge_pools(connection, counters, now)
     apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})

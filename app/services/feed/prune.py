@@ -6,14 +6,17 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, func, literal, select, tuple_
 
 from app.domain.audit import Actor
-from app.domain.codes import TransferHistoryStatus
-from app.domain.transfer.effects import CounterChange, PoolKey, SharedChange
+from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
+from app.domain.keys import PoolKey
+from app.domain.pools import PoolCounters
+from app.domain.times import Epoch
+from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.latency import WINDOW
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
@@ -27,19 +30,11 @@ from app.services.audit.record import record_alone
 from app.services.feed.projection import load_states
 from app.services.feed.removal import remove_transfers
 
-FINISHED: Final = (
-    TransferHistoryStatus.TRANSFER_FAILED,
-    TransferHistoryStatus.TRANSFER_COMPLETED,
-    TransferHistoryStatus.TRANSFER_REFUNDED,
-)
-
 BATCH: Final = 100
 """Transfers in one transaction: some hundred events, about a tenth of a second of the writers' turn."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""
-
-_UNIX_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Cursor = tuple[datetime, bytes]
 """Where a walk over the transfers of a status has come: ``status_since`` and id of the last one."""
@@ -58,7 +53,7 @@ class Pruning:
     oldest: datetime | None = None
     newest: datetime | None = None
     """Times of the first and the last event of any of them."""
-    moved: dict[PoolKey, CounterChange] = field(default_factory=dict)
+    moved: dict[PoolKey, PoolCounters] = field(default_factory=dict)
     """What they moved through the pools, which goes on to count."""
     kept: Counter[str] = field(default_factory=Counter)
     """Finished and old, and kept all the same: how many for which reason."""
@@ -73,9 +68,7 @@ class Pruning:
             self.oldest = min(oldest, self.oldest or oldest)
             self.newest = max(newest, self.newest or newest)
         for key, change in batch.change.counters.items():
-            known = self.moved.setdefault(key, CounterChange())
-            known.sent += change.sent
-            known.relayed += change.relayed
+            self.moved[key] = self.moved.get(key, PoolCounters()) + change
 
 
 class _Batch:
@@ -141,7 +134,7 @@ def prune(
     subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
     if not dry_run:
         record_alone(gateway, actor, "events.prune", subject, detail="begun")
-    for status in FINISHED:
+    for status in sorted(FINISHED_STATUSES):
         cursor: Cursor | None = _START
         while cursor is not None:
             with turn(gateway.engine) as connection:
@@ -166,15 +159,16 @@ def needed_since(connection: Connection, now: datetime) -> datetime:
     needed = now - WINDOW
     lengths = connection.scalars(select(Pool.epoch_seconds).where(Pool.epoch_cap.is_not(None)).distinct())
     for seconds in lengths:
-        epoch = timedelta(seconds=seconds)
-        needed = min(needed, _UNIX_START + (now - _UNIX_START) // epoch * epoch)
+        needed = min(needed, Epoch.at(now, seconds).starts_at)
     return needed
 
 
 def count_candidates(gateway: Gateway, before: datetime) -> int:
     """How many transfers a pruning will look at, about."""
     with reading(gateway.reads) as connection:
-        counts = (select(func.count()).select_from(Transfer).where(*_old(s, before)) for s in FINISHED)
+        counts = (
+            select(func.count()).select_from(Transfer).where(*_old(s, before)) for s in FINISHED_STATUSES
+        )
         return sum(connection.scalar(count) or 0 for count in counts)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from app.domain.reporting.token import IngestToken
+from app.domain.times import rfc3339
 from app.models.engine import ask
 from app.queries.ingest_tokens import last_accepted
 from app.runtime.gateway import Gateway
@@ -27,12 +28,8 @@ class Cursor:
 
     def as_json(self) -> dict[str, object]:
         """The wire's shape: times in RFC 3339, in UTC."""
-        at, received_at = (_rfc3339(time) for time in (self.at, self.received_at))
+        at, received_at = (rfc3339(time) for time in (self.at, self.received_at))
         return {"id": self.id, "type": self.type, "at": at, "received_at": received_at, "seq": self.seq}
-
-
-def _rfc3339(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> Verdict:

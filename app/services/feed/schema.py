@@ -10,8 +10,10 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, validates_schema
 
+from app.domain.amounts import is_uint256
 from app.domain.codes import SendKind, XferStatus
 from app.domain.transfer.events import EventType
+from app.domain.validators import MAX_TOTAL_POWER
 from app.domain.wire_values import parse_transfer_id
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 
@@ -80,7 +82,7 @@ class Nonce(fields.Field[str]):
     default_error_messages = {"invalid": "must be an integer or a string of 1 to 80 characters"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        text = str(value) if type(value) is int and abs(value) < 1 << 256 else value
+        text = str(value) if type(value) is int and is_uint256(abs(value)) else value
         if not isinstance(text, str) or not 1 <= len(text) <= 80 or "\x00" in text:
             raise self.make_error("invalid")
         return text
@@ -218,7 +220,7 @@ class _Validators(_OfChain):
             raise ValidationError("must have as many entries as signers", "powers")
         if len(set(data["signers"])) != len(data["signers"]):
             raise ValidationError("must not name a signer twice", "signers")
-        if not 0 < sum(data["powers"]) < 1 << 255:
+        if not 0 < sum(data["powers"]) <= MAX_TOTAL_POWER:
             raise ValidationError("must add up to more than 0 and less than 2^255", "powers")
 
 

@@ -8,14 +8,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, or_, select, tuple_
 
+from app.domain.keys import PoolKey
 from app.models.transfers import Transfer
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
 from app.services.feed.facts import load_network_facts
 from app.services.feed.projection import refold
 from app.services.network.changes import Change
-
-PoolKey = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +37,11 @@ class FactsChanged:
         pools: set[PoolKey] = set()
         for change in changes:
             if change.section.name == "pools":
-                pools.add((change.row["chain_id"], change.row["symbol"]))
+                pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
             if set(change.section.facts).isdisjoint(change.columns):
                 continue
             if change.section.name == "tokens":
-                tokens.add((change.row["chain_id"], change.row["symbol"]))
+                tokens.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
             else:
                 chain_ids.update(change.row[column] for column in change.section.chains)
         return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools))

@@ -11,6 +11,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
+from app.domain.keys import ChainId, RouteKey
 from app.queries.transfers import TransferRow, newest_events, pruned_status, transfer_row
 from app.runtime.gateway import Gateway
 
@@ -113,5 +114,6 @@ def _bridge_type(terms: NetworkTerms, row: TransferRow) -> BridgeType:
         return BridgeType.DEPOSIT_MINT
     if row.kind is None or row.symbol is None or row.src_chain_id is None or row.dst_chain_id is None:
         return BridgeType.UNDEFINED
-    pegged = terms.pegged.get((row.symbol, row.src_chain_id, row.dst_chain_id))
+    route_key = RouteKey(row.symbol, ChainId(row.src_chain_id), ChainId(row.dst_chain_id))
+    pegged = terms.pegged.get(route_key)
     return pegged.bridge_type if pegged else BridgeType.UNDEFINED

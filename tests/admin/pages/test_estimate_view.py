@@ -15,7 +15,7 @@ from app.admin.pages.estimate_view import decimal_down, estimate_view, try_estim
 from app.admin.pages.estimate_words import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import EstimateRefused, estimate
-from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FeeTier, PoolState
+from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FeeTier
 from app.domain.estimate.range import passing_range
 from app.domain.estimate.refusals import Check
 from app.runtime.gateway import Gateway
@@ -27,6 +27,7 @@ from tests.domain.estimate.estimate_cases import (
     pegged,
     pegged_cases,
     plausible,
+    pool_with,
     usdt,
     wild_inputs,
 )
@@ -81,7 +82,7 @@ def test_the_range_is_that_of_trying_every_amount() -> None:
     for _ in range(60):
         tiers = (FeeTier(0, rng.randrange(20_000)), FeeTier(rng.randrange(1, 200), rng.randrange(20_000)))
         inputs = usdt(
-            src_pool=PoolState(added=rng.randrange(300)), dst_pool=PoolState(added=rng.randrange(300))
+            src_pool=pool_with(added=rng.randrange(300)), dst_pool=pool_with(added=rng.randrange(300))
         )
         assert inputs.route and inputs.src_token
         route = replace(
@@ -100,9 +101,9 @@ def test_no_range_where_no_amount_passes() -> None:
         usdt(src_chain=replace(chain, disabled=True)),
         usdt(caller_blocked=True),
         usdt(src_chain=None),
-        on_curve(dst_pool=PoolState()),
+        on_curve(dst_pool=pool_with()),
         ask(usdt(), slippage_tolerance=0),
-        on_curve(src_pool=PoolState(added=2**400), dst_pool=PoolState(added=2**2000)),
+        on_curve(src_pool=pool_with(added=2**400), dst_pool=pool_with(added=2**2000)),
     ):
         view = estimate_view(closed)
         assert view.refusal and view.least is view.most is None and not view.refusal.suggestions
@@ -133,7 +134,7 @@ def test_terms_in_both_ways_of_writing() -> None:
 
 
 def test_the_limit_that_binds_and_the_check_that_refused() -> None:
-    pool = PoolState(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=85 * TOKEN)
+    pool = pool_with(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=85 * TOKEN)
     view = estimate_view(usdt(src_pool=pool))
     (binding,) = [limit for limit in view.limits if limit.binds]
     assert (binding.label, binding.broken) == ("Epoch cap of the source pool", True)

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -24,10 +25,16 @@ from app.domain.estimate.inputs import (
     StableSwapRate,
     TokenTerms,
 )
+from app.domain.pools import PoolCounters
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
 UINT256 = 2**256 - 1
 TOKEN = 10**6
+
+
+def pool_with(added: int = 0, sent: int = 0, relayed: int = 0, withdrawn: int = 0, **caps: Any) -> PoolState:
+    """A pool of these counters and caps."""
+    return PoolState(PoolCounters(added, sent, relayed, withdrawn), **caps)
 
 
 def usdt(**changes) -> EstimateInputs:
@@ -45,8 +52,8 @@ def usdt(**changes) -> EstimateInputs:
             None,
             (FeeTier(0, 400), FeeTier(1_000_000 * TOKEN, 300)),
         ),
-        src_pool=PoolState(added=5_000_000 * TOKEN, total_cap=9_000_000 * TOKEN),
-        dst_pool=PoolState(added=5_000_000 * 10**18),
+        src_pool=pool_with(added=5_000_000 * TOKEN, total_cap=9_000_000 * TOKEN),
+        dst_pool=pool_with(added=5_000_000 * 10**18),
         symbol_chains=("Ethereum", "BNB Chain", "Polygon"),
         open_destinations=("BNB Chain", "Polygon"),
     )
@@ -121,8 +128,8 @@ def plausible(draw: st.DrawFn, *, curve: bool) -> EstimateInputs:
             BaseFee(base_fee),
             tiers=tuple(FeeTier(src_balance * i // 7, ppm) for i, ppm in enumerate(steps)),
         ),
-        src_pool=PoolState(added=src_balance, total_cap=draw(cap), epoch_cap=draw(cap)),
-        dst_pool=PoolState(added=dst_balance),
+        src_pool=pool_with(added=src_balance, total_cap=draw(cap), epoch_cap=draw(cap)),
+        dst_pool=pool_with(added=dst_balance),
     )
 
 
@@ -155,9 +162,8 @@ def wild_inputs(seed: int) -> EstimateInputs:
         return rng.choice((None, None, None, size(deep + 8)))
 
     def pool() -> PoolState:
-        return PoolState(
-            rng.getrandbits(deep), size(deep), size(deep - 8), size(deep - 12), cap(), cap(), size(deep - 8)
-        )
+        counters = PoolCounters(rng.getrandbits(deep), size(deep), size(deep - 8), size(deep - 12))
+        return PoolState(counters, cap(), cap(), size(deep - 8))
 
     def token(side: str) -> TokenTerms | None:
         if f"no_{side}_token" in flaws:

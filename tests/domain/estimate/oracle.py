@@ -92,7 +92,8 @@ def curve_eq(inputs: EstimateInputs, amp: int) -> int | None:
 
 
 def balance_of(pool: PoolState) -> int:
-    return max(0, pool.added + pool.sent - pool.relayed - pool.withdrawn)
+    moved = pool.counters
+    return max(0, moved.added + moved.sent - moved.relayed - moved.withdrawn)
 
 
 def ppm_of(tiers, amt: int) -> int:
@@ -157,7 +158,7 @@ def expected(inputs: EstimateInputs) -> Answer | Refused:
     if pegged:
         return _answer(inputs, scaled, math.floor(scaled), Fraction(1), pool=False)
     pool = inputs.src_pool
-    if amt > max(0, pool.added - pool.relayed - pool.withdrawn):
+    if amt > max(0, pool.counters.added - pool.counters.relayed - pool.counters.withdrawn):
         return Refused(1005, Reason.INBOUND_LIMIT)
     if pool.epoch_cap is not None and pool.epoch_volume + amt > pool.epoch_cap:
         return Refused(1005, Reason.EPOCH_CAP)

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import Check, EstimateRefused, estimate, explain
 from app.domain.estimate.explain import CheckOutcome
-from app.domain.estimate.inputs import FeeTier, PoolState
-from tests.domain.estimate.estimate_cases import TOKEN, ask, on_curve, pegged, pegged_cases, plausible, usdt
+from app.domain.estimate.inputs import FeeTier
+from tests.domain.estimate.estimate_cases import (
+    TOKEN,
+    ask,
+    on_curve,
+    pegged,
+    pegged_cases,
+    plausible,
+    pool_with,
+    usdt,
+)
 
 
 def terms(inputs):
@@ -91,20 +100,20 @@ def test_a_curve_tells_its_balances_and_invariant():
 
 
 def test_the_limit_that_binds_is_the_tightest():
-    pool = PoolState(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=20 * TOKEN)
+    pool = pool_with(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=20 * TOKEN)
     inputs = usdt(src_pool=pool)
     got = limits(inputs)
     assert (got["inbound_limit"].largest_amt, got["inbound_limit"].headroom) == (100 * TOKEN, 90 * TOKEN)
     assert (got["epoch_cap"].largest_amt, got["epoch_cap"].counted) == (70 * TOKEN, 30 * TOKEN)
     assert (got["total_cap"].largest_amt, got["total_cap"].value) == (200 * TOKEN, 300 * TOKEN)
     assert [name for name, limit in got.items() if limit.binds] == ["epoch_cap"]
-    thin = limits(replace(inputs, dst_pool=PoolState(added=20 * 10**18)))
+    thin = limits(replace(inputs, dst_pool=pool_with(added=20 * 10**18)))
     assert thin["dst_balance"].largest_amt == 20_613_683
     assert [name for name, limit in thin.items() if limit.binds] == ["dst_balance"]
 
 
 def test_what_the_destination_can_pay_is_found_across_tiers():
-    inputs = usdt(dst_pool=PoolState(added=985 * 10**18))
+    inputs = usdt(dst_pool=pool_with(added=985 * 10**18))
     steep = (FeeTier(0, 0), FeeTier(1000 * TOKEN, 20_000))
     inputs = replace(inputs, route=replace(inputs.route, tiers=steep))
     largest = limits(inputs)["dst_balance"].largest_amt
@@ -145,7 +154,7 @@ def test_as_much_as_can_be_said_is_said():
     nothing = explain(usdt(src_chain=None))
     assert (nothing.terms, nothing.limits, nothing.bridge_type) == ((), (), BridgeType.UNDEFINED)
     assert set(terms(ask(usdt(), amt=0))) == {"base_fee", "drop_gas_amt"}
-    assert set(terms(on_curve(dst_pool=PoolState()))) == {"base_fee", "drop_gas_amt"}
-    unsettled = on_curve(src_pool=PoolState(added=2**400), dst_pool=PoolState(added=2**2000))
+    assert set(terms(on_curve(dst_pool=pool_with()))) == {"base_fee", "drop_gas_amt"}
+    unsettled = on_curve(src_pool=pool_with(added=2**400), dst_pool=pool_with(added=2**2000))
     assert explain(unsettled).refusal.check is Check.CURVE
     assert "inbound_limit" in limits(unsettled)

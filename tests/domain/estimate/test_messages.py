@@ -20,7 +20,6 @@ from app.domain.estimate.inputs import (
     EstimateRequest,
     FeeTier,
     FixedRate,
-    PoolState,
     RouteBlock,
     RouteTerms,
     StableSwapRate,
@@ -34,6 +33,7 @@ from tests.domain.estimate.estimate_cases import (
     pegged,
     pegged_cases,
     plausible,
+    pool_with,
     usdt,
     wild_inputs,
 )
@@ -136,8 +136,8 @@ def small_inputs(seed: int) -> EstimateInputs:
         src_token=TokenTerms("USDT", src_decimals),
         dst_token=TokenTerms("USDT", dst_decimals),
         route=RouteTerms(rate, base_fee, tiers=tuple(FeeTier(s, rng.choice(ppms)) for s in starts)),
-        src_pool=PoolState(added=src_added, total_cap=rng.choice(caps), epoch_cap=rng.choice(caps)),
-        dst_pool=PoolState(added=rng.choice((10**6, rng.randrange(1, 300)))),
+        src_pool=pool_with(added=src_added, total_cap=rng.choice(caps), epoch_cap=rng.choice(caps)),
+        dst_pool=pool_with(added=rng.choice((10**6, rng.randrange(1, 300)))),
     )
 
 
@@ -161,15 +161,15 @@ def test_the_named_amounts_are_the_nearest_that_pass(seed):
 
 class TestWords:
     def test_over_the_inbound_limit(self):
-        inputs = usdt(src_pool=PoolState(added=1_234_500_000))
+        inputs = usdt(src_pool=pool_with(added=1_234_500_000))
         assert refusal(ask(inputs, amt=10**10)).msg == "You can transfer up to 1234.5 USDT at this moment"
 
     def test_the_tightest_limit_is_the_one_promised(self):
         inputs = usdt(
-            src_pool=PoolState(
+            src_pool=pool_with(
                 100 * TOKEN, total_cap=150 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=60 * TOKEN
             ),
-            dst_pool=PoolState(added=20 * 10**18),
+            dst_pool=pool_with(added=20 * 10**18),
         )
         got = refusal(ask(inputs, amt=101 * TOKEN))
         assert got.reason is Reason.INBOUND_LIMIT
@@ -177,7 +177,7 @@ class TestWords:
         assert got.msg == "You can transfer up to 20.613683 USDT at this moment"
 
     def test_over_the_epoch_cap(self):
-        pool = PoolState(added=10**12, epoch_cap=50 * TOKEN, epoch_volume=20 * TOKEN, epoch_seconds=3600)
+        pool = pool_with(added=10**12, epoch_cap=50 * TOKEN, epoch_volume=20 * TOKEN, epoch_seconds=3600)
         got = refusal(ask(usdt(src_pool=pool), amt=31 * TOKEN))
         assert got.reason is Reason.EPOCH_CAP
         assert got.msg == (
@@ -187,7 +187,7 @@ class TestWords:
         assert refusal(ask(usdt(src_pool=huge), amt=31 * TOKEN)).msg.endswith("at this moment")
 
     def test_fees_and_limit_leave_nothing_between_them(self):
-        got = refusal(ask(usdt(src_pool=PoolState(added=600_000)), amt=700_000))
+        got = refusal(ask(usdt(src_pool=pool_with(added=600_000)), amt=700_000))
         assert got.msg == (
             "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: "
             "ask again later or choose another destination chain"
@@ -280,4 +280,4 @@ class TestWords:
         assert refusal(inputs).msg.startswith("This token is not supported on Ethereum")
 
     def test_an_empty_pool_of_a_curve(self):
-        assert "one of the two pools is empty" in refusal(on_curve(dst_pool=PoolState())).msg
+        assert "one of the two pools is empty" in refusal(on_curve(dst_pool=pool_with())).msg

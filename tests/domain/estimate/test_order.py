@@ -11,10 +11,11 @@ import pytest
 
 from app.domain.codes import BridgeType, ErrCode, Reason
 from app.domain.estimate.estimate import Check, EstimateRefused, estimate
-from app.domain.estimate.inputs import BaseFee, FixedRate, PeggedTerms, PoolState, RouteBlock
-from tests.domain.estimate.estimate_cases import NOW, ask, on_curve, pegged, usdt
+from app.domain.estimate.inputs import BaseFee, FixedRate, PeggedTerms, RouteBlock
+from app.domain.pools import PoolCounters
+from tests.domain.estimate.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
 
-DEEP = PoolState(added=2**400)
+DEEP = pool_with(added=2**400)
 
 
 def base():
@@ -68,10 +69,15 @@ FLAWS = {
     ),
     "too_large": (500, Reason.AMOUNT_TOO_LARGE, Check.RESULT_SIZE, route(rate=NO_PRICE_FITS)),
     "fees": (500, Reason.AMOUNT_TOO_SMALL, Check.FEES, route(base_fee=BaseFee(2**600))),
-    "dst_balance": (1004, Reason.NOT_ENOUGH_LIQUIDITY, Check.DST_BALANCE, put(dst_pool=PoolState())),
+    "dst_balance": (1004, Reason.NOT_ENOUGH_LIQUIDITY, Check.DST_BALANCE, put(dst_pool=pool_with())),
     "total_cap": (1017, Reason.TOTAL_CAP, Check.TOTAL_CAP, pool(total_cap=0)),
     "epoch_cap": (1005, Reason.EPOCH_CAP, Check.EPOCH_CAP, pool(epoch_cap=100, epoch_volume=99)),
-    "inbound": (1005, Reason.INBOUND_LIMIT, Check.INBOUND_LIMIT, pool(relayed=2**400)),
+    "inbound": (
+        1005,
+        Reason.INBOUND_LIMIT,
+        Check.INBOUND_LIMIT,
+        pool(counters=PoolCounters(2**400, relayed=2**400)),
+    ),
     "fee_age": (500, Reason.FEE_STALE, Check.BASE_FEE_AGE, unknown_age),
     "tolerance": (
         1012,
@@ -150,7 +156,7 @@ def test_every_error_code_is_met():
 
 
 def test_an_empty_side_of_a_curve_comes_after_the_caps_and_before_the_fees():
-    empty = on_curve(dst_pool=PoolState(added=5, relayed=5))
+    empty = on_curve(dst_pool=pool_with(added=5, relayed=5))
     assert (refusal(empty).code, refusal(empty).check) == (1004, Check.DST_BALANCE)
     capped = replace(empty, src_pool=replace(empty.src_pool, total_cap=0))
     assert refusal(capped).code == 1017
@@ -161,13 +167,13 @@ def test_an_empty_side_of_a_curve_comes_after_the_caps_and_before_the_fees():
 def test_a_balance_under_a_unit_of_18_decimals_is_an_empty_side():
     inputs = on_curve()
     dust = replace(
-        inputs, dst_token=replace(inputs.dst_token, decimals=36), dst_pool=PoolState(added=10**18 - 1)
+        inputs, dst_token=replace(inputs.dst_token, decimals=36), dst_pool=pool_with(added=10**18 - 1)
     )
     assert refusal(dust).code == 1004
 
 
 def test_a_curve_that_does_not_settle():
-    inputs = on_curve(src_pool=DEEP, dst_pool=PoolState(added=2**2000))
+    inputs = on_curve(src_pool=DEEP, dst_pool=pool_with(added=2**2000))
     got = refusal(inputs)
     assert (got.code, got.reason, got.check) == (500, Reason.CURVE_UNSETTLED, Check.CURVE)
 
@@ -206,30 +212,30 @@ def test_equal_to_a_limit_passes_and_one_more_does_not():
     inputs = ask(usdt(), amt=amt)
     receive = estimate(inputs).estimated_receive_amt
     for equal, over, code in (
-        (PoolState(added=amt), PoolState(added=amt - 1), 1005),
+        (pool_with(added=amt), pool_with(added=amt - 1), 1005),
         (
-            PoolState(added=amt, epoch_cap=amt + 9, epoch_volume=9),
-            PoolState(added=amt, epoch_cap=amt, epoch_volume=1),
+            pool_with(added=amt, epoch_cap=amt + 9, epoch_volume=9),
+            pool_with(added=amt, epoch_cap=amt, epoch_volume=1),
             1005,
         ),
-        (PoolState(added=amt, total_cap=2 * amt), PoolState(added=amt, total_cap=2 * amt - 1), 1017),
+        (pool_with(added=amt, total_cap=2 * amt), pool_with(added=amt, total_cap=2 * amt - 1), 1017),
     ):
         assert estimate(replace(inputs, src_pool=equal))
         assert refusal(replace(inputs, src_pool=over)).code == code
-    assert estimate(replace(inputs, dst_pool=PoolState(added=receive)))
-    assert refusal(replace(inputs, dst_pool=PoolState(added=receive - 1))).code == 1004
+    assert estimate(replace(inputs, dst_pool=pool_with(added=receive)))
+    assert refusal(replace(inputs, dst_pool=pool_with(added=receive - 1))).code == 1004
 
 
 def test_counters_under_zero_count_as_zero():
-    assert PoolState(added=5, relayed=9).balance == 0
-    assert PoolState(added=5, sent=20, relayed=9).balance == 16
-    assert PoolState(added=5, sent=20, relayed=9).inbound_limit == 0
-    assert refusal(usdt(src_pool=PoolState(added=5, relayed=9))).code == 1005
+    assert pool_with(added=5, relayed=9).balance == 0
+    assert pool_with(added=5, sent=20, relayed=9).balance == 16
+    assert pool_with(added=5, sent=20, relayed=9).inbound_limit == 0
+    assert refusal(usdt(src_pool=pool_with(added=5, relayed=9))).code == 1005
 
 
 class TestPegged:
     def test_it_ignores_slippage_and_pools(self):
-        inputs = replace(pegged(), src_pool=PoolState(), dst_pool=PoolState())
+        inputs = replace(pegged(), src_pool=pool_with(), dst_pool=pool_with())
         for tolerance in (0, 3000, 10**6, 2**32 - 1):
             answer = estimate(ask(inputs, slippage_tolerance=tolerance))
             assert (answer.max_slippage, answer.bridge_rate) == (0, 1)

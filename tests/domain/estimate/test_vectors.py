@@ -18,11 +18,10 @@ from app.domain.estimate.inputs import (
     EstimateRequest,
     FeeTier,
     FixedRate,
-    PoolState,
     RouteTerms,
     TokenTerms,
 )
-from tests.domain.estimate.estimate_cases import NOW, ask
+from tests.domain.estimate.estimate_cases import NOW, ask, pool_with
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
 
@@ -52,8 +51,8 @@ def recorded() -> tuple[EstimateInputs, dict]:
             BaseFee(int(given["base_fee"])),
             tiers=(FeeTier(0, given["perc_fee_ppm"]),),
         ),
-        src_pool=PoolState(added=10**12),
-        dst_pool=PoolState(added=10**24),
+        src_pool=pool_with(added=10**12),
+        dst_pool=pool_with(added=10**24),
     )
     return inputs, vector
 

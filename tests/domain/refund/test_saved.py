@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from app.domain.amounts import MAX_UINT256
 from app.domain.codes import SendKind
-from app.domain.crypto import UINT256_MAX, address_of, parse_evm_address
+from app.domain.crypto import address_of, parse_evm_address
 from app.domain.refund.explanation import RefundExplanation
 from app.domain.refund.saved_answer import verify_saved_answer
 from tests.domain.refund.contract_mirror import execute, set_hash
@@ -196,7 +197,7 @@ SPOILED = {
     "a power with a leading zero": (entry("powers", 0, text(b"\0" + raw("powers")[0])), "minimal big-endian"),
     "a power of 33 bytes": (entry("powers", 0, text(b"\1" * 33)), "minimal big-endian"),
     "powers beyond what a contract adds": (
-        entry("powers", 0, text(UINT256_MAX.to_bytes(32, "big"))), "no contract keeps"),
+        entry("powers", 0, text(MAX_UINT256.to_bytes(32, "big"))), "no contract keeps"),
     "signers out of order": (swap("signers"), "ascending order of address"),
     "a signer twice": (lambda a: {**a, "signers": [a["signers"][0]] * 4}, "in the set twice"),
     "a short signer": (entry("signers", 0, text(bytes(19))), "20 bytes, not 19"),

@@ -15,7 +15,7 @@ from sqlalchemy import event
 from app.domain.codes import BridgeType
 from app.domain.errors import Unavailable
 from app.domain.estimate.estimate import EstimateRefused
-from app.domain.estimate.inputs import EstimateRequest, PoolState
+from app.domain.estimate.inputs import EstimateRequest
 from app.models.pools import PoolVolume
 from app.queries.estimate_facts import Epoch
 from app.runtime.gateway import Gateway, current_gateway
@@ -23,6 +23,7 @@ from app.services.estimates.estimate import estimate_inputs, explain_estimate
 from app.services.network.document import import_network
 from app.services.network.snapshot import NetworkSnapshots
 from tests.actors import TESTER
+from tests.domain.estimate.estimate_cases import pool_with
 from tests.services.estimates.estimate_kit import (
     FIXED_FEE,
     NOON,
@@ -101,12 +102,15 @@ def test_pools_are_opening_values_and_what_events_moved(gateway: Gateway) -> Non
     move(gateway, 56, added=2**256, relayed=1)
     inputs = estimate_inputs(gateway, ask(), None, None)
     opening = 5_000_000_000_000
-    assert inputs.src_pool == PoolState(
+    assert inputs.src_pool == pool_with(
         added=opening + 10, sent=-20, relayed=30, withdrawn=-40,
         total_cap=9_000_000_000_000, epoch_cap=None, epoch_volume=0, epoch_seconds=3600,
     )  # fmt: skip
     assert inputs.dst_pool is not None
-    assert (inputs.dst_pool.added, inputs.dst_pool.relayed) == (opening * 10**12 + 2**256, 1)
+    assert (inputs.dst_pool.counters.added, inputs.dst_pool.counters.relayed) == (
+        opening * 10**12 + 2**256,
+        1,
+    )
 
 
 def test_a_fed_fee_outranks_the_configured_one(gateway: Gateway) -> None:

@@ -21,7 +21,6 @@ from app.domain.estimate.inputs import (
     FeeTier,
     FixedRate,
     PeggedTerms,
-    PoolState,
     RouteBlock,
     StableSwapRate,
     TokenTerms,
@@ -34,6 +33,7 @@ from app.services.network import snapshot as network_snapshot
 from app.services.network.document import import_network
 from app.services.network.snapshot import NetworkSnapshots
 from tests.actors import TESTER
+from tests.domain.estimate.estimate_cases import pool_with
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import VILLAIN, changed, network, text
 
@@ -260,7 +260,7 @@ def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
     terms = snapshots.current().terms
     assert terms.chains[1].minimal_max_slippage == 780
     assert terms.tokens[56, "USDT"] == TokenTerms("USDT", 18)
-    assert terms.pools[1, "USDT"] == PoolState(
+    assert terms.pools[1, "USDT"] == pool_with(
         added=5_000_000_000_000, total_cap=9_000_000_000_000, epoch_seconds=3600
     )
     route = terms.routes["USDT", 1, 56]

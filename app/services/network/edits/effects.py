@@ -11,13 +11,14 @@ from sqlalchemy import Connection, select
 
 from app.domain.amounts import format_units
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
+from app.domain.keys import ChainId, PoolKey, RouteKey
+from app.domain.times import Epoch
 from app.models.network import Token
 from app.models.pools import ReportedFee
-from app.queries.estimate_facts import Epoch, estimate_facts
+from app.queries.estimate_facts import estimate_facts
 from app.queries.network import load_rows
 from app.queries.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
 from app.services.audit.results import Effect, Severity, counted
-from app.services.estimates.estimate import moved_pool
 from app.services.network.changes import Change
 from app.services.network.edits.openings import RouteChanges, chain_names, is_open
 from app.services.network.edits.plan import BLOCKED, EditPlan
@@ -68,7 +69,7 @@ def reported_fees(connection: Connection) -> ReportedFees:
             ReportedFee.at,
         )
     )
-    return {(symbol, src, dst): (fee, at) for symbol, src, dst, fee, at in rows}
+    return {RouteKey(symbol, ChainId(src), ChainId(dst)): (fee, at) for symbol, src, dst, fee, at in rows}
 
 
 def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, list[Row]]:
@@ -110,11 +111,11 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
     row = change.after
     if change.section.name != "pools" or row is None:
         return
-    place = row["chain_id"], row["symbol"]
-    terms, token = after.pools[place], after.tokens[place]
+    pool_key = PoolKey(row["chain_id"], row["symbol"])
+    terms, token = after.pools[pool_key], after.tokens[pool_key]
     epoch = None if row["epoch_cap"] is None else Epoch.at(now, row["epoch_seconds"])
-    facts = estimate_facts(connection, row["symbol"], row["chain_id"], row["chain_id"], epoch)
-    pool = moved_pool(terms, facts.src)
+    facts = estimate_facts(connection, RouteKey(pool_key.symbol, pool_key.chain_id, pool_key.chain_id), epoch)
+    pool = terms.moved_by(facts.src)
     name = f"{row['symbol']} from {chain_names(after)[row['chain_id']]}"
     for column, cap, used, until in (
         ("total_cap", row["total_cap"], pool.balance, "until the pool holds less"),
@@ -147,9 +148,8 @@ def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteCh
         or route_changes.stopped
     ):
         return
-    route_key = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
-    back = route_key[0], route_key[2], route_key[1]
-    known = [w for w in (route_key, back) if w in before.routes or w in before.pegged]
+    route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
+    known = [w for w in (route_key, route_key.reverse) if w in before.routes or w in before.pegged]
     if not known:
         yield Effect("there is no such route or pegged pair: the block stops nothing now")
     elif not any(is_open(before, w) for w in known):

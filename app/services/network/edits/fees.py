@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from app.domain.amounts import MAX_UINT256, format_units, mul_div_up
 from app.domain.audit import Actor
-from app.domain.estimate.network_terms import RouteKey
+from app.domain.keys import RouteKey
 from app.domain.proportions import times_text
 from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
@@ -163,7 +163,7 @@ def _new_fee(row: Row, edit: FeeEdit) -> int:
 
 
 def _route_key(row: Row) -> RouteKey:
-    return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+    return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 
 def _shown(routes: Sequence[Row]) -> Mapping[str, str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from app.domain.codes import BridgeType
-from app.domain.estimate.network_terms import NetworkTerms, RouteKey
+from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.keys import ChainId, RouteKey
 from app.services.audit.results import Effect, Severity, counted
 
 LISTED: Final = 50
@@ -71,9 +72,9 @@ def open_routes(terms: NetworkTerms) -> frozenset[Opening]:
 
 def is_open(terms: NetworkTerms, route_key: RouteKey) -> bool:
     """Whether neither chain, token nor block stops the way."""
-    symbol, *ends = route_key
     return route_key not in terms.blocks and not any(
-        terms.chains[end].disabled or terms.tokens[end, symbol].xfer_disabled for end in ends
+        terms.chains[end.chain_id].disabled or terms.tokens[end].xfer_disabled
+        for end in (route_key.src, route_key.dst)
     )
 
 
@@ -91,12 +92,13 @@ def route_text(route_key: RouteKey, names: Mapping[int, str]) -> str:
 def summary(openings: Iterable[Opening]) -> str:
     """``4 routes and 2 pegged pairs``: routes are counted by direction, pairs once for both of theirs."""
     routes: set[RouteKey] = set()
-    pairs: dict[tuple[str, frozenset[int], bool], int] = {}
-    for (symbol, src, dst), bridge in openings:
+    pairs: dict[tuple[str, frozenset[ChainId], bool], int] = {}
+    for route_key, bridge in openings:
         if bridge is None:
-            routes.add((symbol, src, dst))
+            routes.add(route_key)
         else:
-            key = symbol, frozenset((src, dst)), bridge is BridgeType.BURN_MINT
+            ends = frozenset((route_key.src_chain_id, route_key.dst_chain_id))
+            key = route_key.symbol, ends, bridge is BridgeType.BURN_MINT
             pairs[key] = pairs.get(key, 0) + 1
     whole = sum(count == 2 and not minted for (_, _, minted), count in pairs.items())
     half = sum(count == 1 and not minted for (_, _, minted), count in pairs.items())

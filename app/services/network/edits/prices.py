@@ -9,7 +9,8 @@ from typing import Final
 
 from app.domain.amounts import format_units
 from app.domain.estimate.inputs import FeeTier, FixedRate, RouteTerms, StableSwapRate
-from app.domain.estimate.network_terms import NetworkTerms, RouteKey
+from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.keys import RouteKey
 from app.domain.proportions import leaps, times_text
 from app.services.audit.results import Effect, Severity
 from app.services.network.edits.openings import chain_names, route_text
@@ -65,11 +66,11 @@ Unit = tuple[int, str]
 
 
 def _unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
-    return terms.tokens[route_key[2], route_key[0]].decimals, route_key[0]
+    return terms.tokens[route_key.dst].decimals, route_key.symbol
 
 
 def _source_unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
-    return terms.tokens[route_key[1], route_key[0]].decimals, route_key[0]
+    return terms.tokens[route_key.src].decimals, route_key.symbol
 
 
 def fee_effect(

@@ -1,0 +1,86 @@
+"""Times: counted from the Unix epoch, cut into epochs of a fixed length, and written in RFC 3339."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+MINUTE: Final = timedelta(minutes=1)
+
+_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def minute_of(at: datetime) -> int:
+    """Whole minutes from the Unix epoch to ``at``, rounded down."""
+    return (at - UNIX_EPOCH) // MINUTE
+
+
+def minute_start(minute: int) -> datetime:
+    """The time at which a minute, as :func:`minute_of` counts them, begins."""
+    return UNIX_EPOCH + minute * MINUTE
+
+
+def unix_microseconds(at: datetime) -> int:
+    """Microseconds from the Unix epoch to ``at``; negative before it."""
+    return (at - UNIX_EPOCH) // MICROSECOND
+
+
+def from_unix_microseconds(microseconds: int) -> datetime:
+    """The time in UTC that :func:`unix_microseconds` counts.
+
+    :raises OverflowError: for a time outside the years 1 to 9999.
+    """
+    return UNIX_EPOCH + microseconds * MICROSECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The span of time in which a pool's volume counts, in Unix seconds: ``start`` <= time < ``end``.
+
+    Epochs of one length follow each other from the Unix epoch on (docs/interface.md#epoch).
+    """
+
+    start: int
+    end: int
+
+    @classmethod
+    def at(cls, now: datetime, seconds: int) -> Epoch:
+        """The epoch of this length, in seconds, that ``now`` is in."""
+        start = (now - UNIX_EPOCH) // timedelta(seconds=seconds) * seconds
+        return cls(start, start + seconds)
+
+    @property
+    def starts_at(self) -> datetime:
+        """The first moment of the epoch."""
+        return UNIX_EPOCH + timedelta(seconds=self.start)
+
+    @property
+    def ends_at(self) -> datetime:
+        """The first moment after the epoch."""
+        return UNIX_EPOCH + timedelta(seconds=self.end)
+
+
+def rfc3339(at: datetime, timespec: str = "auto") -> str:
+    """Write an aware time in UTC with a ``Z``, such as ``2026-01-31T12:00:00Z``.
+
+    :param timespec: the precision, as ``datetime.isoformat`` takes it; ``auto`` writes microseconds
+        where they are not 0.
+    """
+    return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """Read a time with an offset, in UTC. Digits after the microsecond are cut.
+
+    :raises ValueError: for any other text, and for a time outside the years 1 to 9999.
+    """
+    if not _RFC3339.fullmatch(text):
+        raise ValueError("not an RFC 3339 time with an offset")
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time is in the years 1 to 9999") from None
