@@ -79,12 +79,6 @@ def scale_factors(src_decimals: int, dst_decimals: int) -> tuple[int, int]:
     return 1, 10 ** (src_decimals - dst_decimals)
 
 
-def scale(amount: int, src_decimals: int, dst_decimals: int) -> Fraction:
-    """``amount`` in the units of a token with ``dst_decimals``, exactly."""
-    up, down = scale_factors(src_decimals, dst_decimals)
-    return Fraction(amount * up, down)
-
-
 def scale_down(amount: int, src_decimals: int, dst_decimals: int) -> int:
     """``amount`` in the units of a token with ``dst_decimals``, rounded down."""
     up, down = scale_factors(src_decimals, dst_decimals)

@@ -48,16 +48,6 @@ def recover_signer(digest: bytes, signature: bytes) -> bytes:
     return _recover(bytes(digest), bytes(signature))
 
 
-def signature_fault(signature: bytes) -> str | None:
-    """Return why ``signature`` is wrong whatever it signs, or None when it is well formed."""
-    try:
-        # Whether r is on the curve does not depend on the digest, so any digest shows it.
-        recover_signer(bytes(HASH_BYTES), signature)
-    except BadSignature as bad:
-        return str(bad)
-    return None
-
-
 def sign_digest(digest: bytes, private_key: bytes) -> bytes:
     """Sign the 32-byte ``digest``: 65 bytes with low s and v 27 or 28. Deterministic (RFC 6979)."""
     if len(digest) != HASH_BYTES:

@@ -5,7 +5,7 @@ Arguments outside their EVM type raise ValueError.
 """
 
 from app.domain.amounts import is_uint256
-from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, keccak256
+from app.domain.crypto import ADDRESS_BYTES, keccak256
 
 
 def pool_transfer_id(
@@ -27,30 +27,6 @@ def pool_transfer_id(
         + _uint64(dst_chain_id)
         + _uint64(nonce)
         + _uint64(src_chain_id)
-    )
-
-
-def relay_id(
-    *,
-    sender: bytes,
-    receiver: bytes,
-    token: bytes,
-    amount: int,
-    src_chain_id: int,
-    dst_chain_id: int,
-    src_transfer_id: bytes,
-) -> bytes:
-    """Return the id of the relay that pays a pool send out; token and amount are the destination's."""
-    if len(src_transfer_id) != HASH_BYTES:
-        raise ValueError(f"a transfer id has 32 bytes, not {len(src_transfer_id)}")
-    return keccak256(
-        _address(sender)
-        + _address(receiver)
-        + _address(token)
-        + _uint256(amount)
-        + _uint64(src_chain_id)
-        + _uint64(dst_chain_id)
-        + src_transfer_id
     )
 
 

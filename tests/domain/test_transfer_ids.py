@@ -8,7 +8,6 @@ from app.domain.transfer_ids import (
     deposit_transfer_id,
     pool_transfer_id,
     pool_withdraw_id,
-    relay_id,
 )
 from tests.domain.refund.evidence_kit import some, vector
 
@@ -65,17 +64,6 @@ def test_ids_are_packed_as_the_contracts_pack_them():
     assert pool_transfer_id(**SEND) == packed(
         "address address address uint256 uint64 uint64 uint64", A, B, TOKEN, 10**18, 56, 2**63, 1
     )
-    assert relay_id(
-        sender=A,
-        receiver=B,
-        token=TOKEN,
-        amount=7,
-        src_chain_id=1,
-        dst_chain_id=56,
-        src_transfer_id=some("id", 32),
-    ) == packed(
-        "address address address uint256 uint64 uint64 bytes32", A, B, TOKEN, 7, 1, 56, some("id", 32)
-    )
     pegged = "address address uint256 uint64 address uint64 uint64 address"
     assert deposit_transfer_id(
         depositor=A,
@@ -115,16 +103,3 @@ def test_ids_are_packed_as_the_contracts_pack_them():
 def test_values_beyond_their_type_have_no_id(wrong):
     with pytest.raises(ValueError, match=r"bytes|uint"):
         pool_transfer_id(**{**SEND, **wrong})
-
-
-def test_a_relay_refers_to_32_bytes():
-    with pytest.raises(ValueError, match="32 bytes"):
-        relay_id(
-            sender=A,
-            receiver=B,
-            token=TOKEN,
-            amount=7,
-            src_chain_id=1,
-            dst_chain_id=2,
-            src_transfer_id=bytes(31),
-        )

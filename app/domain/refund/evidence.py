@@ -78,11 +78,6 @@ class RefundVerdict:
         return any(not judgement.contradictions for judgement in self.requests)
 
     @property
-    def differing(self) -> bool:
-        """Whether different requests are known for the one transfer: to be raised as an anomaly."""
-        return len(self.requests) > 1
-
-    @property
     def foremost(self) -> RequestJudgement | None:
         """The request to show: the served one, else the uncontradicted one with the most power."""
         return self.served or _foremost(self.requests)

@@ -87,21 +87,6 @@ def encode_request(request: RefundRequest) -> bytes:
     return _ENCODERS[request.kind](request)
 
 
-def peek_ref_id(wd_onchain: bytes) -> bytes | None:
-    """Return the transfer id that a request of whatever kind refers to, None where there is none.
-
-    Field 6 is the id in all three messages, so a request for another transfer can be refused before the
-    send, and with it the kind, is known. None also for bytes that are no request of any kind.
-    """
-    for kind in (SendKind.POOL, SendKind.DEPOSIT):  # a Mint has the shape of a Withdraw
-        try:
-            ref_id = decode_request(kind, wd_onchain).ref_id
-        except UnreadableRequest:
-            continue
-        return ref_id if len(ref_id) == HASH_BYTES else None
-    return None
-
-
 def _fault(request: RefundRequest) -> str | None:
     """Say what the contract would not take, or what cannot be a refund, whatever the transfer."""
     for name, address in (("receiver", request.receiver), ("token", request.token)):

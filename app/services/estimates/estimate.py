@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.domain.blocking import IPAddress
-from app.domain.estimate.estimate import Estimate, Explanation, estimate, explain
+from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
 from app.domain.times import Epoch
@@ -32,13 +32,6 @@ def estimate_transfer(
         raise
     gateway.estimate_counts.answered()
     return answer
-
-
-def explain_estimate(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
-) -> Explanation:
-    """How the estimate, or its refusal, comes about. Raises only ``Unavailable``."""
-    return explain(estimate_inputs(gateway, request, usr_addr, caller))
 
 
 def estimate_inputs(
