@@ -1,4 +1,4 @@
-"""Filling empty tables with millions of rows: for measurements, never for facts."""
+"""Fill empty tables with millions of rows, for measurements only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fill(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     if not rows:
         return
     names = [column.name for column in table.columns]
-    binary = [place for place, column in enumerate(table.columns) if _is_binary(column.type)]
+    binary = [index for index, column in enumerate(table.columns) if _is_binary(column.type)]
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL timezone = 'UTC'")
         cursor: Any = connection.connection.cursor()
@@ -49,23 +49,23 @@ def _is_binary(kind: Any) -> bool:
 
 
 def _line(row: Row, binary: list[int]) -> str:
-    if binary == [0]:  # the usual case, in a hurry
+    if binary == [0]:  # the usual case, without a loop
         return "\\\\x" + "\t".join(row) + "\n"
     return "\t".join("\\\\x" + value if n in binary else value for n, value in enumerate(row)) + "\n"
 
 
 def _values(row: Row, binary: list[int]) -> tuple[str | bytes | None, ...]:
     values: list[str | bytes | None] = [None if value == NULL else value for value in row]
-    for place in binary:
-        values[place] = bytes.fromhex(row[place])
+    for index in binary:
+        values[index] = bytes.fromhex(row[index])
     return tuple(values)
 
 
 @contextmanager
 def without_indexes(connection: Connection, tables: Sequence[Table]) -> Iterator[None]:
-    """Inside the block PostgreSQL's tables have no keys and indexes; building them at the end is quicker.
+    """Inside the block PostgreSQL's tables have no keys and indexes; building them at the end is faster.
 
-    All within the caller's transaction: either everything is as before or nothing happened.
+    All within the caller's transaction: if it fails, the tables are as before.
     """
     if connection.dialect.name != "postgresql":
         yield

@@ -16,15 +16,15 @@ from app.domain.crypto import keccak256
 from app.models.engine import reading
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
-from app.sandbox.journey import Journey
 from app.sandbox.latencies import SERIES
 from app.sandbox.loader import load_sandbox
+from app.sandbox.transfer_builder import TransferBuilder
 from app.services.feed.ingest import ingest_lines
 
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)
 TRANSFERS = 10_000
-PLANS = tuple(series.typical for series in SERIES[:5])
+SENDS = tuple(series.typical for series in SERIES[:5])
 """Five pairs of chains, so each has a fifth of the transfers."""
 
 ESTIMATES = (
@@ -56,8 +56,8 @@ def _events(count: int, now: datetime) -> Iterator[bytes]:
         noise = keccak256(b"bench %d" % n)
         latency = timedelta(microseconds=60_000_000 + int.from_bytes(noise[:6], "big") % 1_200_000_000)
         start = now - WEEK + timedelta(hours=1) + n * (WEEK - timedelta(hours=2)) / count
-        journey = Journey("0x" + noise.hex(), PLANS[n % len(PLANS)], start)
-        yield from map(orjson.dumps, journey.sent().released(latency).events)
+        transfer = TransferBuilder("0x" + noise.hex(), SENDS[n % len(SENDS)], start)
+        yield from map(orjson.dumps, transfer.sent().released(latency).events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def latency_questions() -> list[Question]:
     return [
         Question(
             "/v2/getLatest7DayTransferLatencyForQuery"
-            f"?src_chain_id={plan.src_chain_id}&dst_chain_id={plan.dst_chain_id}"
+            f"?src_chain_id={details.src_chain_id}&dst_chain_id={details.dst_chain_id}"
         )
-        for plan in PLANS
+        for details in SENDS
     ]

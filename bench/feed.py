@@ -31,7 +31,7 @@ BAR = 1.3
 
 
 def events(first: int, count: int, now: datetime) -> Iterator[bytes]:
-    """So many events: the life of pool transfers from send to release, one after the other."""
+    """So many events: pool transfers from send to release, one after the other."""
     for n in range(first // EVENTS_PER_TRANSFER, (first + count) // EVENTS_PER_TRANSFER):
         transfer_id = hashlib.sha256(b"bench %d" % n).hexdigest()
         sent = now - timedelta(days=6) + timedelta(milliseconds=400 * n % 500_000_000)
@@ -39,7 +39,7 @@ def events(first: int, count: int, now: datetime) -> Iterator[bytes]:
         about = {"transfer_id": transfer_id}
         party = {"sender": "0x" + transfer_id[:40], "receiver": "0x" + transfer_id[:40]}
         route = {"src_chain_id": 1, "dst_chain_id": 56, "symbol": "USDT", "amount": "25000000"}
-        told = (
+        steps = (
             (
                 "transfer.sent",
                 0,
@@ -49,7 +49,7 @@ def events(first: int, count: int, now: datetime) -> Iterator[bytes]:
             ("network.status", 160, {"xfer_status": 2}),
             ("transfer.released", 240, {"dst_tx_hash": transfer_id, "block": 5 * block}),
         )
-        for kind, seconds, fields in told:
+        for kind, seconds, fields in steps:
             at = (sent + timedelta(seconds=seconds)).isoformat()
             yield orjson.dumps({"id": f"{kind}-{n}", "type": kind, "at": at} | about | fields)
 

@@ -1,6 +1,6 @@
-"""Filling an empty database with millions of transfers, as if they had been fed, in minutes.
+"""Fill an empty database with millions of transfers in minutes, as if their events had been reported.
 
-Only what follows from events is written, not the events: a database to measure on, without a log.
+Only the rows that follow from events are written, not the events: a database to measure on, without a log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,14 @@ from app.services.feed.projection import advance, apply_shared, project
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from bench.bulk import NULL, Row, fill, without_indexes
-from bench.grown_transfers import GrownRoute, GrownTransfer, GrownTransfers, events_of, grown_routes, senders
+from bench.synthetic_transfers import (
+    SyntheticRoute,
+    SyntheticTransfer,
+    SyntheticTransfers,
+    events_of,
+    senders,
+    synthetic_routes,
+)
 
 CHUNK: Final = 20_000
 """Transfers whose rows are held in memory at a time."""
@@ -53,17 +60,17 @@ _MINUTE: Final = 60 * _MICROSECONDS
 
 def grow(
     gateway: Gateway,
-    transfers: GrownTransfers,
+    transfers: SyntheticTransfers,
     *,
     actor: Actor,
     progress: Callable[[int], None] = lambda _transfers: None,
 ) -> None:
     """Load the sandbox's network and so many transfers into an empty database, in one transaction.
 
-    The rows are those that feeding ``events_of`` each life would lead to. The database is marked:
-    what works on the log refuses it from then on.
+    The rows are those that ingesting ``events_of`` each transfer would lead to. The database is marked:
+    commands that work on the log refuse it from then on.
 
-    :param progress: told the number of transfers after each chunk of them.
+    :param progress: called after each chunk with its number of transfers.
     :raises SandboxRefused: when the database holds anything.
     """
     with writing(gateway.engine) as connection:
@@ -89,10 +96,10 @@ def grow(
 
 
 def _write_completed(
-    connection: Connection, transfers: GrownTransfers, now: datetime, progress: Callable[[int], None]
-) -> list[GrownTransfer]:
-    """Write the completed ones; returns the others, which the fold is asked about."""
-    unusual: list[GrownTransfer] = []
+    connection: Connection, transfers: SyntheticTransfers, now: datetime, progress: Callable[[int], None]
+) -> list[SyntheticTransfer]:
+    """Write the completed ones; returns the others, whose events must be folded."""
+    unusual: list[SyntheticTransfer] = []
     tables = [model.__table__ for model in (Transfer, TransferBlock, TransferHash, LatencyRecord, Refund)]
     rows = CompletedRows()
     # The next rows are made while the database takes the last: one thread at a time has the connection.
@@ -141,16 +148,16 @@ class CompletedRows:
     """Amounts by series and minute, of which pools and their volumes are the sums."""
     relayed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     seconds: dict[int, str] = field(default_factory=dict)
-    grown_routes: Sequence[GrownRoute] = field(default_factory=grown_routes)
+    synthetic_routes: Sequence[SyntheticRoute] = field(default_factory=synthetic_routes)
     senders: Sequence[str] = field(default_factory=senders)
 
-    def add(self, transfer: GrownTransfer) -> None:
+    def add(self, transfer: SyntheticTransfer) -> None:
         """Work out the rows of one; columns in the order of the tables'."""
-        route, digest, sent_us = self.grown_routes[transfer.route], transfer.digest, transfer.start
+        route, digest, sent_us = self.synthetic_routes[transfer.route], transfer.digest, transfer.start
         released_us = sent_us + transfer.latency
         sent, released = self._text(sent_us), self._text(released_us)
-        amount = route.unit * (1 + transfer.chance % 99)
-        sender = self.senders[transfer.chance % len(self.senders)]
+        amount = route.unit * (1 + transfer.draw % 99)
+        sender = self.senders[transfer.draw % len(self.senders)]
         relayed = NULL
         if route.is_pool:
             paid = _scaled_down(amount, route)
@@ -193,12 +200,12 @@ class CompletedRows:
         """What the pools' counters and volumes grow by."""
         change = SharedChange()
         for (number, minute), amount in self.sent.items():
-            route = self.grown_routes[number]
+            route = self.synthetic_routes[number]
             pool = PoolKey(ChainId(int(route.src_chain_id)), route.symbol)
             change.counters[pool] += PoolCounters(sent=amount)
             change.volumes[*pool, minute] += amount
         for number, amount in self.relayed.items():
-            route = self.grown_routes[number]
+            route = self.synthetic_routes[number]
             pool = PoolKey(ChainId(int(route.dst_chain_id)), route.symbol)
             change.counters[pool] += PoolCounters(relayed=amount)
         return change
@@ -218,18 +225,18 @@ class CompletedRows:
             self.newest[chain_id] = max(block, known[0]), max(at, known[1])
 
 
-def _scaled_down(amount: int, route: GrownRoute) -> int:
+def _scaled_down(amount: int, route: SyntheticRoute) -> int:
     """A source amount in destination units, rounded down."""
     more = route.dst_decimals - route.src_decimals
     scaled: int = amount * 10**more if more >= 0 else amount // 10**-more
     return scaled
 
 
-def _history(transfer: GrownTransfer, now: datetime) -> TransferHistory:
-    """The log that one would have, read as the feed reads it."""
+def _history(transfer: SyntheticTransfer, now: datetime) -> TransferHistory:
+    """The log that its events would leave, read as the feed reads them."""
     log: list[Logged[TransferEvent]] = []
-    for number, told in enumerate(events_of(transfer), start=1):
-        read = read_line(number, orjson.dumps(told), now)
+    for number, reported in enumerate(events_of(transfer), start=1):
+        read = read_line(number, orjson.dumps(reported), now)
         if not isinstance(read, Read) or not isinstance(read.event, TransferEvent):
             raise RuntimeError(f"the sandbox contradicts the gateway: {read}")
         log.append(Logged(number, read.event))
@@ -237,7 +244,7 @@ def _history(transfer: GrownTransfer, now: datetime) -> TransferHistory:
 
 
 def _tidy(gateway: Gateway) -> None:
-    """Leave PostgreSQL's tables as autovacuum would, so that it does not come while somebody measures."""
+    """Vacuum PostgreSQL now, so that autovacuum does not run during a measurement."""
     if gateway.engine.dialect.name == "postgresql":
         with gateway.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("VACUUM (ANALYZE)")

@@ -13,7 +13,7 @@ from app.cli.actor import cli_actor
 from app.runtime.gateway import current_gateway
 from app.sandbox.loader import SandboxRefused
 from bench.grow import grow
-from bench.grown_transfers import GrownTransfers
+from bench.synthetic_transfers import SyntheticTransfers
 
 
 @click.command("grow")
@@ -38,7 +38,7 @@ def grow_transfers(transfers: int, days: float, pair_share: float) -> None:
         length=transfers, label="transfers", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
         try:
-            grown = GrownTransfers(transfers, gateway.clock(), days, pair_share)
+            grown = SyntheticTransfers(transfers, gateway.clock(), days, pair_share)
             grow(gateway, grown, actor=cli_actor(), progress=bar.update)
         except SandboxRefused as refused:
             raise click.ClickException(str(refused)) from None

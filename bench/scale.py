@@ -27,17 +27,17 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.latencies import follow_window
 from bench.contenders import GUNICORN, OURS, POSTGRES, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
-from bench.dataset import PLANS, Question, write_questions
+from bench.dataset import SENDS, Question, write_questions
 from bench.grow import grow
-from bench.grown_transfers import GrownTransfers, digest_of
 from bench.load import Load, demand_wrk, press
 from bench.serving import Served, ask, serving
+from bench.synthetic_transfers import SyntheticTransfers, digest_of
 
 LEVELS = (10_000, 1_000_000, 10_000_000)
 ASKED = 200_000
 """Different transfers that are asked for: many more than a server keeps at hand."""
 
-PAIR = PLANS[0]
+PAIR = SENDS[0]
 """The pair of chains that a fifth of the transfers is of."""
 
 _SIZES = text(
@@ -50,7 +50,7 @@ _SIZES = text(
 
 @dataclass(slots=True)
 class Level:
-    """One database, the gateway that serves it, and what was seen of it."""
+    """One database, the gateway that serves it, and what was measured on it."""
 
     transfers: int
     gateway: Gateway
@@ -147,7 +147,9 @@ def _level(transfers: int) -> Iterator[Level]:
         with gateway_on(url):
             started = time.monotonic()
             gateway = current_gateway()
-            grow(gateway, GrownTransfers(transfers, gateway.clock()), actor=Actor("cli:bench", Source.CLI))
+            grow(
+                gateway, SyntheticTransfers(transfers, gateway.clock()), actor=Actor("cli:bench", Source.CLI)
+            )
             seconds = time.monotonic() - started
             sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")
             sizes = _sizes(gateway)

@@ -1,4 +1,4 @@
-"""How connections to a streaming replica behave: they give up before a user would."""
+"""Connections to a streaming replica, with a deadline for every answer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sqlalchemy import Engine, event
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS: Final = 2.0
-"""How long a statement on the replica may take before it is given up and asked elsewhere. Answers take
-milliseconds; a replica that hangs says nothing at all, not even that it does."""
+DEADLINE_SECONDS: Final = 2.0
+"""How long a statement on the replica may take before the primary is asked instead. Answers take
+milliseconds."""
 
 _CONNECT_ARGS: Final[dict[str, Any]] = {
     "connect_timeout": 2,  # seconds; less means the same
@@ -22,17 +22,17 @@ _CONNECT_ARGS: Final[dict[str, Any]] = {
 
 
 class DeadlineConnection(Connection[Any]):
-    """A connection that waits for the server for ``PATIENCE_SECONDS`` and is closed after that.
+    """A connection that waits for the server for ``DEADLINE_SECONDS`` and is closed after that.
 
-    It is the client who looks at the watch: a server that hangs keeps no ``statement_timeout``.
+    The client measures the time: a server that hangs does not enforce ``statement_timeout``.
     """
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
-        """As the base class does it, but not for ever.
+        """Wait as the base class does, but only until the deadline.
 
         :raises OperationalError: the server did not answer in time, or the connection was lost.
         """
-        kwargs.setdefault("timeout", PATIENCE_SECONDS)
+        kwargs.setdefault("timeout", DEADLINE_SECONDS)
         try:
             return super().wait(gen, *args, **kwargs)
         except OperationalError:
@@ -42,7 +42,7 @@ class DeadlineConnection(Connection[Any]):
 
 
 def prepare_replica(engine: Engine) -> None:
-    """Make the connections of a replica's engine impatient. Call once per engine."""
+    """Give the connections of a replica's engine their deadline. Call once per engine."""
 
     @event.listens_for(engine, "do_connect")
     def _connect(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> Any:

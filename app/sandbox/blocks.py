@@ -1,7 +1,7 @@
 """Made-up blocks: every chain of the sandbox mines at a steady pace, so a time names a block.
 
 A block is a function of chain and time alone. Events about the same block therefore agree on its number
-and hash, blocks grow with time, and an event told twice is the same event.
+and hash, blocks grow with time, and an event that is made twice is the same event.
 """
 
 from dataclasses import dataclass

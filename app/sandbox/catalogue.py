@@ -1,6 +1,6 @@
-"""What a visitor of the sandbox can ask for: ids to remember and requests that show each error.
+"""What can be asked of the sandbox: fixed ids, and requests that show each error.
 
-The one list of them, for the README, the documentation and the tests. The story makes them true.
+README, documentation and tests take them from here; ``feed.py`` has the events that make them true.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ RECORDED_TRANSFER: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f
 
 @dataclass(frozen=True, slots=True)
 class SandboxTransfer:
-    """A transfer with an id to remember (0x and 64 hex digits) and what asking for it answers."""
+    """A transfer with a fixed id (0x and 64 hex digits) and what asking for it answers."""
 
     transfer_id: str
     status: TransferHistoryStatus

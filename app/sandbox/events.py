@@ -1,4 +1,4 @@
-"""Event objects of the feed (formats, event feed), as the sandbox makes them."""
+"""Event objects of the feed (docs/interface.md#event-feed), as the sandbox makes them."""
 
 from datetime import datetime
 from typing import TypeAlias
@@ -19,9 +19,9 @@ def event(kind: str, about: str, at: datetime, /, **fields: object) -> Event:
 
 
 def block_event(kind: str, about: str, at: datetime, where: int, /, **fields: object) -> Event:
-    """Return an event that stands in the block which chain ``where`` had mined last at ``at``.
+    """Return an event of the newest block that chain ``where`` had at ``at``.
 
-    As every reporter of block events does, it puts the block's hash (the start of it) into the id.
+    As every reporter of block events does, it puts the first digits of the block's hash into the id.
     """
     block = block_at(where, at)
     return event(kind, f"{about}:{block.hash[:18]}", at, **fields, block=block.number, block_hash=block.hash)

@@ -1,7 +1,7 @@
 """A week of completed transfers on a few pairs of chains, whose medians never change.
 
 Time is cut into slots of three hours since 1970, and each pair has one transfer a slot, made of nothing but
-pair and slot: told again it is the same event, and whoever tops a sandbox up need not know what is there.
+pair and slot: made again it is the same event, so a sandbox can be refreshed without knowing what it holds.
 Of three slots in a row one transfer is faster than the pair's median, one takes exactly that long, one is
 slower. So whichever stretch of slots a seven-day window holds, its median is the same, and what the
 documentation prints stays true.
@@ -17,7 +17,7 @@ from app.domain.crypto import keccak256
 from app.domain.times import UNIX_EPOCH
 from app.sandbox.blocks import PACES, block_at
 from app.sandbox.events import Event, block_event
-from app.sandbox.journey import Journey, SandboxSend, nonce_at, plan
+from app.sandbox.transfer_builder import SendDetails, TransferBuilder, nonce_at, send_details
 
 LATENCY_WINDOW: Final = timedelta(days=7)
 
@@ -30,14 +30,14 @@ _UNUSUAL_LATENCY: Final = timedelta(minutes=4)
 class Series:
     """A pair of chains with traffic: a typical transfer, and the median time that one takes."""
 
-    typical: SandboxSend
+    typical: SendDetails
     median: timedelta
 
 
 def _series(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, seconds: str) -> Series:
     whole, _, fraction = seconds.partition(".")
     median = timedelta(seconds=int(whole), microseconds=int(fraction.ljust(6, "0")))
-    return Series(plan(kind, symbol, route, tokens, by=100), median)
+    return Series(send_details(kind, symbol, route, tokens, by=100), median)
 
 
 SERIES: Final = (
@@ -83,11 +83,11 @@ def fresh_heads(now: datetime) -> Iterator[Event]:
         yield block_event("chain.head", str(chain_id), newest.mined_at, chain_id, chain_id=chain_id)
 
 
-def _completed(series: Series, slot: int, start: datetime, latency: timedelta) -> Journey:
+def _completed(series: Series, slot: int, start: datetime, latency: timedelta) -> TransferBuilder:
     percent = 50 + _noise(series, slot, "amount") % 101
     sent = replace(series.typical, amount=series.typical.amount * percent // 100)
     transfer_id = sent.contract_id(nonce_at(start))
-    return Journey(transfer_id, sent, start).sent().released(latency)
+    return TransferBuilder(transfer_id, sent, start).sent().released(latency)
 
 
 def _latency(series: Series, slot: int) -> timedelta:

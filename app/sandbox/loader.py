@@ -14,15 +14,15 @@ from app.models.events import Event
 from app.models.network import Chain
 from app.models.transfers import LatencyRecord
 from app.runtime.gateway import Gateway
+from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document
-from app.sandbox.story import fresh_events, sandbox_events
 from app.services.audit.record import record, record_alone
 from app.services.feed.ingest import Verdict, ingest_lines, ingest_within
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 
 REPORTER = "sandbox"
-"""The name kept with every event of the sandbox: what tells a sandbox database from any other."""
+"""The name kept with every event of the sandbox: by it a sandbox database is recognised."""
 
 STALE_AFTER = timedelta(days=1)
 
@@ -32,7 +32,7 @@ class SandboxRefused(Exception):
 
 
 def is_sandbox(connection: Connection) -> bool:
-    """Whether the data are the sandbox's: its first event came from the story."""
+    """Whether the data are the sandbox's: its first event is of the sandbox."""
     reporter = connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))
     return reporter == REPORTER
 
@@ -61,7 +61,7 @@ def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
 
 
 def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
-    """Load the sandbox where nothing is, freshen it where it has aged, leave other data alone."""
+    """Load the sandbox into an empty database, refresh an old sandbox, and leave other data alone."""
     with reading(gateway.reads) as connection:
         empty, ours = is_empty(connection), is_sandbox(connection)
         newest = connection.scalar(select(func.max(LatencyRecord.released_at)))
@@ -78,7 +78,7 @@ def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether nothing was ever told or configured here."""
+    """Whether the database holds no event and no configuration."""
     return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
 
 

@@ -15,7 +15,7 @@ NETWORK_FILE: Final = Path(__file__).with_name("network.json")
 
 
 def network_document() -> dict[str, Any]:
-    """Return the network document (formats, network document), freshly read: the caller may change it."""
+    """Return a new copy of the network document (docs/interface.md#network-document)."""
     document: dict[str, Any] = orjson.loads(NETWORK_FILE.read_bytes())
     return document
 
@@ -77,9 +77,9 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 
 @lru_cache(maxsize=1)
 def base_fees() -> dict[tuple[SendKind, str, int, int], int]:
-    """Return the base fee of every way across, in destination units: by kind, symbol, source, destination.
+    """Return the base fee of every route, in destination units: by kind, symbol, source, destination.
 
-    Between two pegged chains it is the destination pair's fee for a deposit (formats, estimate).
+    Between two pegged chains it is the destination pair's fee for a deposit (docs/interface.md#burn-mint).
     """
     document = network_document()
     pairs = document["pegged_pairs"]

@@ -1,1 +1,1 @@
-"""What our answers are measured against: the least that each way of serving can do."""
+"""What our answers are measured against: the least work that each kind of server can do."""

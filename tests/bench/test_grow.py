@@ -22,16 +22,16 @@ from app.services.feed.ingest import ingest_lines
 from app.services.feed.made_up import MadeUpDatabase
 from app.services.feed.replay import replay
 from app.services.network.document import import_network
-from bench import grown_transfers
+from bench import synthetic_transfers
 from bench.grow import grow
 from bench.grow_command import grow_transfers
-from bench.grown_transfers import GrownTransfers, events_of
+from bench.synthetic_transfers import SyntheticTransfers, events_of
 from tests.actors import TESTER
 from tests.sandbox.conftest import NOW
 from tests.services.feed.world import projections
 
 COUNT = 1_000
-LIVES = GrownTransfers(COUNT, NOW, days=6, pair_share=0.3)
+LIVES = SyntheticTransfers(COUNT, NOW, days=6, pair_share=0.3)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def schema() -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
 def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grown_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
+    monkeypatch.setattr(synthetic_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
     grow(gateway, LIVES, actor=TESTER)
     assert schema() == before
@@ -76,25 +76,25 @@ def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.Mon
 
 
 def test_nearly_all_are_completed_and_the_others_are_of_every_kind() -> None:
-    many = list(GrownTransfers(100_000, NOW))
+    many = list(SyntheticTransfers(100_000, NOW))
     unusual = [transfer for transfer in many if not transfer.usual]
-    assert 0.7 < len(unusual) * grown_transfers.UNUSUAL_IN / len(many) < 1.3
+    assert 0.7 < len(unusual) * synthetic_transfers.UNUSUAL_IN / len(many) < 1.3
     assert 0.19 < Counter(transfer.route for transfer in many)[0] / len(many) < 0.21
     assert len({transfer.digest for transfer in many}) == len(many)
 
 
 def test_the_same_are_made_every_time() -> None:
     assert list(LIVES) == list(LIVES)
-    assert [transfer.digest for transfer in GrownTransfers(5, NOW)] == [
+    assert [transfer.digest for transfer in SyntheticTransfers(5, NOW)] == [
         transfer.digest for transfer in LIVES
     ][:5]
 
 
 def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: FlaskClient) -> None:
-    grow(gateway, GrownTransfers(50, NOW), actor=TESTER)
+    grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
     before = state(gateway)
     with pytest.raises(SandboxRefused, match="not empty"):
-        grow(gateway, GrownTransfers(50, NOW), actor=TESTER)
+        grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
     with pytest.raises(MadeUpDatabase, match="its 50 transfers have no events"):
         replay(gateway, actor=TESTER)
     assert state(gateway) == before

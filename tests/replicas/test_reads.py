@@ -111,7 +111,7 @@ def test_a_hanging_replica_costs_no_answer(
     servers: Cluster, gateway: Gateway, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     public_answers(client)
-    monkeypatch.setattr(replica_connections, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(replica_connections, "DEADLINE_SECONDS", 0.3)
     with servers.replica.hanging():
         public_answers(client)
         eventually(lambda: not of(gateway).may_be_asked())
@@ -126,7 +126,7 @@ def test_a_late_answer_is_not_taken_for_another(
     engine = of(gateway).engine
     with engine.connect() as connection:
         assert connection.scalar(select(1)) == 1
-        monkeypatch.setattr(replica_connections, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(replica_connections, "DEADLINE_SECONDS", 0.1)
         with pytest.raises(Exception, match="timeout expired") as given_up:
             connection.scalar(select(func.pg_sleep(0.5)))
         assert getattr(given_up.value, "connection_invalidated", False)

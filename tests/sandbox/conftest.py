@@ -1,4 +1,4 @@
-"""The sandbox's story, told once at a fixed moment, read as the feed reads it and folded."""
+"""The sandbox's story, reported once at a fixed moment, read as the feed reads it and folded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import pytest
 from app.domain.transfer.events import ChainReorged, Event, TransferEvent
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
+from app.sandbox.feed import sandbox_events
 from app.sandbox.network import network_document, network_facts
-from app.sandbox.story import sandbox_events
 from app.services.feed.lines import Read, read_line
 
-Told = dict[str, Any]
+Reported = dict[str, Any]
 
 NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
 
-def read(told: Iterable[Told], now: datetime) -> list[Event]:
+def read(reported: Iterable[Reported], now: datetime) -> list[Event]:
     """Each event as the feed reads its line; one that it refuses fails the test with the feed's words."""
     events = []
-    for number, each in enumerate(told, 1):
+    for number, each in enumerate(reported, 1):
         verdict = read_line(number, json.dumps(each).encode(), now)
         assert isinstance(verdict, Read), verdict
         events.append(verdict.event)
@@ -53,13 +53,13 @@ def now() -> datetime:
 
 
 @pytest.fixture(scope="session")
-def told() -> list[Told]:
+def reported() -> list[Reported]:
     return list(sandbox_events(NOW))
 
 
 @pytest.fixture(scope="session")
-def events(told: list[Told]) -> list[Event]:
-    return read(told, NOW)
+def events(reported: list[Reported]) -> list[Event]:
+    return read(reported, NOW)
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +68,7 @@ def states(events: list[Event]) -> dict[str, TransferState]:
 
 
 @pytest.fixture(scope="session")
-def read_events() -> Callable[[Iterable[Told], datetime], list[Event]]:
+def read_events() -> Callable[[Iterable[Reported], datetime], list[Event]]:
     return read
 
 

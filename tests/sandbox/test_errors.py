@@ -13,7 +13,7 @@ import pytest
 from app.domain.codes import ErrCode, Reason
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES, SandboxError
 
-Told = dict[str, Any]
+Reported = dict[str, Any]
 
 
 @dataclass
@@ -42,7 +42,7 @@ Pools = dict[tuple[int, str], Pool]
 
 
 @pytest.fixture(scope="module")
-def pools(document: Told, told: list[Told]) -> Pools:
+def pools(document: Reported, reported: list[Reported]) -> Pools:
     """Opening values and the story, counted from its lines alone."""
     decimals = {(token["chain_id"], token["symbol"]): token["decimal"] for token in document["tokens"]}
     counted = {
@@ -54,17 +54,17 @@ def pools(document: Told, told: list[Told]) -> Pools:
         )
         for pool in document["pools"]
     }
-    (reorg,) = [each for each in told if each["type"] == "chain.reorged"]
+    (reorg,) = [each for each in reported if each["type"] == "chain.reorged"]
     sends = {
         each["transfer_id"]: each
-        for each in told
+        for each in reported
         if each["type"] == "transfer.sent"
         and each["kind"] == "pool"
         and not (each["src_chain_id"] == reorg["chain_id"] and each["block"] == reorg["from_block"])
     }
     for send in sends.values():
         counted[send["src_chain_id"], send["symbol"]].sent += int(send["amount"])
-    for each in told:
+    for each in reported:
         send = sends.get(each.get("transfer_id"))
         refunded = each["type"] == "refund.completed" or each.get("xfer_status") == 7
         if each["type"].startswith("liquidity."):
@@ -107,7 +107,7 @@ def test_no_pool_is_overdrawn_or_over_its_cap(pools: Pools) -> None:
         assert pool.relayed * 100 <= pool.added, f"{key}: a week takes more than one hundredth"
 
 
-def test_every_code_has_a_request(document: Told) -> None:
+def test_every_code_has_a_request(document: Reported) -> None:
     assert {error.code for error in SANDBOX_ERRORS} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
     assert len({(error.query, error.caller) for error in SANDBOX_ERRORS}) == len(SANDBOX_ERRORS)
     chains = {chain["id"] for chain in document["chains"]}
@@ -130,7 +130,7 @@ def one(reason: Reason, nth: int = 0) -> tuple[SandboxError, int, int, str, int]
     )
 
 
-def route_of(document: Told, symbol: str, src: int, dst: int) -> Told:
+def route_of(document: Reported, symbol: str, src: int, dst: int) -> Reported:
     (route,) = [
         route
         for route in document["routes"]
@@ -148,27 +148,27 @@ def passes_inbound_epoch_and_total(pool: Pool, amount: int) -> tuple[bool, bool,
     )
 
 
-def test_over_the_inbound_limit(document: Told, pools: Pools) -> None:
+def test_over_the_inbound_limit(document: Reported, pools: Pools) -> None:
     _, src, dst, symbol, amount = one(Reason.INBOUND_LIMIT)
     route_of(document, symbol, src, dst)
     assert pools[src, symbol].tokens("inbound_limit") == 1_000_000
     assert not passes_inbound_epoch_and_total(pools[src, symbol], amount)[0]
 
 
-def test_over_the_epoch_cap(document: Told, pools: Pools) -> None:
+def test_over_the_epoch_cap(document: Reported, pools: Pools) -> None:
     _, src, dst, symbol, amount = one(Reason.EPOCH_CAP)
     route_of(document, symbol, src, dst)
     assert pools[src, symbol].sent == 0, "or the volume of an epoch would show"
     assert passes_inbound_epoch_and_total(pools[src, symbol], amount) == (True, False, True)
 
 
-def test_over_the_total_cap(document: Told, pools: Pools) -> None:
+def test_over_the_total_cap(document: Reported, pools: Pools) -> None:
     _, src, dst, symbol, amount = one(Reason.TOTAL_CAP)
     route_of(document, symbol, src, dst)
     assert passes_inbound_epoch_and_total(pools[src, symbol], amount) == (True, True, False)
 
 
-def test_too_little_on_the_other_side(document: Told, pools: Pools) -> None:
+def test_too_little_on_the_other_side(document: Reported, pools: Pools) -> None:
     _, src, dst, symbol, amount = one(Reason.NOT_ENOUGH_LIQUIDITY)
     assert route_of(document, symbol, src, dst)["rate"]["model"] == "fixed"
     assert all(passes_inbound_epoch_and_total(pools[src, symbol], amount))
@@ -179,11 +179,13 @@ def test_too_little_on_the_other_side(document: Told, pools: Pools) -> None:
     assert pools[dst, symbol].balance == 0
 
 
-def test_a_fee_that_is_too_old_stays_too_old(document: Told, told: list[Told], now: datetime) -> None:
+def test_a_fee_that_is_too_old_stays_too_old(
+    document: Reported, reported: list[Reported], now: datetime
+) -> None:
     _, src, dst, symbol, _ = one(Reason.FEE_STALE)
     reported = [
         each
-        for each in told
+        for each in reported
         if each["type"] == "fee.updated"
         and (each["symbol"], each["src_chain_id"], each["dst_chain_id"]) == (symbol, src, dst)
     ]
@@ -191,13 +193,13 @@ def test_a_fee_that_is_too_old_stays_too_old(document: Told, told: list[Told], n
     assert age > timedelta(seconds=route_of(document, symbol, src, dst)["base_fee_max_age_seconds"])
 
 
-def test_nothing_renews_the_recorded_route(told: list[Told]) -> None:
-    fees = [each for each in told if each["type"] == "fee.updated"]
+def test_nothing_renews_the_recorded_route(reported: list[Reported]) -> None:
+    fees = [each for each in reported if each["type"] == "fee.updated"]
     assert len(fees) == 2
     assert ("USDT", 1, 56) not in {(f["symbol"], f["src_chain_id"], f["dst_chain_id"]) for f in fees}
 
 
-def test_fees_that_eat_the_amount_or_all_of_the_tolerance(document: Told) -> None:
+def test_fees_that_eat_the_amount_or_all_of_the_tolerance(document: Reported) -> None:
     base_fee = int(route_of(document, "USDT", 1, 56)["base_fee"])
     _, src, dst, symbol, amount = one(Reason.AMOUNT_TOO_SMALL)
     assert (symbol, src, dst) == ("USDT", 1, 56)
@@ -210,7 +212,7 @@ def test_fees_that_eat_the_amount_or_all_of_the_tolerance(document: Told) -> Non
     assert Fraction(arrives) * (1_000_000 - tolerance) / 1_000_000 <= base_fee, "but none of it for sure"
 
 
-def test_unknown_disabled_blocked(document: Told) -> None:
+def test_unknown_disabled_blocked(document: Reported) -> None:
     chains = {chain["id"]: chain for chain in document["chains"]}
     tokens = {(token["chain_id"], token["symbol"]): token for token in document["tokens"]}
     routes = {(r["symbol"], r["src_chain_id"], r["dst_chain_id"]) for r in document["routes"]}
@@ -236,7 +238,7 @@ def test_unknown_disabled_blocked(document: Told) -> None:
     assert not blocked[symbol, src, dst]["both_directions"]
 
 
-def test_blocked_callers(document: Told) -> None:
+def test_blocked_callers(document: Reported) -> None:
     (address,) = parse_qs(one(Reason.ADDRESS_BLOCKED)[0].query)["usr_addr"]
     standing = [each["address"] for each in document["blocked_addresses"] if each["expires_at"] is None]
     assert address.lower() in {each.lower() for each in standing}

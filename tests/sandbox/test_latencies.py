@@ -13,11 +13,11 @@ from app.domain.transfer.effects import latency_of
 from app.domain.transfer.events import Event
 from app.domain.transfer.state import TransferState
 from app.sandbox.catalogue import SANDBOX_LATENCIES
+from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.latencies import fresh_latencies
-from app.sandbox.story import fresh_events, sandbox_events
 
-Told = dict[str, Any]
-ReadEvents = Callable[[Iterable[Told], datetime], list[Event]]
+Reported = dict[str, Any]
+ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]
 FoldEvents = Callable[[Iterable[Event]], Mapping[str, TransferState]]
 
 WEEK = timedelta(days=7)
@@ -65,14 +65,14 @@ def test_the_median_stays_when_it_is_topped_up(
 ) -> None:
     loaded = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
     later = loaded + timedelta(days=days, minutes=13 * days)
-    told = {each["id"]: each for each in sandbox_events(loaded)}
-    told |= {each["id"]: each for each in fresh_events(later, loaded)}
-    found = medians(fold_events(read_events(told.values(), later)).values(), later)
+    reported = {each["id"]: each for each in sandbox_events(loaded)}
+    reported |= {each["id"]: each for each in fresh_events(later, loaded)}
+    found = medians(fold_events(read_events(reported.values(), later)).values(), later)
     assert {pair: found[pair][1] for pair in listed()} == listed()
     assert all(found[pair][0] >= 56 for pair in listed())
 
 
-def test_latencies_vary(told: list[Told], states: dict[str, TransferState]) -> None:
+def test_latencies_vary(reported: list[Reported], states: dict[str, TransferState]) -> None:
     values = [latency.microseconds for state in states.values() if (latency := latency_of(state))]
     assert min(values) > 0
     assert len(set(values)) > 250

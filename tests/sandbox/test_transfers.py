@@ -19,7 +19,7 @@ from app.sandbox.catalogue import (
     sandbox_id,
 )
 
-Told = dict[str, Any]
+Reported = dict[str, Any]
 States = dict[str, TransferState]
 Is = TransferHistoryStatus
 
@@ -67,7 +67,7 @@ def test_every_way_to_cross_is_completed(states: States) -> None:
     assert BridgeType.BURN_MINT == 4, "the variant of that id"
 
 
-def test_the_recorded_transfer_answers_as_recorded(states: States, document: Told) -> None:
+def test_the_recorded_transfer_answers_as_recorded(states: States, document: Reported) -> None:
     state = states[RECORDED_TRANSFER]
     chains = {chain["id"]: chain for chain in document["chains"]}
     assert state.src_chain_id is not None
@@ -85,7 +85,7 @@ def test_the_recorded_transfer_answers_as_recorded(states: States, document: Tol
 
 
 @pytest.mark.parametrize("transfer_id", REFUNDS, ids=lambda transfer_id: transfer_id[-4:])
-def test_the_contract_would_pay_the_refund(transfer_id: str, states: States, document: Told) -> None:
+def test_the_contract_would_pay_the_refund(transfer_id: str, states: States, document: Reported) -> None:
     """By the rule of the contracts, computed here with another library than the gateway's."""
     kind, domain_text, chain_id = REFUNDS[transfer_id]
     state = states[transfer_id]
@@ -119,7 +119,7 @@ def test_the_contract_would_pay_the_refund(transfer_id: str, states: States, doc
     assert request.receiver == to_canonical_address(state.sender)
 
 
-def _paying_contract(document: Told, kind: SendKind, chain_id: int) -> str:
+def _paying_contract(document: Reported, kind: SendKind, chain_id: int) -> str:
     if kind is SendKind.POOL:
         return next(chain["contract_addr"] for chain in document["chains"] if chain["id"] == chain_id)
     side, contract = {
@@ -134,18 +134,18 @@ def _paying_contract(document: Told, kind: SendKind, chain_id: int) -> str:
     return contracts.pop()
 
 
-def test_one_signature_less_is_no_quorum(told: list[Told], states: States) -> None:
-    signatures = Counter(each["transfer_id"] for each in told if each["type"] == "refund.signed")
+def test_one_signature_less_is_no_quorum(reported: list[Reported], states: States) -> None:
+    signatures = Counter(each["transfer_id"] for each in reported if each["type"] == "refund.signed")
     requesting = sandbox_id(Is.TRANSFER_REQUESTING_REFUND)
     to_confirm = sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
     assert states[requesting].evidence is None
     assert (signatures[requesting], signatures[to_confirm]) == (2, 3)
 
 
-def test_no_transfer_contradicts_itself(told: list[Told]) -> None:
+def test_no_transfer_contradicts_itself(reported: list[Reported]) -> None:
     kinds: dict[str, Counter[str]] = {}
     words: dict[str, set[int]] = {}
-    for each in told:
+    for each in reported:
         if "transfer_id" in each:
             kinds.setdefault(each["transfer_id"], Counter())[each["type"]] += 1
         if each["type"] == "network.status":
@@ -158,7 +158,7 @@ def test_no_transfer_contradicts_itself(told: list[Told]) -> None:
     assert not [transfer_id for transfer_id, said in words.items() if 2 in said and said & bad]
 
 
-def test_senders_are_clearly_made_up(told: list[Told]) -> None:
-    senders = {each["sender"].lower() for each in told if "sender" in each}
+def test_senders_are_clearly_made_up(reported: list[Reported]) -> None:
+    senders = {each["sender"].lower() for each in reported if "sender" in each}
     assert len(senders) > 25
     assert all(sender.startswith("0x" + "5a" * 18) for sender in senders)

@@ -1,6 +1,6 @@
-"""Any number of made-up transfers, each a function of its number: what happened to it, what is seen of it.
+"""Any number of made-up transfers, each a function of its number: its events, and the rows they lead to.
 
-Nearly all are completed, as in life. The others take every other way a transfer can take.
+Nearly all are completed, as in production. The others end in every other state.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from app.domain.crypto import checksum_address
 from app.domain.times import MICROSECOND, UNIX_EPOCH, from_unix_microseconds, unix_microseconds
 from app.sandbox.blocks import PACES, block_at
 from app.sandbox.events import Event
-from app.sandbox.journey import Journey, SandboxSend, user
 from app.sandbox.latencies import SERIES
 from app.sandbox.network import decimals_of
 from app.sandbox.refunds import QUORUM, UNDER_QUORUM, with_evidence
+from app.sandbox.transfer_builder import SendDetails, TransferBuilder, user
 
 UNUSUAL_IN: Final = 200
 """One in so many transfers is not (yet) completed."""
 
 _SLOW_IN: Final = 50
-_LONGEST_LIFE: Final = timedelta(hours=1)
-MICROSECONDERS: Final = 500
+_LONGEST_TRANSFER: Final = timedelta(hours=1)
+_USERS: Final = 500
 
-_UNUSUAL: Final[tuple[Callable[[Journey], Journey], ...]] = (
+_UNUSUAL: Final[tuple[Callable[[TransferBuilder], TransferBuilder], ...]] = (
     lambda transfer: transfer.submitted(),
     lambda transfer: transfer.submitted().sent(),
     lambda transfer: transfer.sent().confirmed(),
@@ -53,11 +53,11 @@ _UNUSUAL: Final[tuple[Callable[[Journey], Journey], ...]] = (
     ]
     * 8,
 )
-"""Every way that does not end in a release; being refunded is the most common."""
+"""Every course without a release; a refund is the most common."""
 
 
 @dataclass(frozen=True, slots=True)
-class GrownTransfer:
+class SyntheticTransfer:
     """One transfer: which, when (microseconds since 1970), and how long until its release."""
 
     digest: str
@@ -69,13 +69,13 @@ class GrownTransfer:
     usual: bool
 
     @property
-    def chance(self) -> int:
-        """A number that is another for every transfer."""
+    def draw(self) -> int:
+        """A pseudo-random number from 0 to 2^32-1, from the digest."""
         return int(self.digest[16:24], 16)
 
 
 @dataclass(frozen=True)
-class GrownTransfers:
+class SyntheticTransfers:
     """``count`` transfers, the last of which are over at ``until``."""
 
     count: int
@@ -90,9 +90,9 @@ class GrownTransfers:
 
     @cached_property
     def _span(self) -> int:
-        return (timedelta(days=self.days) - _LONGEST_LIFE) // MICROSECOND
+        return (timedelta(days=self.days) - _LONGEST_TRANSFER) // MICROSECOND
 
-    def __iter__(self) -> Iterator[GrownTransfer]:
+    def __iter__(self) -> Iterator[SyntheticTransfer]:
         medians = [series.median // MICROSECOND for series in SERIES]
         limit, others = int(self.pair_share * 2**32), len(SERIES) - 1
         for n in range(self.count):
@@ -103,7 +103,7 @@ class GrownTransfers:
             if slow % _SLOW_IN == 0:
                 latency *= 4
             start = self._first + n * self._span // self.count
-            yield GrownTransfer(digest, route, start, latency, pick % UNUSUAL_IN > 0)
+            yield SyntheticTransfer(digest, route, start, latency, pick % UNUSUAL_IN > 0)
 
 
 def digest_of(number: int) -> str:
@@ -111,19 +111,17 @@ def digest_of(number: int) -> str:
     return sha256(b"grown transfer %d" % number).hexdigest()
 
 
-def send_of(transfer: GrownTransfer) -> SandboxSend:
-    """What its user sends: so little that no pool runs dry over many millions of transfers."""
+def send_of(transfer: SyntheticTransfer) -> SendDetails:
+    """What its user sends: little enough that no pool runs dry over many millions of transfers."""
     typical = SERIES[transfer.route].typical
     unit = 10 ** max(0, decimals_of(typical.src_chain_id, typical.symbol) - 6)
-    return replace(
-        typical, amount=unit * (1 + transfer.chance % 99), sender=user(transfer.chance % MICROSECONDERS)
-    )
+    return replace(typical, amount=unit * (1 + transfer.draw % 99), sender=user(transfer.draw % _USERS))
 
 
-def events_of(transfer: GrownTransfer) -> Sequence[Event]:
-    """What reporters would have told of it."""
+def events_of(transfer: SyntheticTransfer) -> Sequence[Event]:
+    """The events that reporters would have sent about it."""
     start = from_unix_microseconds(transfer.start)
-    journey = Journey(
+    events = TransferBuilder(
         f"0x{transfer.digest}",
         send_of(transfer),
         start,
@@ -131,12 +129,12 @@ def events_of(transfer: GrownTransfer) -> Sequence[Event]:
         dst_tx_hash=f"0x{transfer.digest[32:]}{transfer.digest[:32]}",
     )
     if transfer.usual:
-        return journey.sent().released(transfer.latency * MICROSECOND, tells_amount=False).events
-    return _UNUSUAL[transfer.chance % len(_UNUSUAL)](journey).events
+        return events.sent().released(transfer.latency * MICROSECOND, with_amount=False).events
+    return _UNUSUAL[transfer.draw % len(_UNUSUAL)](events).events
 
 
 @dataclass(frozen=True, slots=True)
-class GrownRoute:
+class SyntheticRoute:
     """What completed transfers of one series have in common, as text for a row."""
 
     kind: str
@@ -158,19 +156,21 @@ class GrownRoute:
         return self.kind == SendKind.POOL.value
 
 
-def grown_routes() -> list[GrownRoute]:
+def synthetic_routes() -> list[SyntheticRoute]:
     """Those of ``SERIES``, in its order."""
-    return [_grown_route(series.typical) for series in SERIES]
+    return [_synthetic_route(series.typical) for series in SERIES]
 
 
-def _grown_route(plan: SandboxSend) -> GrownRoute:
-    decimals = [decimals_of(chain, plan.symbol) for chain in (plan.src_chain_id, plan.dst_chain_id)]
-    (src_height, src_period), (dst_height, dst_period) = map(_mining, (plan.src_chain_id, plan.dst_chain_id))
-    return GrownRoute(
-        plan.kind.value,
-        str(plan.src_chain_id),
-        str(plan.dst_chain_id),
-        plan.symbol,
+def _synthetic_route(details: SendDetails) -> SyntheticRoute:
+    decimals = [decimals_of(chain, details.symbol) for chain in (details.src_chain_id, details.dst_chain_id)]
+    (src_height, src_period), (dst_height, dst_period) = map(
+        _mining, (details.src_chain_id, details.dst_chain_id)
+    )
+    return SyntheticRoute(
+        details.kind.value,
+        str(details.src_chain_id),
+        str(details.dst_chain_id),
+        details.symbol,
         src_height,
         src_period,
         dst_height,
@@ -190,4 +190,4 @@ def _mining(chain_id: int) -> tuple[int, int]:
 
 def senders() -> list[str]:
     """The users' addresses, as they are kept."""
-    return [checksum_address(user(n)) for n in range(MICROSECONDERS)]
+    return [checksum_address(user(n)) for n in range(_USERS)]

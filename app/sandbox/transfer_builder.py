@@ -1,4 +1,4 @@
-"""One made-up transfer on its way: a plan, and the events of it one after the other."""
+"""One made-up transfer: what is sent, and its events one after the other."""
 
 import base64
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _MAX_SLIPPAGE: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class SandboxSend:
+class SendDetails:
     """What a user sends: ``amount`` in the source token's smallest unit, ``sender`` 20 bytes."""
 
     kind: SendKind
@@ -54,7 +54,7 @@ class SandboxSend:
     def paid_out(self) -> int:
         """What is released, in the destination token's smallest unit, rounded down.
 
-        Raises KeyError where the sandbox has no such way across.
+        Raises KeyError where the sandbox has no such route.
         """
         fee = base_fees()[self.kind, self.symbol, self.src_chain_id, self.dst_chain_id]
         arriving = self.amount * (1_000_000 - _FEE_PPM) // 1_000_000
@@ -100,8 +100,8 @@ def user(number: int) -> bytes:
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
-def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> SandboxSend:
-    """Return the plan of user ``by`` to send ``tokens``, written as people do ("0.25").
+def send_details(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> SendDetails:
+    """Return a send of user ``by`` of so many ``tokens``, written as people do ("0.25").
 
     ``route`` is the source chain and the destination chain.
     Raises ValueError for an amount finer than the token's smallest unit.
@@ -110,7 +110,7 @@ def plan(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by
     amount = Fraction(tokens) * 10 ** decimals_of(src_chain_id, symbol)
     if amount.denominator != 1:
         raise ValueError(f"{tokens} {symbol} is finer than the smallest unit on chain {src_chain_id}")
-    return SandboxSend(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
+    return SendDetails(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
 
 
 def synthetic_hash(text: str) -> str:
@@ -118,24 +118,24 @@ def synthetic_hash(text: str) -> str:
     return f"0x{keccak256(f'sandbox {text}'.encode()).hex()}"
 
 
-class Journey:
-    """Tells a transfer's events in the order in which they happen.
+class TransferBuilder:
+    """Builds a transfer's events in the order in which they happen.
 
-    Every method adds one event and returns the journey, so that a life reads as one line. The first event
-    is at ``start``; each later one some plausible time after the one before.
+    Every method adds one event and returns the builder, so that calls can be chained. The first event is at
+    ``start``; each later one a plausible time after the one before.
     """
 
     def __init__(
         self,
         transfer_id: str,
-        plan: SandboxSend,
+        details: SendDetails,
         start: datetime,
         *,
         src_tx_hash: str | None = None,
         dst_tx_hash: str | None = None,
     ) -> None:
         self.transfer_id = transfer_id
-        self.plan = plan
+        self.details = details
         self.events: list[Event] = []
         self._at = start
         self._sent_at = start
@@ -144,87 +144,87 @@ class Journey:
 
     @property
     def source_block(self) -> int:
-        """The number of the block that the send stands in."""
-        return block_at(self.plan.src_chain_id, self._sent_at).number
+        """The number of the block that holds the send."""
+        return block_at(self.details.src_chain_id, self._sent_at).number
 
     def submitted(self) -> Self:
         """The transaction was announced."""
         sent = self._what_is_sent()
         del sent["kind"]
-        return self._tell("transfer.submitted", **sent)
+        return self._add("transfer.submitted", **sent)
 
     def sent(self) -> Self:
-        """It stands in a source block."""
+        """The send is in a source block."""
         self._wait(_STEP)
         self._sent_at = self._at
-        slippage = {"max_slippage": _MAX_SLIPPAGE} if self.plan.kind is SendKind.POOL else {}
-        return self._tell_from_source(
+        slippage = {"max_slippage": _MAX_SLIPPAGE} if self.details.kind is SendKind.POOL else {}
+        return self._add_on_source(
             "transfer.sent", **self._what_is_sent(), nonce=nonce_at(self._at), **slippage
         )
 
     def confirmed(self) -> Self:
         """That block is deep enough."""
-        self._wait(time_to_depth(self.plan.src_chain_id, block_delays()[self.plan.src_chain_id]))
-        return self._tell("transfer.confirmed")
+        self._wait(time_to_depth(self.details.src_chain_id, block_delays()[self.details.src_chain_id]))
+        return self._add("transfer.confirmed")
 
     def failed(self, reason: str) -> Self:
         """It reverted or was dropped: nothing was taken."""
         self._wait(_STEP)
-        return self._tell_from_source("transfer.failed", reason=reason)
+        return self._add_on_source("transfer.failed", reason=reason)
 
     def network_status(self, status: XferStatus) -> Self:
-        """The validator network says what it makes of it."""
+        """The validator network reports its status for the transfer."""
         self._wait(_STEP)
-        return self._tell("network.status", str(status.value), xfer_status=status.value)
+        return self._add("network.status", str(status.value), xfer_status=status.value)
 
     def delayed(self) -> Self:
         """The release is queued by the delay rule."""
         self._wait(_STEP)
-        return self._tell_from_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
+        return self._add_on_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
 
-    def released(self, latency: timedelta, *, tells_amount: bool = True) -> Self:
+    def released(self, latency: timedelta, *, with_amount: bool = True) -> Self:
         """The funds are paid out, so long after the send."""
         self._at = self._sent_at + latency
-        amount = {"amount": str(self.plan.paid_out)} if tells_amount else {}
-        return self._tell_from_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)
+        amount = {"amount": str(self.details.paid_out)} if with_amount else {}
+        return self._add_on_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)
 
     def refund_requested(self) -> Self:
         """The refund flow has begun."""
         self._wait(_STEP)
-        return self._tell("refund.requested")
+        return self._add("refund.requested")
 
     def refund_prepared(self, wd_onchain: bytes) -> Self:
         """The withdraw request to be signed is known."""
         self._wait(_STEP)
-        return self._tell("refund.prepared", wd_onchain=_base64(wd_onchain))
+        return self._add("refund.prepared", wd_onchain=_base64(wd_onchain))
 
     def refund_signed(self, signature: bytes) -> Self:
         """One validator has signed it."""
         self._wait(_STEP)
-        return self._tell("refund.signed", signature[:8].hex(), signature=_base64(signature))
+        return self._add("refund.signed", signature[:8].hex(), signature=_base64(signature))
 
     def refund_submitted(self) -> Self:
         """The user's withdraw is in a source block."""
         self._wait(4 * _STEP)
-        return self._tell_from_source("refund.submitted", tx_hash=self._refund_tx_hash)
+        return self._add_on_source("refund.submitted", tx_hash=self._refund_tx_hash)
 
     def refund_completed(self) -> Self:
         """The withdraw is final."""
-        self._wait(time_to_depth(self.plan.src_chain_id, block_delays()[self.plan.src_chain_id]))
-        return self._tell_from_source("refund.completed", tx_hash=self._refund_tx_hash)
+        self._wait(time_to_depth(self.details.src_chain_id, block_delays()[self.details.src_chain_id]))
+        return self._add_on_source("refund.completed", tx_hash=self._refund_tx_hash)
 
     @property
     def _refund_tx_hash(self) -> str:
         return synthetic_hash(f"refund {self.transfer_id}")
 
     def _what_is_sent(self) -> dict[str, object]:
-        address = checksum_address(self.plan.sender)
+        address = checksum_address(self.details.sender)
         return {
-            "kind": self.plan.kind.value,
-            "src_chain_id": self.plan.src_chain_id,
-            "dst_chain_id": self.plan.dst_chain_id,
-            "symbol": self.plan.symbol,
-            "amount": str(self.plan.amount),
+            "kind": self.details.kind.value,
+            "src_chain_id": self.details.src_chain_id,
+            "dst_chain_id": self.details.dst_chain_id,
+            "symbol": self.details.symbol,
+            "amount": str(self.details.amount),
             "sender": address,
             "receiver": address,
             "src_tx_hash": self._src_tx_hash,
@@ -234,20 +234,21 @@ class Journey:
         if self.events:
             self._at += time
 
-    def _tell(self, kind: str, which: str = "", /, **fields: object) -> Self:
+    def _add(self, kind: str, which: str = "", /, **fields: object) -> Self:
         about = f"{self.transfer_id}:{which}" if which else self.transfer_id
         self.events.append(event(kind, about, self._at, transfer_id=self.transfer_id, **fields))
         return self
 
-    def _tell_from_source(self, kind: str, /, **fields: object) -> Self:
-        return self._tell_in_block(kind, self.plan.src_chain_id, fields)
+    def _add_on_source(self, kind: str, /, **fields: object) -> Self:
+        return self._add_in_block(kind, self.details.src_chain_id, fields)
 
-    def _tell_from_destination(self, kind: str, /, **fields: object) -> Self:
-        return self._tell_in_block(kind, self.plan.dst_chain_id, fields)
+    def _add_on_destination(self, kind: str, /, **fields: object) -> Self:
+        return self._add_in_block(kind, self.details.dst_chain_id, fields)
 
-    def _tell_in_block(self, kind: str, chain_id: int, fields: dict[str, object]) -> Self:
-        told = block_event(kind, self.transfer_id, self._at, chain_id, transfer_id=self.transfer_id, **fields)
-        self.events.append(told)
+    def _add_in_block(self, kind: str, chain_id: int, fields: dict[str, object]) -> Self:
+        self.events.append(
+            block_event(kind, self.transfer_id, self._at, chain_id, transfer_id=self.transfer_id, **fields)
+        )
         return self
 
 

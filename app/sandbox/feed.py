@@ -1,4 +1,4 @@
-"""The sandbox's story: every event that makes its answers, in the order in which they happened."""
+"""The sandbox's feed: every event behind its answers, in the order in which they happened."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from app.sandbox.events import Event, block_event, event
 from app.sandbox.latencies import LATENCY_WINDOW, fresh_heads, fresh_latencies
 from app.sandbox.network import decimals_of
 from app.sandbox.refunds import VALIDATOR_KEYS, refunds
-from app.sandbox.transfers import completed, on_the_way, taken_back, to_be_refunded
+from app.sandbox.transfers import completed, on_the_way, reorged_away, to_be_refunded
 
 _LIQUIDITY: Final = (
     # days ago, what, chain, token, whole tokens
@@ -36,27 +36,27 @@ _ROTATED_POWERS: Final = (320, 260, 190, 130, 100)
 def sandbox_events(now: datetime) -> Iterator[Event]:
     """Yield all events of the sandbox, none later than ``now``, ordered by time.
 
-    To be read once, into an empty database that holds the sandbox's network: told again at another time
-    the transfers with memorable ids would contradict themselves. What keeps a sandbox fresh afterwards is
-    :func:`fresh_events`. Raises ValueError when ``now`` has no offset.
+    Load them once, into an empty database that holds the sandbox's network: made again at another time,
+    the transfers with fixed ids would contradict themselves. Afterwards :func:`fresh_events` keep a sandbox
+    fresh. Raises ValueError when ``now`` has no offset.
     """
     now = _in_utc(now)
-    journeys = chain(completed(now), to_be_refunded(now), refunds(now), on_the_way(now))
-    told = [
-        *(told for journey in journeys for told in journey.events),
-        *taken_back(now),
+    transfers = chain(completed(now), to_be_refunded(now), refunds(now), on_the_way(now))
+    events = [
+        *(event for transfer in transfers for event in transfer.events),
+        *reorged_away(now),
         *_liquidity(now),
         *_fees(now),
         _rotation(now),
         *fresh_events(now, now - LATENCY_WINDOW),
     ]
-    yield from sorted(told, key=_time)
+    yield from sorted(events, key=_time)
 
 
 def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
     """Yield what a sandbox lacks at ``now`` that was last loaded or topped up at ``since``, by time.
 
-    Transfers completed since then, for the latencies, and how far every chain has been read. Told twice
+    Transfers completed since then, for the latencies, and how far every chain has been read. Made twice,
     these are the same events. Raises ValueError when a time has no offset.
     """
     now = _in_utc(now)
@@ -98,8 +98,8 @@ def _rotation(now: datetime) -> Event:
     )
 
 
-def _time(told: Event) -> str:
-    return str(told["at"])
+def _time(event: Event) -> str:
+    return str(event["at"])
 
 
 def _in_utc(at: datetime) -> datetime:

@@ -1,4 +1,4 @@
-"""The story through the feed, on both databases: nothing refused, and the rows say what was told."""
+"""The story through the feed, on both databases: nothing refused, and the rows say what was reported."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.sandbox.story import fresh_events
+from app.sandbox.feed import fresh_events
 from app.services.feed.ingest import Verdict, ingest_lines
-from tests.sandbox.conftest import NOW, Told
+from tests.sandbox.conftest import NOW, Reported
 
 AMOUNTS = ("drop_gas_amt", "power", "deposit_base_fee", "burn_base_fee")
 
 
 @pytest.fixture
-def gateway(app: Flask, document: Told) -> Gateway:
+def gateway(app: Flask, document: Reported) -> Gateway:
     gateway = replace(current_gateway(), clock=lambda: NOW)
     with writing(gateway.engine) as connection:
         configure(connection, document)
     return gateway
 
 
-def configure(connection: Connection, document: Told) -> None:
+def configure(connection: Connection, document: Reported) -> None:
     """What the fold looks at of the network document, straight into its tables."""
     tables = {"chains": Chain, "tokens": Token, "pegged_pairs": PeggedPair, "validators": OpeningValidator}
     for name, table in tables.items():
@@ -46,8 +46,8 @@ def configure(connection: Connection, document: Told) -> None:
             connection.execute(insert(table).values(**row))
 
 
-def feed(gateway: Gateway, told: Iterable[Told]) -> Verdict:
-    return ingest_lines(gateway, (json.dumps(each).encode() for each in told), "sandbox")
+def feed(gateway: Gateway, reported: Iterable[Reported]) -> Verdict:
+    return ingest_lines(gateway, (json.dumps(each).encode() for each in reported), "sandbox")
 
 
 def rows(gateway: Gateway, *columns: Any) -> list[Any]:
@@ -55,9 +55,9 @@ def rows(gateway: Gateway, *columns: Any) -> list[Any]:
         return list(connection.execute(select(*columns)))
 
 
-def test_the_gateway_takes_the_whole_story(gateway: Gateway, told: list[Told]) -> None:
-    verdict = feed(gateway, told)
-    assert (verdict.accepted, verdict.repeated, verdict.refused) == (len(told), 0, [])
+def test_the_gateway_takes_the_whole_story(gateway: Gateway, reported: list[Reported]) -> None:
+    verdict = feed(gateway, reported)
+    assert (verdict.accepted, verdict.repeated, verdict.refused) == (len(reported), 0, [])
     stored = {
         f"0x{row.transfer_id.hex()}": (row.status, row.refund_reason)
         for row in rows(gateway, Transfer.transfer_id, Transfer.status, Transfer.refund_reason)
@@ -77,8 +77,8 @@ def test_the_gateway_takes_the_whole_story(gateway: Gateway, told: list[Told]) -
     assert len(rows(gateway, ReportedFee.event_id)) == 2
 
 
-def test_topping_up_adds_and_never_contradicts(gateway: Gateway, told: list[Told]) -> None:
-    feed(gateway, told)
+def test_topping_up_adds_and_never_contradicts(gateway: Gateway, reported: list[Reported]) -> None:
+    feed(gateway, reported)
     before = len(rows(gateway, LatencyRecord.transfer_id))
     later = NOW + timedelta(days=1, hours=5)
     again = replace(gateway, clock=lambda: later)

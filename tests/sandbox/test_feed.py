@@ -11,10 +11,10 @@ import pytest
 
 from app.domain.codes import XferStatus
 from app.domain.transfer.events import Event, EventType, NetworkStatus
-from app.sandbox.story import fresh_events, sandbox_events
+from app.sandbox.feed import fresh_events, sandbox_events
 
-Told = dict[str, Any]
-ReadEvents = Callable[[Iterable[Told], datetime], list[Event]]
+Reported = dict[str, Any]
+ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]
 
 MOMENTS = (
     datetime(2026, 11, 21, tzinfo=UTC),
@@ -26,16 +26,16 @@ MOMENTS = (
 
 @pytest.mark.parametrize("moment", MOMENTS, ids=str)
 def test_is_well_formed_at_any_moment(moment: datetime, read_events: ReadEvents) -> None:
-    told = list(sandbox_events(moment))
-    events = read_events(told, moment - timedelta(minutes=10))  # the feed allows ten minutes ahead
+    reported = list(sandbox_events(moment))
+    events = read_events(reported, moment - timedelta(minutes=10))  # the feed allows ten minutes ahead
     assert max(event.at for event in events) <= moment
     assert [event.at for event in events] == sorted(event.at for event in events)
     assert [id_ for id_, times in Counter(event.id for event in events).items() if times > 1] == []
-    assert all(each["at"].endswith("+00:00") for each in told)
+    assert all(each["at"].endswith("+00:00") for each in reported)
 
 
-def test_is_the_same_whenever_it_is_told_for_the_same_moment(told: list[Told], now: datetime) -> None:
-    assert list(sandbox_events(now)) == told
+def test_is_the_same_whenever_it_is_told_for_the_same_moment(reported: list[Reported], now: datetime) -> None:
+    assert list(sandbox_events(now)) == reported
 
 
 def test_asks_for_an_offset() -> None:
@@ -52,15 +52,15 @@ def test_uses_every_event_type_and_every_word(events: list[Event]) -> None:
     assert words == set(XferStatus) - {XferStatus.UNKNOWN}
 
 
-def test_blocks_grow_with_time_on_every_chain(told: list[Told]) -> None:
+def test_blocks_grow_with_time_on_every_chain(reported: list[Reported]) -> None:
     origins = {
         each["transfer_id"]: (each["src_chain_id"], each["dst_chain_id"])
-        for each in told
+        for each in reported
         if each["type"] in ("transfer.submitted", "transfer.sent")
     }
     blocks: dict[int, list[int]] = defaultdict(list)
     hashes: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for each in told:
+    for each in reported:
         if "block" not in each:
             continue
         chain_id = each.get("chain_id")
@@ -75,34 +75,36 @@ def test_blocks_grow_with_time_on_every_chain(told: list[Told]) -> None:
     assert len({block_hash for of_block in hashes.values() for block_hash in of_block}) == len(hashes)
 
 
-def test_every_chain_is_read_up_to_now(told: list[Told], document: Told, now: datetime) -> None:
-    heads = {each["chain_id"]: each for each in told if each["type"] == "chain.head"}
+def test_every_chain_is_read_up_to_now(reported: list[Reported], document: Reported, now: datetime) -> None:
+    heads = {each["chain_id"]: each for each in reported if each["type"] == "chain.head"}
     assert set(heads) == {chain["id"] for chain in document["chains"]}
     for head in heads.values():
         assert now - datetime.fromisoformat(head["at"]) < timedelta(seconds=13)
 
 
-def test_the_reorg_takes_one_event_only(told: list[Told]) -> None:
-    (index,) = [index for index, each in enumerate(told) if each["type"] == "chain.reorged"]
-    reorg = told[index]
+def test_the_reorg_takes_one_event_only(reported: list[Reported]) -> None:
+    (index,) = [index for index, each in enumerate(reported) if each["type"] == "chain.reorged"]
+    reorg = reported[index]
     taken = [
         each
-        for each in told[:index]
+        for each in reported[:index]
         if reorg["chain_id"] in (each.get("chain_id"), each.get("src_chain_id"), each.get("dst_chain_id"))
         and each.get("block", -1) >= reorg["from_block"]
     ]
     assert [each["type"] for each in taken] == ["transfer.sent"]
     there = [
         each["block"]
-        for each in told[:index]
+        for each in reported[:index]
         if "block" in each and 10 in (each.get("chain_id"), each.get("src_chain_id"))
     ]
     assert 0 <= max(there) - reorg["from_block"] <= 1000, "no deeper than a gateway takes back by default"
 
 
-def test_topping_up_repeats_what_is_there_and_adds_what_is_not(told: list[Told], now: datetime) -> None:
+def test_topping_up_repeats_what_is_there_and_adds_what_is_not(
+    reported: list[Reported], now: datetime
+) -> None:
     later = now + timedelta(days=2)
-    known = {each["id"]: each for each in told}
+    known = {each["id"]: each for each in reported}
     topped_up = list(fresh_events(later, now - timedelta(days=3)))
     repeated = [each for each in topped_up if each["id"] in known]
     assert len(repeated) > 100
