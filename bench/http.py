@@ -27,7 +27,7 @@ from bench.dataset import (
     transfer_ids,
     write_questions,
 )
-from bench.load import demand_wrk, press
+from bench.load import press, require_wrk
 from bench.report import Round, print_report
 from bench.serving import Served, ask, cpu_seconds, serving
 
@@ -38,7 +38,7 @@ PROBES = 50
 def main(arguments: list[str] | None = None) -> int:
     """Measure everything and print the report; 1 when a bar is missed."""
     options = _options(arguments)
-    demand_wrk()
+    require_wrk()
     chosen = [c for c in CONTENDERS if not options.only or any(word in c.name for word in options.only)]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-http-")))

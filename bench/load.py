@@ -13,7 +13,7 @@ MISSING = "wrk, the load generator, is missing: apt-get install wrk (or brew ins
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one run of wrk saw. ``p50_us`` and ``p99_us`` are of whole answers, in microseconds."""
+    """What one run of wrk measured. ``p50_us`` and ``p99_us`` are of whole answers, in microseconds."""
 
     requests: int
     seconds: float
@@ -28,7 +28,7 @@ class Load:
         return self.requests / self.seconds
 
 
-def demand_wrk() -> None:
+def require_wrk() -> None:
     """End with one line where there is no wrk."""
     if shutil.which("wrk") is None:
         raise SystemExit(MISSING)

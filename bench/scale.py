@@ -29,7 +29,7 @@ from bench.contenders import GUNICORN, OURS, POSTGRES, Setting, command, setting
 from bench.database import gateway_on, postgres_server
 from bench.dataset import SENDS, Question, write_questions
 from bench.grow import grow
-from bench.load import Load, demand_wrk, press
+from bench.load import Load, press, require_wrk
 from bench.serving import Served, ask, serving
 from bench.synthetic_transfers import SyntheticTransfers, digest_of
 
@@ -98,7 +98,7 @@ BARS = (
 def main(arguments: list[str] | None = None) -> int:
     """Measure every level in alternating rounds and print the report; 1 when a bar is missed."""
     options = _options(arguments)
-    demand_wrk()
+    require_wrk()
     with ExitStack() as stack:
         levels = [stack.enter_context(_level(transfers)) for transfers in options.levels]
         for number in range(-1, options.rounds):  # the first warms up and is not counted

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.contenders import GUNICORN, OURS, POSTGRES, Contender, Setting, command, settings_for
 from bench.database import postgres_server
 from bench.http import measure, prepare
-from bench.load import demand_wrk
+from bench.load import require_wrk
 from bench.report import Round, p99, rate
 from bench.serving import serving
 
@@ -51,7 +51,7 @@ COMPARED = (
 
 def main() -> int:
     """Print a table for each number of connections."""
-    demand_wrk()
+    require_wrk()
     found: dict[tuple[int, Served], list[Round]] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-settings-")))

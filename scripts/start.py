@@ -83,7 +83,7 @@ def prepare_database(app: Flask) -> None:
                 sys.stdout.write(first_account(current_gateway()))
         except DBAPIError as error:
             raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
-        except SandboxRefused as refused:  # another process was quicker, with something else
+        except SandboxRefused as refused:  # another process has loaded something else meanwhile
             raise SystemExit(f"sandbox: {refused}") from None
         finally:
             for engine in db.engines.values():
@@ -97,7 +97,7 @@ def first_account(gateway: Gateway) -> str:
     password = generate_password()
     try:
         create_account(gateway, FIRST_OPERATOR, password, Role.ADMIN, actor=cli_actor())
-    except AccountRefused:  # another process was quicker, or the account is switched off
+    except AccountRefused:  # another process has made it meanwhile, or the account is switched off
         return ""
     return (
         f"Sign in to the console as {FIRST_OPERATOR} with the password {password} (shown this once).\n"

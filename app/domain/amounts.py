@@ -1,6 +1,6 @@
 """Amounts: integers in a token's smallest units, scaled and divided without a float.
 
-Every division says in its name which way it rounds. Rates are ``Fraction`` and become
+Every division says in its name whether it rounds up or down. Rates are ``Fraction`` and become
 a float only where a person reads them (``rate_as_number``).
 """
 
@@ -17,7 +17,7 @@ MAX_RATE_DIGITS: Final = 78
 
 
 def parse_uint256(text: str) -> int:
-    """Read an amount off the wire: ASCII digits alone, at most 78 of them, at most 2^256-1.
+    """Read an amount from text: ASCII digits alone, at most 78 of them, at most 2^256-1.
 
     Raises ``ValueError`` with a sentence for people.
     """
@@ -86,7 +86,7 @@ def scale_down(amount: int, src_decimals: int, dst_decimals: int) -> int:
 
 
 def format_units(amount: int, decimals: int) -> str:
-    """Write smallest units the way people do: ``1234500000`` with 6 decimals is ``1234.5``."""
+    """Write smallest units as a decimal: ``1234500000`` with 6 decimals is ``1234.5``."""
     sign = "-" if amount < 0 else ""
     digits = str(abs(amount)).rjust(decimals + 1, "0")
     split = len(digits) - decimals

@@ -1,8 +1,8 @@
-"""Who changed what: records that hang on each other, so that a change to one of them shows.
+"""Who changed what: a chain of sealed records, so that a change to one of them can be detected.
 
 Each record's MAC covers the record and the MAC of the one before it. The key is kept outside the
 database: whoever can write to the tables alone can neither change, remove, insert nor reorder
-records unnoticed. Records cut off at the end are noticed by whoever noted a later head.
+records unnoticed. Records cut off at the end are noticed by anybody who kept a later head.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 NO_MAC: Final = bytes(32)
-"""What the first record hangs on."""
+"""The MAC before the first record's."""
 
 _KEY_LABEL: Final = b"transfer gateway audit key id"
 _KEY_ID_DIGITS: Final = 12
@@ -27,7 +27,7 @@ Documented = Mapping[str, Any]
 
 
 class Source(StrEnum):
-    """By which way an operator came."""
+    """Through which door an operator acted."""
 
     CONSOLE = "console"
     CLI = "cli"
@@ -44,7 +44,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditedChange:
-    """One thing that came (no ``before``), went (no ``after``) or changed. Never with a secret in it."""
+    """One thing that was created (no ``before``), removed (no ``after``) or changed. Holds no secret."""
 
     subject: str
     before: Documented | None
@@ -99,12 +99,12 @@ def seal(key: bytes, previous: bytes, record: AuditRecord) -> bytes:
 
 
 def key_id(key: bytes) -> str:
-    """A key's public name: 12 hexadecimal digits that tell nothing of the key."""
+    """A key's public name: 12 hexadecimal digits that do not reveal the key."""
     return hmac.new(key, _KEY_LABEL, hashlib.sha256).hexdigest()[:_KEY_ID_DIGITS]
 
 
 def head_text(record_id: int, mac: bytes) -> str:
-    """A record's place in the chain, ``ID:MAC``, to be noted outside the database."""
+    """A record's position in the chain, ``ID:MAC``, to be noted outside the database."""
     return f"{record_id}:{mac.hex()}"
 
 

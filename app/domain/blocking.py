@@ -1,4 +1,4 @@
-"""Who gets no estimate: accounts and networks, each until its time has come."""
+"""Who gets no estimate: accounts and networks, each for ever or until a time."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BlockedNetworks:
 
 
 def _leading_bits(cidr: str) -> tuple[int, int, int]:
-    """The IP version, how many bits are free, and the others as a number. No ipaddress: ten times as fast."""
+    """The IP version, the number of host bits, and the prefix. Ten times as fast as ``ipaddress``."""
     address, _, length = cidr.partition("/")
     version, family, bits = _FAMILIES[":" in address]
     try:

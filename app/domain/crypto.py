@@ -1,6 +1,6 @@
 """Hashing, addresses and signatures of the EVM.
 
-The one place that touches the hashing and curve libraries. Addresses are 20 raw bytes, digests 32,
+Only this module uses the hashing and curve libraries. Addresses are 20 raw bytes, digests 32,
 signatures 65 (r, s, v with v 27 or 28) everywhere else in the domain.
 """
 
@@ -37,7 +37,8 @@ def keccak256(data: bytes) -> bytes:
 def recover_signer(digest: bytes, signature: bytes) -> bytes:
     """Return the 20-byte address whose key made the 65-byte ``signature`` over the 32-byte ``digest``.
 
-    Takes only what the contracts take (wire, contracts): v 27 or 28, s at most half the curve's order.
+    Takes only what the contracts take: v 27 or 28, s at most half the curve's order
+    (docs/interface.md#signatures).
     Recovered signers are remembered, so judging a transfer again costs no curve arithmetic.
     Raises BadSignature, and ValueError for a digest that is not 32 bytes.
     """
@@ -64,7 +65,7 @@ def address_of(private_key: bytes) -> bytes:
 def parse_evm_address(text: str) -> bytes | None:
     """Return the 20 bytes of ``0x`` and 40 hex digits in any letter case, None for any other text.
 
-    The EIP-55 checksum is not asked for: addresses come in any letter case (formats, network document).
+    The EIP-55 checksum is not checked: addresses come in any letter case.
     """
     match = _EVM_ADDRESS.fullmatch(text)
     return bytes.fromhex(match[1]) if match else None

@@ -28,7 +28,7 @@ class FieldDifference:
 def difference(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> tuple[FieldDifference, ...]:
-    """The fields that differ, in the order of the newer form; of what comes or goes, all fields."""
+    """The fields that differ, in the order of the newer form; all fields of what is created or removed."""
     old, new = dict(_leaves("", before)), dict(_leaves("", after))
     names = [*new, *(name for name in old if name not in new)]
     return tuple(
@@ -39,7 +39,7 @@ def difference(
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Every value that has no parts, after its path; an empty list or object is such a value."""
+    """Every value without parts, with its path; an empty list or object is such a value."""
     if isinstance(value, Mapping) and (value or not path):
         for key, inner in value.items():
             yield from _leaves(f"{path}.{key}" if path else str(key), inner)
@@ -51,5 +51,5 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _shown(value: Any) -> str:
-    """Text stands for itself; empty text and what is not text as JSON writes it."""
+    """Text as it is; empty text and other values as JSON."""
     return value if isinstance(value, str) and value else json.dumps(value)

@@ -10,7 +10,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 def age_in_words(age: timedelta) -> str:
     """Such as ``12 s ago``, ``3 min ago``, ``5 h ago``, ``2 d ago``: the largest whole unit, cut.
 
-    Under a second, and for what clocks have in the future: ``just now``.
+    Under a second, and in the future: ``just now``.
     """
     seconds = age // timedelta(seconds=1)
     for size, unit in _UNITS:

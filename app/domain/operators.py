@@ -66,7 +66,7 @@ def wait_after(scope: FailureScope, failures: int) -> timedelta:
 
 
 def normal_email(text: str) -> str | None:
-    """The address in the one spelling that accounts are told apart by; None where it is none."""
+    """The address in the one spelling that identifies an account; None where it is none."""
     email = text.strip().lower()
     if len(email) > MAX_EMAIL_LENGTH or not _EMAIL.fullmatch(email):
         return None

@@ -24,7 +24,7 @@ def _plain(number: Decimal) -> str:
 
 
 def times_text(old: int | Fraction, new: int | Fraction) -> str:
-    """``12 times the old one``; of and from nothing in other words. Neither is negative."""
+    """``12 times the old one``; other words where one of them is 0. Neither is negative."""
     if not old:
         return "there was none before" if new else "as before"
     if not new:

@@ -1,6 +1,6 @@
-"""Ids that the bridge contracts compute: of sends, of their payouts and of pool withdraws (wire, contracts).
+"""Ids that the bridge contracts compute: of sends and of pool withdraws (docs/interface.md#transfer-ids).
 
-Everywhere addresses are 20 bytes, amounts are in the token's smallest unit, ids come out as 32 bytes.
+Addresses are 20 bytes, amounts are in the token's smallest unit, ids come out as 32 bytes.
 Arguments outside their EVM type raise ValueError.
 """
 

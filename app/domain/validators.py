@@ -54,7 +54,7 @@ class ValidatorSet:
 
     @property
     def quorum(self) -> int:
-        """The least signed power that the contract takes (wire, contracts): more than two thirds."""
+        """The least signed power that the contract takes (docs/interface.md#quorum): more than two thirds."""
         return self.total_power * 2 // 3 + 1
 
     def power_of(self, address: bytes) -> int | None:
@@ -68,7 +68,7 @@ class ValidatorSet:
 
     @property
     def powers(self) -> tuple[bytes, ...]:
-        """The powers in the same order, minimal big-endian as they go over the wire."""
+        """The powers in the same order, minimal big-endian as status answers carry them."""
         return tuple(minimal_big_endian(power) for _, power in self.members)
 
     @property
@@ -80,8 +80,7 @@ class ValidatorSet:
     def kept_power_share(self, previous: "ValidatorSet") -> Fraction:
         """Return how much of ``previous``'s power this set keeps, 0 to 1 exactly.
 
-        A member who stays keeps the lesser of the old and the new power, so a rotation that leaves the
-        names but takes their power away counts as what it is. 1 when there was no power to keep.
+        A member who stays keeps the lesser of the old and the new power. 1 when there was no power to keep.
         """
         if previous.total_power == 0:
             return Fraction(1)

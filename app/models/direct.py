@@ -73,8 +73,8 @@ class DirectSelect(Generic[Row]):
 
     def _made(self, ready: _Ready, row: Any) -> Row:
         values = list(row)
-        for place, convert in ready.results:
-            values[place] = convert(values[place])
+        for index, convert in ready.results:
+            values[index] = convert(values[index])
         return self._make(*values)
 
     def _by_core(self, connection: Connection, values: Mapping[str, Any]) -> list[Row]:
@@ -100,5 +100,5 @@ def _prepared(statement: Select[*tuple[Any, ...]], dialect: Dialect, kinds: list
         constants={name: bind.value for name, bind in compiled.binds.items() if not bind.required},
         binders=tuple((name, bind) for name, bind in binds.items() if bind),
         order=None if order is None else tuple(order),
-        results=tuple((place, convert) for place, convert in enumerate(converters) if convert),
+        results=tuple((index, convert) for index, convert in enumerate(converters) if convert),
     )

@@ -44,10 +44,10 @@ def prepare(engine: Engine) -> None:
 
 
 def _plan_once(dbapi: Any, _record: Any) -> None:
-    """Keep the plans of prepared statements: to plan a median anew takes five times what it takes to find it.
+    """Keep the plans of prepared statements: planning a median takes five times as long as running it.
 
-    All reads of the answering path go by an index, whatever is asked. Behind a pooler that shares server
-    connections the setting may reach others, or not all of ours: then they are slower or faster, not wrong.
+    All reads of public answers use an index, whatever the parameters. Behind a pooler that shares server
+    connections the setting may reach other clients, or not all of ours; that affects speed only.
     """
     autocommit, dbapi.autocommit = dbapi.autocommit, True
     dbapi.execute("SET plan_cache_mode = force_generic_plan")

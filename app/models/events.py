@@ -44,7 +44,7 @@ class Event(Base):
 
 
 class RetractedEvent(Base):
-    """An event id that a standing retraction names; acceptances up to ``seq`` are taken back."""
+    """An event id that a standing retraction names; acceptances up to ``seq`` are retracted."""
 
     __tablename__ = "retracted_events"
 
@@ -67,7 +67,7 @@ class TransferBlock(Base):
 
 
 class ChainProgress(Base):
-    """How far a chain has been read, as the feed tells."""
+    """How far a chain has been read, as its events report."""
 
     __tablename__ = "chain_progress"
 

@@ -167,7 +167,7 @@ class PeggedPair(Base):
 
 
 class OpeningValidator(Base):
-    """A member of a chain's validator set before the feed told of any rotation."""
+    """A member of a chain's validator set before the first reported rotation."""
 
     __tablename__ = "opening_validators"
     __table_args__ = (UniqueConstraint("chain_id", "signer"),)

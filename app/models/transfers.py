@@ -19,7 +19,7 @@ transfer_is_open = text(OPEN)
 
 
 class Transfer(Base):
-    """A transfer as the standing events tell it (``domain.lifecycle.TransferState``).
+    """A transfer as its standing events have it (``domain.transfer.state.TransferState``).
 
     The indexes that end in ``updated_at`` list transfers, the last changed first; the one of open
     transfers loses each when it is over, so it stays small. A hash is only ever looked for whole:

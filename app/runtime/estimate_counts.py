@@ -1,8 +1,8 @@
-"""What becomes of estimates, counted: in memory while requests are answered, written every few seconds.
+"""Counts of the outcomes of estimates: in memory while requests are answered, written every few seconds.
 
-A request adds one to a number under a lock and never waits for the database. A thread, begun with the
-first estimate of a process, writes the sums and begins again from nothing; all processes add to the same
-rows. It is begun late because a server forks after loading, and a fork takes no thread along.
+A request adds one to a number under a lock and never waits for the database. A thread writes the
+sums and starts again from 0; all processes add to the same rows. It starts with the first estimate of a
+process, because a server forks after loading, and threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from app.models.upsert import add_up
 
 KEPT: Final = timedelta(days=7)
 PRUNE_EVERY: Final = 60
-"""Minutes between two removals of what is older; it costs a statement."""
+"""Minutes between two deletions of what is older than ``KEPT``."""
 
 LAST_SECONDS: Final = 3.0
 """How long the end of a process waits for its last counts to be written."""
@@ -39,7 +39,8 @@ _FAILED: Final = (int(ErrCode.ERROR_CODE_COMMON), Reason.INTERNAL.value)
 
 _log = logging.getLogger(__name__)
 
-CountKey = tuple[int, str]
+CountedOutcome = tuple[int, str]
+"""``err.code`` and reason of an answer to an estimate; ``ANSWERED`` for an estimate."""
 
 
 class EstimateCounts:
@@ -55,10 +56,10 @@ class EstimateCounts:
         _LIVING.add(self)
 
     def _begin_anew(self) -> None:
-        """Forget everything: locks, threads and counts of a parent process are not this one's."""
+        """Start without counts; locks and threads of a parent process cannot be used."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._counts: dict[CountKey, int] = {}
+        self._counts: dict[CountedOutcome, int] = {}
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
 
@@ -67,10 +68,10 @@ class EstimateCounts:
         self._add(ANSWERED)
 
     def refused(self, error: Exception) -> None:
-        """Count one that was not; whatever is no answer of the gateway counts as its own failure."""
+        """Count one that was refused; any exception but ``GatewayError`` counts as internal."""
         self._add((int(error.code), error.reason.value) if isinstance(error, GatewayError) else _FAILED)
 
-    def _add(self, outcome: CountKey) -> None:
+    def _add(self, outcome: CountedOutcome) -> None:
         if not self._seconds:
             return
         with self._lock:
@@ -107,7 +108,7 @@ class EstimateCounts:
                 raise
         return sum(counts.values())
 
-    def _write(self, connection: Connection, counts: dict[CountKey, int]) -> None:
+    def _write(self, connection: Connection, counts: dict[CountedOutcome, int]) -> None:
         minute = minute_of(self._clock())
         rows: list[dict[str, Any]] = [
             {"minute": minute, "code": code, "reason": reason, "count": count}
@@ -128,7 +129,7 @@ class EstimateCounts:
 
 
 def _write_regularly(counts: weakref.ref[EstimateCounts], ending: threading.Event, seconds: float) -> None:
-    """The thread of one process. It holds nothing, so an application that is dropped takes it along."""
+    """The thread of one process. It holds no reference, so it ends with its application."""
     while True:
         last = ending.wait(seconds)
         alive = counts()
@@ -137,7 +138,7 @@ def _write_regularly(counts: weakref.ref[EstimateCounts], ending: threading.Even
         try:
             alive.flush()
         except Exception:
-            # Counts are worth less than anything else here: they wait, and the log has the cause.
+            # The counts are kept for the next time, and the log has the cause.
             _log.warning("estimates that were counted could not be written yet", exc_info=True)
         if last:
             return

@@ -1,4 +1,4 @@
-"""What every use case needs, bundled once by the composition root."""
+"""The dependencies of the use cases, put together by the composition root."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Gateway:
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
-    """Reporters' tokens that stand in the settings; the others are in the database."""
+    """Reporters' tokens from the settings; the others are in the database."""
 
 
 def current_gateway() -> Gateway:

@@ -46,7 +46,7 @@ def _make(file: Path) -> None:
             output.write(secrets.token_hex(KEY_BYTES) + "\n")
             output.flush()
             os.fsync(output.fileno())
-        with suppress(FileExistsError):  # another process was quicker: its key counts
+        with suppress(FileExistsError):  # another process has made one: its key counts
             os.link(draft, file)
     finally:
         draft.unlink()

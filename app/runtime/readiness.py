@@ -1,4 +1,4 @@
-"""Can this process serve?"""
+"""Whether this process can serve."""
 
 from __future__ import annotations
 

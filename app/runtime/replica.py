@@ -18,15 +18,15 @@ from app.models.engine import ask, reading
 from app.queries.replication import flushed_position, replayed_position
 
 CHECKS_IN_MAX_LAG: Final = 4
-"""The replica is looked at this often while the lag that is allowed passes, but ..."""
+"""How many checks there are within the allowed lag ..."""
 
 MAX_INTERVAL_SECONDS: Final = 1.0
-"""... at least this often, so that one that is well again is soon used again."""
+"""... and the longest time between two checks, so that a recovered replica is soon used again."""
 
 FIRST_PENALTY_SECONDS: Final = 1.0
 MAX_PENALTY_SECONDS: Final = 30.0
-"""After a failed read the replica is left out for this long, doubled each time that it fails again within
-the longest: one that answers every other time costs users little."""
+"""After a failed read the replica is left out for the first time. It is doubled, up to the second, each time
+that a read fails again within the longest."""
 
 _NEVER: Final = float("-inf")
 
@@ -44,11 +44,11 @@ class _Mark:
 class Replica:
     """A streaming replica as one process sees it; shared by its threads.
 
-    Its lag is not taken from clocks. A thread of its own notes how far the primary's log is, and later
-    finds that the replica has come as far: then the replica shows all that the primary had at the time
-    of the note. So an idle primary makes no lag (as ``pg_last_xact_replay_timestamp`` would), a replica
-    that was cut off is not taken for fresh (as one that has replayed all it received would), and one of
-    which nothing more is heard is left out by itself, without a request that waits for it.
+    The lag is not measured by comparing clocks. A thread notes the position of the primary's log and the
+    time. Once the replica has replayed that position, it shows all that the primary had at that time. So an
+    idle primary causes no lag (with ``pg_last_xact_replay_timestamp`` it would), a replica that was cut off
+    does not count as fresh (though it has replayed all it received), and a silent one is left out without a
+    request that waits for it.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Replica:
         self._closed = threading.Event()
 
     def may_be_asked(self) -> bool:
-        """Whether it is good to read from now. Costs nothing; the first call in a process says no."""
+        """Whether it is good to read from now. Reads only memory; the first call in a process answers no."""
         if self._watched_in != os.getpid():
             self._watch()
         now = self._monotonic()
@@ -98,7 +98,7 @@ class Replica:
         _log.warning("a read from the replica failed, it is left out for %g s: %s", self._penalty, cause)
 
     def check(self) -> None:
-        """Find out how fresh it is. Called by its own thread, over and over."""
+        """Find out how fresh it is. Its own thread calls this repeatedly."""
         self._mark_primary()
         try:
             with reading(self.engine) as connection:
@@ -155,7 +155,7 @@ class Replica:
             try:
                 self.check()
             except Exception:
-                # Whatever it is, the next look may succeed, and without looks the replica is left out.
+                # The next check may succeed; without checks the replica would stay left out.
                 _log.exception("the replica could not be looked at")
             if self._closed.wait(self._interval):
                 return

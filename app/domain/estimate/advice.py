@@ -1,7 +1,6 @@
-"""The refusals that look at the amount: each names the nearest amounts that would really pass.
+"""Refusals that depend on the amount: each names the nearest amounts that would pass.
 
-What a message promises was searched with the same calculation that refuses (estimate_search),
-with every limit counted, not only the one that refused.
+``search`` finds these amounts with the calculation that refused, under every limit, not only the broken one.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final
 from app.domain.amounts import format_units
 from app.domain.codes import ErrCode, Reason
 from app.domain.estimate.inputs import EstimateInputs
-from app.domain.estimate.pricing import Price, PricingTerms, price_of
+from app.domain.estimate.pricing import Price, TransferTerms, price_of
 from app.domain.estimate.refusals import Check, EstimateRefused
 from app.domain.estimate.search import amount_cap, largest_passing, largest_tolerance, smallest_passing
 from app.domain.estimate.stableswap import CurveUnsettled
@@ -39,25 +38,27 @@ _OVER_LIMIT = {
 }
 
 
-def over_limit(inputs: EstimateInputs, plan: PricingTerms, check: Check) -> EstimateRefused:
+def over_limit(inputs: EstimateInputs, transfer: TransferTerms, check: Check) -> EstimateRefused:
     """Refuse an amount over an upper limit: 1005, 1017, 1004, or 500 for a result over 2^256-1."""
     reason, code = _OVER_LIMIT[check]
-    advice = _advise(inputs, plan)
+    advice = _advise(inputs, transfer)
     if advice.below is not None:
-        msg = f"You can transfer up to {_written(plan, advice.below)} at this moment"
+        msg = f"You can transfer up to {_written(transfer, advice.below)} at this moment"
     elif advice.above is not None:
-        msg = f"This amount is not possible at this moment: transfer at least {_written(plan, advice.above)}"
+        least = _written(transfer, advice.above)
+        msg = f"This amount is not possible at this moment: transfer at least {least}"
     else:
-        msg = _nothing_passes(inputs, plan)
+        msg = _nothing_passes(inputs, transfer)
     if check is Check.EPOCH_CAP:
-        msg += _next_epoch(inputs, plan)
+        msg += _next_epoch(inputs, transfer)
     return _refused(msg, check, reason, code, advice)
 
 
-def empty_curve(plan: PricingTerms) -> EstimateRefused:
+def empty_curve(transfer: TransferTerms) -> EstimateRefused:
     """1004: one side of the curve holds nothing, so there is no price."""
+    symbol, src, dst = transfer.src_token.symbol, transfer.src_chain.name, transfer.dst_chain.name
     return EstimateRefused(
-        f"No {plan.src_token.symbol} can be transferred from {plan.src_chain.name} to {plan.dst_chain.name} "
+        f"No {symbol} can be transferred from {src} to {dst} "
         "at this moment, as one of the two pools is empty: ask again when liquidity was added",
         check=Check.DST_BALANCE,
         reason=Reason.NOT_ENOUGH_LIQUIDITY,
@@ -65,73 +66,73 @@ def empty_curve(plan: PricingTerms) -> EstimateRefused:
     )
 
 
-def curve_unsettled(plan: PricingTerms) -> EstimateRefused:
+def curve_unsettled(transfer: TransferTerms) -> EstimateRefused:
     """500: the curve gives no price for these balances and this amount."""
     return EstimateRefused(
-        f"The pools give no price for this amount of {plan.src_token.symbol} at this moment: "
+        f"The pools give no price for this amount of {transfer.src_token.symbol} at this moment: "
         "try another amount, or ask again later",
         check=Check.CURVE,
         reason=Reason.CURVE_UNSETTLED,
     )
 
 
-def fees_eat(inputs: EstimateInputs, plan: PricingTerms) -> EstimateRefused:
+def fees_eat(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused:
     """500: nothing is left after the fees."""
-    advice = _advise(inputs, plan)
+    advice = _advise(inputs, transfer)
     if advice.above is not None:
-        msg = f"The fees would take all of this amount: transfer at least {_written(plan, advice.above)}"
+        msg = f"The fees would take all of this amount: transfer at least {_written(transfer, advice.above)}"
     elif advice.below is not None:
         msg = (
             "The fees would take all of this amount: "
-            f"you can transfer up to {_written(plan, advice.below)} at this moment"
+            f"you can transfer up to {_written(transfer, advice.below)} at this moment"
         )
     else:
-        msg = f"The fees would take all of this amount. {_nothing_passes(inputs, plan)}"
+        msg = f"The fees would take all of this amount. {_nothing_passes(inputs, transfer)}"
     return _refused(msg, Check.FEES, Reason.AMOUNT_TOO_SMALL, ErrCode.ERROR_CODE_COMMON, advice)
 
 
-def slippage_too_high(inputs: EstimateInputs, plan: PricingTerms) -> EstimateRefused:
+def slippage_too_high(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused:
     """1012: ``max_slippage`` is the whole amount or more, which no contract takes."""
-    advice = _advise(inputs, plan, with_tolerance=True)
+    advice = _advise(inputs, transfer, with_tolerance=True)
     remedies = []
     if advice.tolerance is not None:
         remedies.append(f"ask with a slippage_tolerance of {advice.tolerance} or less")
     if advice.above is not None:
-        remedies.append(f"transfer at least {_written(plan, advice.above)}")
+        remedies.append(f"transfer at least {_written(transfer, advice.above)}")
     elif advice.below is not None:
-        remedies.append(f"transfer up to {_written(plan, advice.below)}")
+        remedies.append(f"transfer up to {_written(transfer, advice.below)}")
     what = "With this slippage_tolerance nothing may be left of this amount"
-    msg = f"{what}: {', or '.join(remedies)}" if remedies else f"{what}. {_nothing_passes(inputs, plan)}"
+    msg = f"{what}: {', or '.join(remedies)}" if remedies else f"{what}. {_nothing_passes(inputs, transfer)}"
     return _refused(
         msg, Check.MAX_SLIPPAGE, Reason.SLIPPAGE_TOO_HIGH, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE, advice
     )
 
 
-def _advise(inputs: EstimateInputs, plan: PricingTerms, *, with_tolerance: bool = False) -> Advice:
-    """Look for what passes on both sides of the amount; nothing where there is no price to look with."""
+def _advise(inputs: EstimateInputs, transfer: TransferTerms, *, with_tolerance: bool = False) -> Advice:
+    """Search for what passes below and above the amount; nothing where there is no price."""
     amt = inputs.request.amt
     try:
-        price = price_of(plan)
+        price = price_of(transfer)
         if price is None:
             return Advice()
         return Advice(
-            below=largest_passing(plan, price, amt - 1),
-            above=smallest_passing(plan, price, amt + 1),
-            tolerance=largest_tolerance(plan, price, amt) if with_tolerance else None,
+            below=largest_passing(transfer, price, amt - 1),
+            above=smallest_passing(transfer, price, amt + 1),
+            tolerance=largest_tolerance(transfer, price, amt) if with_tolerance else None,
         )
     except CurveUnsettled:
         return Advice()
 
 
-def _nothing_passes(inputs: EstimateInputs, plan: PricingTerms) -> str:
+def _nothing_passes(inputs: EstimateInputs, transfer: TransferTerms) -> str:
     """Say that no amount passes at this tolerance, and what to do."""
-    symbol, src, dst = plan.src_token.symbol, plan.src_chain.name, plan.dst_chain.name
-    lower = _lower_tolerance(plan)
+    symbol, src, dst = transfer.src_token.symbol, transfer.src_chain.name, transfer.dst_chain.name
+    lower = _lower_tolerance(transfer)
     if lower is not None:
         tolerance, amt = lower
         return (
-            f"No amount passes with a slippage_tolerance of {plan.tolerance}; with {tolerance} or less "
-            f"you can transfer {_written(plan, amt)} at this moment"
+            f"No amount passes with a slippage_tolerance of {transfer.tolerance}; with {tolerance} or less "
+            f"you can transfer {_written(transfer, amt)} at this moment"
         )
     others = [name for name in inputs.open_destinations if name != dst]
     hint = " or choose another destination chain" if others else ""
@@ -140,22 +141,22 @@ def _nothing_passes(inputs: EstimateInputs, plan: PricingTerms) -> str:
     )
 
 
-def _lower_tolerance(plan: PricingTerms) -> tuple[int, int] | None:
+def _lower_tolerance(transfer: TransferTerms) -> tuple[int, int] | None:
     """A tolerance under the asked one and the largest amount that passes with it."""
-    if plan.pools is None:
+    if transfer.pools is None:
         return None
     try:
-        price: Price | None = price_of(plan)
-        amt = None if price is None else largest_passing(plan, price, amount_cap(plan), tolerance=1)
-        tolerance = None if price is None or amt is None else largest_tolerance(plan, price, amt)
+        price: Price | None = price_of(transfer)
+        amt = None if price is None else largest_passing(transfer, price, amount_cap(transfer), tolerance=1)
+        tolerance = None if price is None or amt is None else largest_tolerance(transfer, price, amt)
     except CurveUnsettled:
         return None
     return None if tolerance is None or amt is None else (tolerance, amt)
 
 
-def _next_epoch(inputs: EstimateInputs, plan: PricingTerms) -> str:
+def _next_epoch(inputs: EstimateInputs, transfer: TransferTerms) -> str:
     """When the epoch's volume starts again from 0, where that is known."""
-    seconds = plan.pools.src.epoch_seconds if plan.pools is not None else None
+    seconds = transfer.pools.src.epoch_seconds if transfer.pools is not None else None
     if seconds is None or not 0 < seconds <= LONGEST_EPOCH_NAMED:
         return ""
     return f"; the limit is renewed at {rfc3339(Epoch.at(inputs.now, seconds).ends_at)}"
@@ -173,6 +174,6 @@ def _refused(msg: str, check: Check, reason: Reason, code: ErrCode, advice: Advi
     )
 
 
-def _written(plan: PricingTerms, amt: int) -> str:
+def _written(transfer: TransferTerms, amt: int) -> str:
     """Write an amount in whole source tokens, with the symbol."""
-    return f"{format_units(amt, plan.src_token.decimals)} {plan.src_token.symbol}"
+    return f"{format_units(amt, transfer.src_token.decimals)} {transfer.src_token.symbol}"

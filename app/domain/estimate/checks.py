@@ -1,6 +1,6 @@
-"""The checks of an estimate in their order, each rule once (formats, "Estimate: the order of the checks").
+"""The checks of an estimate in their order, each rule once (docs/interface.md#estimate-checks).
 
-Check 1, whether the request can be read, is the doors' work; these are 2 to 10.
+The doors make check 1, whether the request can be read; these are 2 to 10.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from app.domain.estimate.inputs import ChainTerms, EstimateInputs, FixedRate, Ro
 from app.domain.estimate.pricing import (
     Calculation,
     Price,
-    PricingTerms,
+    TransferTerms,
     calculate,
-    plan_for,
     price_of,
+    transfer_terms,
     wants_pegged,
 )
 from app.domain.estimate.refusals import Check
@@ -28,28 +28,28 @@ from app.domain.estimate.stableswap import CurveUnsettled
 class Passed:
     """A transfer that passed every check, and its numbers."""
 
-    plan: PricingTerms
+    transfer: TransferTerms
     price: Price
     calculation: Calculation
 
 
 def pass_checks(inputs: EstimateInputs) -> Passed:
     """Make every check in order. Raises ``EstimateRefused`` with the first that fails."""
-    plan = _check_parties(inputs)
-    _check_request(inputs, plan)
-    _check_inbound(inputs, plan)
+    transfer = _check_parties(inputs)
+    _check_request(inputs, transfer)
+    _check_inbound(inputs, transfer)
     try:
-        price = price_of(plan)
+        price = price_of(transfer)
         if price is None:
-            raise empty_curve(plan)
-        calculation = calculate(plan, price, inputs.request.amt)
+            raise empty_curve(transfer)
+        calculation = calculate(transfer, price, inputs.request.amt)
     except CurveUnsettled:
-        raise curve_unsettled(plan) from None
-    _check_result(inputs, plan, calculation)
-    return Passed(plan, price, calculation)
+        raise curve_unsettled(transfer) from None
+    _check_result(inputs, transfer, calculation)
+    return Passed(transfer, price, calculation)
 
 
-def _check_parties(inputs: EstimateInputs) -> PricingTerms:
+def _check_parties(inputs: EstimateInputs) -> TransferTerms:
     """Checks 2 to 7, and the terms of a transfer that passes them."""
     if inputs.caller_blocked:
         raise refuse.network_blocked()
@@ -60,11 +60,11 @@ def _check_parties(inputs: EstimateInputs) -> PricingTerms:
         raise refuse.token_not_on_src(inputs, src)
     if inputs.dst_token is None:
         raise refuse.token_not_on_dst(inputs, src, dst)
-    plan = plan_for(inputs)
-    if plan is None:
+    transfer = transfer_terms(inputs)
+    if transfer is None:
         raise refuse.no_route(inputs, src, dst, pegged=wants_pegged(inputs))
-    _check_switches(inputs, plan)
-    return plan
+    _check_switches(inputs, transfer)
+    return transfer
 
 
 def _check_chains(inputs: EstimateInputs) -> tuple[ChainTerms, ChainTerms]:
@@ -79,28 +79,28 @@ def _check_chains(inputs: EstimateInputs) -> tuple[ChainTerms, ChainTerms]:
     return src, dst
 
 
-def _check_switches(inputs: EstimateInputs, plan: PricingTerms) -> None:
-    """Check 7: the token in service on both chains, and this way not blocked. Pegged transfers too."""
-    src, dst = plan.src_chain, plan.dst_chain
-    if plan.src_token.xfer_disabled:
+def _check_switches(inputs: EstimateInputs, transfer: TransferTerms) -> None:
+    """Check 7: the token in service on both chains, and this direction not blocked. Pegged transfers too."""
+    src, dst = transfer.src_chain, transfer.dst_chain
+    if transfer.src_token.xfer_disabled:
         raise refuse.token_disabled(inputs, src, src)
-    if plan.dst_token.xfer_disabled:
+    if transfer.dst_token.xfer_disabled:
         raise refuse.token_disabled(inputs, src, dst)
     if inputs.block is not RouteBlock.NONE:
         raise refuse.route_blocked(inputs, src, dst)
 
 
-def _check_request(inputs: EstimateInputs, plan: PricingTerms) -> None:
+def _check_request(inputs: EstimateInputs, transfer: TransferTerms) -> None:
     """Check 8: the amount, and for pool transfers the tolerance and the base fee's age."""
     if inputs.request.amt <= 0:
         raise refuse.amount_zero()
-    if plan.pools is None:
+    if transfer.pools is None:
         return
-    if not (1 <= plan.tolerance < PPM or inputs.request.tolerance_left_out):
-        raise refuse.tolerance_out_of_range(plan.tolerance)
+    if not (1 <= transfer.tolerance < PPM or inputs.request.tolerance_left_out):
+        raise refuse.tolerance_out_of_range(transfer.tolerance)
     allowed = base_fee_overdue(inputs)
     if allowed is not None:
-        raise refuse.base_fee_stale(inputs, plan.src_chain, plan.dst_chain, allowed)
+        raise refuse.base_fee_stale(inputs, transfer.src_chain, transfer.dst_chain, allowed)
 
 
 def base_fee_overdue(inputs: EstimateInputs) -> int | None:
@@ -116,29 +116,29 @@ def base_fee_overdue(inputs: EstimateInputs) -> int | None:
     return allowed if (seconds, age.microseconds) > (allowed, 0) else None
 
 
-def _check_inbound(inputs: EstimateInputs, plan: PricingTerms) -> None:
+def _check_inbound(inputs: EstimateInputs, transfer: TransferTerms) -> None:
     """Check 9, the source pool: its inbound limit and epoch cap (1005), its total cap (1017)."""
-    if plan.pools is None:
+    if transfer.pools is None:
         return
-    amt, src = inputs.request.amt, plan.pools.src
+    amt, src = inputs.request.amt, transfer.pools.src
     if amt > src.inbound_limit:
-        raise over_limit(inputs, plan, Check.INBOUND_LIMIT)
+        raise over_limit(inputs, transfer, Check.INBOUND_LIMIT)
     rest = src.epoch_rest
     if rest is not None and amt > rest:
-        raise over_limit(inputs, plan, Check.EPOCH_CAP)
+        raise over_limit(inputs, transfer, Check.EPOCH_CAP)
     rest = src.total_rest
     if rest is not None and amt > rest:
-        raise over_limit(inputs, plan, Check.TOTAL_CAP)
+        raise over_limit(inputs, transfer, Check.TOTAL_CAP)
 
 
-def _check_result(inputs: EstimateInputs, plan: PricingTerms, result: Calculation) -> None:
+def _check_result(inputs: EstimateInputs, transfer: TransferTerms, result: Calculation) -> None:
     """Check 9, the destination pool at a fixed rate (1004), and check 10."""
-    pools = plan.pools
-    if pools is not None and isinstance(plan.rate, FixedRate) and result.receive > pools.dst.balance:
-        raise over_limit(inputs, plan, Check.DST_BALANCE)
+    pools = transfer.pools
+    if pools is not None and isinstance(transfer.rate, FixedRate) and result.receive > pools.dst.balance:
+        raise over_limit(inputs, transfer, Check.DST_BALANCE)
     if result.receive <= 0:
-        raise fees_eat(inputs, plan)
+        raise fees_eat(inputs, transfer)
     if result.eq > MAX_UINT256:
-        raise over_limit(inputs, plan, Check.RESULT_SIZE)
+        raise over_limit(inputs, transfer, Check.RESULT_SIZE)
     if result.max_slippage >= PPM:
-        raise slippage_too_high(inputs, plan)
+        raise slippage_too_high(inputs, transfer)

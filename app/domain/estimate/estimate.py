@@ -1,7 +1,7 @@
 """The estimate: inputs in, an answer or a refusal out. Pure, and exact to the smallest unit.
 
-The rules are interface, "Rules for the estimate", and formats, "Estimate: the order of the
-checks". ``estimate`` answers; ``explain`` says how the same answer came about.
+The rules: docs/interface.md#estimate, in the order of docs/interface.md#estimate-checks. ``estimate``
+answers; ``explain`` says how the same answer came about.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Check", "Estimate", "EstimateRefused", "Explanation", "estimate", "e
 class Estimate:
     """The answer. Amounts are in the destination token's smallest units, from 0 to 2^256-1.
 
-    ``bridge_rate`` is exact; ``amounts.rate_as_number`` writes it for people. ``max_slippage``
+    ``bridge_rate`` is exact; ``amounts.rate_as_number`` writes it for clients. ``max_slippage``
     and ``slippage_tolerance`` are in parts per million, the latter an echo of the request.
     """
 
@@ -38,9 +38,9 @@ class Estimate:
 
 
 def estimate(inputs: EstimateInputs) -> Estimate:
-    """What a transfer would cost and bring. Raises ``EstimateRefused``, and for no inputs anything else."""
+    """What a transfer would cost and bring. Raises ``EstimateRefused`` and nothing else."""
     passed = pass_checks(inputs)
-    plan, result = passed.plan, passed.calculation
+    transfer, result = passed.transfer, passed.calculation
     return Estimate(
         eq_value_token_amt=result.eq,
         bridge_rate=passed.price.bridge_rate(result.amt, result.eq),
@@ -49,6 +49,6 @@ def estimate(inputs: EstimateInputs) -> Estimate:
         slippage_tolerance=inputs.request.slippage_tolerance,
         max_slippage=result.max_slippage,
         estimated_receive_amt=result.receive,
-        drop_gas_amt=plan.dst_chain.drop_gas_amt,
-        bridge_type=plan.bridge_type,
+        drop_gas_amt=transfer.dst_chain.drop_gas_amt,
+        bridge_type=transfer.bridge_type,
     )

@@ -1,7 +1,7 @@
-"""How an estimate comes about: each term with its formula and inputs, each limit with what is left of it.
+"""How an estimate comes about: each term with its formula and inputs, each limit with its headroom.
 
-It is made of the same calculation and the same checks as the answer (estimate_pricing,
-estimate_checks) and only put into words here. Answering a request never builds it.
+It uses the same calculation and checks as the answer (``pricing``, ``checks``). Only the console asks for
+it; answering a request does not build it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from app.domain.codes import BridgeType, ErrCode, Reason
 from app.domain.estimate.checks import pass_checks
 from app.domain.estimate.inputs import EstimateInputs, StableSwapRate
 from app.domain.estimate.limits import Limit, limits_of
-from app.domain.estimate.pricing import Calculation, Price, PricingTerms, calculate, plan_for, price_of
+from app.domain.estimate.pricing import Calculation, Price, TransferTerms, calculate, price_of, transfer_terms
 from app.domain.estimate.refusals import Check, EstimateRefused
 from app.domain.estimate.stableswap import CurveUnsettled
 from app.domain.estimate.terms import Term, terms_of
@@ -34,7 +34,7 @@ POOL_CHECKS = frozenset(
 
 
 class CheckOutcome(StrEnum):
-    """What a check came to."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     REFUSED = "refused"
@@ -68,8 +68,8 @@ class Explanation:
     """Everything behind one answer; ``refusal`` is ``None`` where it is an estimate.
 
     ``terms`` and ``limits`` are there as far as they can be worked out, also beside a refusal:
-    an unknown chain leaves none, an amount over a limit leaves all. ``bridge_type`` is
-    ``UNDEFINED`` while the transfer's way is not known.
+    none for an unknown chain, all for an amount over a limit. ``bridge_type`` is
+    ``UNDEFINED`` while the route is not known.
     """
 
     bridge_type: BridgeType
@@ -94,44 +94,46 @@ def explain(inputs: EstimateInputs) -> Explanation:
             smallest_passing_amt=refused.smallest_passing_amt,
             largest_passing_tolerance=refused.largest_passing_tolerance,
         )
-    plan = plan_for(inputs)
-    price, result = _worked_out(inputs, plan)
+    transfer = transfer_terms(inputs)
+    price, result = _worked_out(inputs, transfer)
     return Explanation(
-        bridge_type=plan.bridge_type if plan is not None else BridgeType.UNDEFINED,
-        terms=terms_of(plan, price, result) if plan is not None else (),
-        limits=limits_of(plan, price, result, inputs.request.amt) if plan is not None else (),
-        checks=_checks(plan, refusal),
+        bridge_type=transfer.bridge_type if transfer is not None else BridgeType.UNDEFINED,
+        terms=terms_of(transfer, price, result) if transfer is not None else (),
+        limits=limits_of(transfer, price, result, inputs.request.amt) if transfer is not None else (),
+        checks=_checks(transfer, refusal),
         refusal=refusal,
     )
 
 
-def _worked_out(inputs: EstimateInputs, plan: PricingTerms | None) -> tuple[Price | None, Calculation | None]:
+def _worked_out(
+    inputs: EstimateInputs, transfer: TransferTerms | None
+) -> tuple[Price | None, Calculation | None]:
     """The price and the numbers of the amount asked for, as far as there are any."""
-    if plan is None:
+    if transfer is None:
         return None, None
     price: Price | None = None
     try:
-        price = price_of(plan)
+        price = price_of(transfer)
         if price is None or inputs.request.amt <= 0:
             return price, None
-        return price, calculate(plan, price, inputs.request.amt)
+        return price, calculate(transfer, price, inputs.request.amt)
     except CurveUnsettled:
         return price, None
 
 
-def _applies(check: Check, plan: PricingTerms) -> bool:
-    """Whether a transfer on these terms is held against the check at all."""
+def _applies(check: Check, transfer: TransferTerms) -> bool:
+    """Whether the check is made for a transfer on these terms."""
     if check is Check.CURVE:
-        return isinstance(plan.rate, StableSwapRate)
-    return plan.pools is not None or check not in POOL_CHECKS
+        return isinstance(transfer.rate, StableSwapRate)
+    return transfer.pools is not None or check not in POOL_CHECKS
 
 
-def _checks(plan: PricingTerms | None, refusal: Refusal | None) -> tuple[CheckResult, ...]:
-    """Every check with what it came to: those before the refusing one have passed."""
+def _checks(transfer: TransferTerms | None, refusal: Refusal | None) -> tuple[CheckResult, ...]:
+    """Every check with its outcome: those before the refusing one have passed."""
     results = []
     outcome = CheckOutcome.PASSED
     for check in Check:
-        if plan is not None and not _applies(check, plan):
+        if transfer is not None and not _applies(check, transfer):
             results.append(CheckResult(check, CheckOutcome.NOT_MADE))
         elif refusal is not None and check is refusal.check:
             results.append(CheckResult(check, CheckOutcome.REFUSED))

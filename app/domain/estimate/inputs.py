@@ -1,4 +1,4 @@
-"""All that an estimate depends on, as plain frozen data. Who asks gathers it; nothing here reads a clock.
+"""All that an estimate depends on, as frozen data. The use case gathers it; nothing here reads a clock.
 
 Amounts and fees are integers in smallest units: of the source token where they are sent or
 held by the source pool, of the destination token where they are paid out or taken as a fee.
@@ -73,8 +73,8 @@ class StableSwapRate:
 class BaseFee:
     """The fee that pays the destination chain's gas, in destination units.
 
-    ``since``: when it was set, ``None`` where nobody knows. ``fed``: a standing
-    ``fee.updated`` event set it and outranks the configured value.
+    ``since``: when it was set, None where that is not known. ``reported``: a standing ``fee.updated`` event
+    set it, which takes precedence over the configured value.
     """
 
     amount: int
@@ -109,7 +109,7 @@ class PeggedTerms:
 
 
 class RouteBlock(Enum):
-    """Which way transfers of the token between the two chains are blocked, seen from this transfer."""
+    """In which direction transfers of the token are blocked, as seen from this transfer."""
 
     NONE = "none"
     ONE_WAY = "one_way"
@@ -159,11 +159,11 @@ class PoolState:
 
 @dataclass(frozen=True, slots=True)
 class EstimateRequest:
-    """What was asked, already read: numbers within their wire types, ``amt`` at most 2^256-1.
+    """What was asked, already read: numbers within their protobuf types, ``amt`` at most 2^256-1.
 
     ``slippage_tolerance`` is in parts per million and may still be out of its range.
     ``is_pegged`` is ``None`` where it was left out. ``tolerance_left_out``: the client is one of
-    those that send none (``COMPAT_CLIENTS``); it counts 0 and is not held against the range.
+    those that send none (``COMPAT_CLIENTS``); it counts as 0, and its range is not checked.
     """
 
     src_chain_id: int
@@ -186,7 +186,7 @@ class EstimateInputs:
 
     ``pegged`` is the pair (or burn → mint) that would apply between the two chains, whatever
     the request's ``is_pegged`` says. ``symbol_chains`` names the enabled chains that have the
-    token, ``open_destinations`` those it can go to from the source; both only feed messages.
+    token, ``open_destinations`` those it can go to from the source; both are only for messages.
     """
 
     request: EstimateRequest

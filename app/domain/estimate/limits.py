@@ -1,4 +1,4 @@
-"""The limits of a transfer in words and numbers, for the explanation; estimate_checks enforces them."""
+"""The limits of a transfer in words and numbers, for the explanation; ``checks`` enforces them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from app.domain.amounts import MAX_UINT256, PPM
 from app.domain.estimate.inputs import FixedRate, PoolState
-from app.domain.estimate.pricing import Calculation, Price, PricingTerms
+from app.domain.estimate.pricing import Calculation, Price, TransferTerms
 from app.domain.estimate.refusals import Check
 from app.domain.estimate.search import largest_paid
 from app.domain.estimate.terms import dst_unit, src_unit
@@ -19,8 +19,9 @@ MINIMAL_MAX_SLIPPAGE: Final = "minimal_max_slippage"
 class Limit:
     """One limit. ``counted`` is what this transfer brings against ``value``, both in ``unit``.
 
-    ``headroom`` is what is left of the limit; under 0 it is broken. ``largest_amt`` is the largest
-    amount (source units) that this limit alone lets through, ``None`` where it bounds none.
+    ``headroom`` is ``value`` less ``counted``, or the reverse for a lower limit; negative: it is broken.
+    ``largest_amt`` is the largest amount (source units) that this limit alone lets through, ``None`` where it
+    bounds none.
     ``binds``: an upper limit that no other is tighter than; a lower one that is broken; for
     ``minimal_max_slippage``, which breaks nothing, whether it is what ``max_slippage`` answers.
     """
@@ -36,24 +37,24 @@ class Limit:
 
 
 def limits_of(
-    plan: PricingTerms, price: Price | None, result: Calculation | None, amt: int
+    transfer: TransferTerms, price: Price | None, result: Calculation | None, amt: int
 ) -> tuple[Limit, ...]:
     """All limits on these terms, as far as there are numbers for them; ``amt`` in source units."""
-    upper = [*_inbound(plan, amt), *_outbound(plan, price, result)]
+    upper = [*_inbound(transfer, amt), *_outbound(transfer, price, result)]
     tightest = min((limit.largest_amt for limit in upper if limit.largest_amt is not None), default=None)
     bound = [
         replace(limit, binds=limit.largest_amt is not None and limit.largest_amt == tightest)
         for limit in upper
     ]
-    return (*bound, *_lower(plan, result))
+    return (*bound, *_lower(transfer, result))
 
 
-def _inbound(plan: PricingTerms, amt: int) -> list[Limit]:
-    """The source pool's limits: each bounds the amount itself."""
-    if plan.pools is None:
+def _inbound(transfer: TransferTerms, amt: int) -> list[Limit]:
+    """The source pool's limits, each a bound on the amount itself."""
+    if transfer.pools is None:
         return []
-    pool: PoolState = plan.pools.src
-    unit = src_unit(plan)
+    pool: PoolState = transfer.pools.src
+    unit = src_unit(transfer)
 
     def limit(check: Check, formula: str, value: int, used: int) -> Limit:
         rest = value - used
@@ -76,13 +77,13 @@ def _inbound(plan: PricingTerms, amt: int) -> list[Limit]:
     return limits
 
 
-def _outbound(plan: PricingTerms, price: Price | None, result: Calculation | None) -> list[Limit]:
-    """What the destination pool can pay at a fixed rate, and what fits the wire."""
+def _outbound(transfer: TransferTerms, price: Price | None, result: Calculation | None) -> list[Limit]:
+    """What the destination pool can pay at a fixed rate, and the bound of uint256."""
     if result is None or price is None:
         return []
     limits = []
-    if plan.pools is not None and isinstance(plan.rate, FixedRate):
-        balance = plan.pools.dst.balance
+    if transfer.pools is not None and isinstance(transfer.rate, FixedRate):
+        balance = transfer.pools.dst.balance
         limits.append(
             Limit(
                 name=Check.DST_BALANCE.value,
@@ -90,8 +91,8 @@ def _outbound(plan: PricingTerms, price: Price | None, result: Calculation | Non
                 value=balance,
                 counted=result.receive,
                 headroom=balance - result.receive,
-                unit=dst_unit(plan),
-                largest_amt=largest_paid(plan, price),
+                unit=dst_unit(transfer),
+                largest_amt=largest_paid(transfer, price),
             )
         )
     limits.append(
@@ -101,15 +102,15 @@ def _outbound(plan: PricingTerms, price: Price | None, result: Calculation | Non
             value=MAX_UINT256,
             counted=result.eq,
             headroom=MAX_UINT256 - result.eq,
-            unit=dst_unit(plan),
+            unit=dst_unit(transfer),
             largest_amt=None,
         )
     )
     return limits
 
 
-def _lower(plan: PricingTerms, result: Calculation | None) -> list[Limit]:
-    """The limits that an amount falls under rather than rises over."""
+def _lower(transfer: TransferTerms, result: Calculation | None) -> list[Limit]:
+    """The limits that a small amount breaks."""
     if result is None:
         return []
     limits = [
@@ -119,14 +120,14 @@ def _lower(plan: PricingTerms, result: Calculation | None) -> list[Limit]:
             value=1,
             counted=result.receive,
             headroom=result.receive - 1,
-            unit=dst_unit(plan),
+            unit=dst_unit(transfer),
             largest_amt=None,
             binds=result.receive < 1,
         )
     ]
-    if plan.pools is None:
+    if transfer.pools is None:
         return limits
-    minimal = plan.src_chain.minimal_max_slippage
+    minimal = transfer.src_chain.minimal_max_slippage
     return [
         *limits,
         Limit(

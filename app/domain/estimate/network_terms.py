@@ -25,7 +25,7 @@ from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.pools import opening_counters
 
 BURN_MINT_BRIDGE: Final = 2
-"""The bridge version that both pairs of a burn → mint need (formats, estimate)."""
+"""The bridge version that both pairs of a burn → mint need (docs/interface.md#burn-mint)."""
 
 K = TypeVar("K")
 
@@ -35,7 +35,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ChainInfo:
-    """What other answers say of a chain. ``explore_url`` has no ``/`` at its end."""
+    """What other answers need of a chain. ``explore_url`` has no ``/`` at its end."""
 
     id: int
     name: str
@@ -44,17 +44,17 @@ class ChainInfo:
     drop_gas_amt: int
 
     def tx_link(self, tx_hash: str | None) -> str:
-        """The explorer's page of a transaction; empty while there is no hash (wire, JSON)."""
+        """The explorer's page of a transaction; empty while there is no hash (docs/interface.md#links)."""
         return f"{self.explore_url}/tx/{tx_hash}" if tx_hash else ""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkTerms:
-    """Everything that prices and permits transfers, as configured. Never changed once built.
+    """The configuration that estimates are computed from. Never changed once built.
 
-    ``pools`` hold opening values, ``routes`` the configured base fee: what the feed adds is read
-    fresh. ``pegged`` has burn → mint resolved; ``blocks`` has an entry for both ways of a block of
-    both directions. ``symbol_chains`` and ``destinations`` are names of chains for messages.
+    ``pools`` hold opening values, ``routes`` the configured base fee: what events add is read
+    with each request. ``pegged`` has burn → mint resolved; a block of both directions has two entries in
+    ``blocks``. ``symbol_chains`` and ``destinations`` are names of chains for messages.
     """
 
     chains: Mapping[int, ChainTerms]
@@ -150,7 +150,7 @@ def _tiers(row: Row) -> tuple[FeeTier, ...]:
 
 
 def _pegged_terms(pairs: Iterable[Row]) -> dict[RouteKey, PeggedTerms]:
-    """Both ways of every pair, and burn → mint between the pegged chains of one original.
+    """Both directions of every pair, and burn → mint between the pegged chains of one original.
 
     A pair between two chains goes before burn → mint; of several originals the lowest chain id.
     """
@@ -174,7 +174,7 @@ def _pegged_terms(pairs: Iterable[Row]) -> dict[RouteKey, PeggedTerms]:
 
 
 def _blocks(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
-    """Which ways are blocked; a block of both directions outweighs one of a single direction."""
+    """Which directions are blocked; a block of both directions outweighs one of a single direction."""
     blocks: dict[RouteKey, RouteBlock] = {}
     for row in rows:
         key = _route_key(row)

@@ -1,7 +1,7 @@
-"""From inputs to numbers: which terms apply to a transfer, and what they make of an amount.
+"""From inputs to numbers: which terms apply to a transfer, and what an amount comes to on these terms.
 
-No check stands here (estimate_checks has them in their order), so the same calculation serves the
-answer, the explanation and the search for amounts that would pass.
+The checks are in ``checks``, so the answer, the explanation and the search for amounts that would pass
+share one calculation.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Pools:
 
 
 @dataclass(frozen=True, slots=True)
-class PricingTerms:
-    """How a transfer would cross and on which terms; every part is known. ``pools`` is None when pegged.
+class TransferTerms:
+    """How one transfer would cross and at what price. ``pools`` is None when pegged.
 
     An amount in source units is ``amount * up / down`` in destination units. ``tolerance`` is in
     parts per million, 0 for pegged transfers, which ignore it.
@@ -66,8 +66,8 @@ def wants_pegged(inputs: EstimateInputs) -> bool:
     return inputs.pegged is not None if asked is None else asked
 
 
-def plan_for(inputs: EstimateInputs) -> PricingTerms | None:
-    """The terms that apply, or ``None`` while a chain, a token, the route or the pair is missing."""
+def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:
+    """The terms that apply; None where a chain, a token, the route or the pair is missing."""
     src_token, dst_token = inputs.src_token, inputs.dst_token
     src_chain, dst_chain = inputs.src_chain, inputs.dst_chain
     if src_chain is None or dst_chain is None or src_token is None or dst_token is None:
@@ -87,7 +87,7 @@ def plan_for(inputs: EstimateInputs) -> PricingTerms | None:
             return None
         bridge_type, rate, tolerance = BridgeType.POOL, route.rate, inputs.request.slippage_tolerance
         base_fee, tiers, pools = route.base_fee.amount, route.tiers, Pools(src_pool, dst_pool)
-    return PricingTerms(
+    return TransferTerms(
         bridge_type=bridge_type,
         src_chain=src_chain,
         dst_chain=dst_chain,
@@ -104,7 +104,7 @@ def plan_for(inputs: EstimateInputs) -> PricingTerms | None:
 
 
 class Price(Protocol):
-    """What an amount is worth at the destination, before fees. Never falls when the amount grows."""
+    """What an amount is worth at the destination, before fees; more for a larger amount, or equal."""
 
     def eq_down(self, amt: int) -> int:
         """``eq_value_token_amt`` of ``amt``, rounded down."""
@@ -179,17 +179,17 @@ class CurvePrice:
         return low
 
 
-def price_of(plan: PricingTerms) -> Price | None:
+def price_of(transfer: TransferTerms) -> Price | None:
     """The price on these terms, or ``None`` for a curve with an empty side. Raises ``CurveUnsettled``."""
-    rate = plan.rate
+    rate = transfer.rate
     if isinstance(rate, FixedRate):
         value = rate.value
-        return FixedPrice(value, plan.up * value.numerator, plan.down * value.denominator)
-    if plan.pools is None:
+        return FixedPrice(value, transfer.up * value.numerator, transfer.down * value.denominator)
+    if transfer.pools is None:
         return None
-    src_decimals, dst_decimals = plan.src_token.decimals, plan.dst_token.decimals
-    x = scale_down(plan.pools.src.balance, src_decimals, CURVE_DECIMALS)
-    y = scale_down(plan.pools.dst.balance, dst_decimals, CURVE_DECIMALS)
+    src_decimals, dst_decimals = transfer.src_token.decimals, transfer.dst_token.decimals
+    x = scale_down(transfer.pools.src.balance, src_decimals, CURVE_DECIMALS)
+    y = scale_down(transfer.pools.dst.balance, dst_decimals, CURVE_DECIMALS)
     if x == 0 or y == 0:
         return None
     d = invariant(x, y, rate.amplification)
@@ -198,11 +198,11 @@ def price_of(plan: PricingTerms) -> Price | None:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """What an amount comes to, in destination units; no limit has been looked at.
+    """What an amount comes to, in destination units, before any limit is checked.
 
-    ``minimum_ppm``: the estimated minimum destination amount (interface, estimate rule 4.2) times
-    1,000,000, an exact integer. ``slippage_down``: rule 4.3 in parts per million, rounded down,
-    before the larger of it and ``minimal_max_slippage`` is taken. Both are 0 when pegged.
+    ``minimum_ppm``: the estimated minimum destination amount times 1,000,000, an exact integer.
+    ``slippage_down``: what it implies as slippage in parts per million, rounded down; the larger of it and
+    ``minimal_max_slippage`` is ``max_slippage`` (docs/interface.md#max-slippage). Both are 0 when pegged.
     """
 
     amt: int
@@ -223,23 +223,23 @@ def tier_at(tiers: tuple[FeeTier, ...], amt: int) -> FeeTier | None:
 
 
 def minimum_times_ppm(eq: int, fees: int, tolerance: int) -> int:
-    """Interface, estimate rule 4.2, times 1e6: ``(eq * (1 - tolerance / 1e6) - fees) * 1e6``."""
+    """The minimum destination amount times 1e6: ``(eq * (1 - tolerance / 1e6) - fees) * 1e6``."""
     return eq * (PPM - tolerance) - fees * PPM
 
 
-def calculate(plan: PricingTerms, price: Price, amt: int) -> Calculation:
-    """Work out an amount over 0 (formats, "Arithmetic"). Raises ``CurveUnsettled``."""
+def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
+    """Work out an amount over 0 (docs/interface.md#estimate-arithmetic). Raises ``CurveUnsettled``."""
     eq = price.eq_down(amt)
-    tier = tier_at(plan.tiers, amt)
+    tier = tier_at(transfer.tiers, amt)
     perc_fee = ppm_up(eq, tier.ppm) if tier is not None else 0
-    fees = perc_fee + plan.base_fee
+    fees = perc_fee + transfer.base_fee
     minimum_ppm = slippage_down = max_slippage = 0
-    if plan.pools is not None:
-        minimum_ppm = minimum_times_ppm(eq, fees, plan.tolerance)
-        sent = amt * plan.up
-        # Not under 0 wherever it is sent, so rounding down is the cut to an integer.
-        slippage_down = (PPM * sent - minimum_ppm * plan.down) // sent
-        max_slippage = max(slippage_down, plan.src_chain.minimal_max_slippage)
+    if transfer.pools is not None:
+        minimum_ppm = minimum_times_ppm(eq, fees, transfer.tolerance)
+        sent = amt * transfer.up
+        # Not negative wherever it is answered, so rounding down cuts it to an integer.
+        slippage_down = (PPM * sent - minimum_ppm * transfer.down) // sent
+        max_slippage = max(slippage_down, transfer.src_chain.minimal_max_slippage)
     return Calculation(
-        amt, eq, tier, perc_fee, plan.base_fee, eq - fees, minimum_ppm, slippage_down, max_slippage
+        amt, eq, tier, perc_fee, transfer.base_fee, eq - fees, minimum_ppm, slippage_down, max_slippage
     )

@@ -1,4 +1,4 @@
-"""Which amounts pass at all: the least and the most, for whoever wonders why one does not."""
+"""Which amounts pass at all: the least and the most, for the console's explanation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.domain.amounts import MAX_UINT256
 from app.domain.estimate.checks import pass_checks
 from app.domain.estimate.inputs import EstimateInputs
-from app.domain.estimate.pricing import PricingTerms, plan_for, price_of
+from app.domain.estimate.pricing import TransferTerms, price_of, transfer_terms
 from app.domain.estimate.refusals import EstimateRefused
 from app.domain.estimate.search import largest_passing, smallest_passing
 from app.domain.estimate.stableswap import CurveUnsettled
@@ -17,8 +17,8 @@ from app.domain.estimate.stableswap import CurveUnsettled
 class PassingRange:
     """The least and the most that pass now, in source units, whatever amount was asked for.
 
-    ``most`` is None where any amount that can be asked for (2^256-1) passes up there. Between them nearly
-    every amount does: where a fee tier begins, or a rounded-up fee grows by one, there may be gaps.
+    ``most`` is None where 2^256-1, the largest amount that can be asked for, passes. Between the two nearly
+    every amount passes; there may be gaps where a fee tier begins or a rounded-up fee grows by one.
     """
 
     least: int
@@ -26,32 +26,32 @@ class PassingRange:
 
 
 def passing_range(inputs: EstimateInputs) -> PassingRange | None:
-    """The range of these terms, exact; None where no amount passes or nobody can say. Raises nothing."""
-    plan = plan_for(inputs)
-    if plan is None:
+    """The exact range; None where no amount passes or the curve gives no price. Raises nothing."""
+    transfer = transfer_terms(inputs)
+    if transfer is None:
         return None
-    found = _search(plan)
+    found = _search(transfer)
     if found is None or not all(_passes(inputs, amt) for amt in found):
         return None
     least, most = found
     return PassingRange(least, None if most == MAX_UINT256 else most)
 
 
-def _search(plan: PricingTerms) -> tuple[int, int] | None:
+def _search(transfer: TransferTerms) -> tuple[int, int] | None:
     """The least and the most by the limits alone."""
     try:
-        price = price_of(plan)
+        price = price_of(transfer)
         if price is None:
             return None
-        least = smallest_passing(plan, price, 1)
-        most = largest_passing(plan, price, MAX_UINT256)
+        least = smallest_passing(transfer, price, 1)
+        most = largest_passing(transfer, price, MAX_UINT256)
     except CurveUnsettled:
         return None
     return None if least is None or most is None else (least, most)
 
 
 def _passes(inputs: EstimateInputs, amt: int) -> bool:
-    """Whether this amount passes every check, those that look at no amount too."""
+    """Whether this amount passes every check, including those that do not depend on it."""
     try:
         pass_checks(replace(inputs, request=replace(inputs.request, amt=amt)))
     except EstimateRefused:

@@ -1,4 +1,4 @@
-"""The StableSwap curve for two pools, in integers (formats, last paragraph of the estimate).
+"""The StableSwap curve for two pools, in integers (docs/interface.md#stableswap).
 
 With ``n = 2`` pools holding ``x`` and ``y``, and ``Ann = A * n`` (``A`` as Curve publishes it):
 
@@ -8,9 +8,9 @@ With ``n = 2`` pools holding ``x`` and ``y``, and ``Ann = A * n`` (``A`` as Curv
 are in units of 18 decimals.
 
 The cubes are divided once, not factor by factor as Curve's contracts must to stay within 256 bits.
-There the first rounding is magnified by ``D / (2 * y)``: of curves out of balance 1,000 to 1 one in
-a hundred then never settles, at 1,000,000 to 1 one in four. Where both settle they agree, but for
-one unit now and then.
+There the first rounding error is magnified by ``D / (2 * y)``: of curves out of balance 1,000 to 1 one in
+a hundred then never settles, at 1,000,000 to 1 one in four. Where both settle, they are equal or
+rarely one unit apart.
 """
 
 from __future__ import annotations
@@ -76,6 +76,6 @@ def balance_for(x: int, d: int, amplification: int) -> int:
 def swap_output(x: int, y: int, d: int, amplification: int, dx: int) -> int:
     """What leaves pool ``y`` when ``dx`` enters pool ``x``: ``y - y' - 1``, and 0 where that is less.
 
-    The 1 is kept by the pool so that no rounding of the iteration can be taken out of it.
+    The pool keeps 1 so that nobody can take out what the iteration rounds.
     """
     return max(0, y - balance_for(x + dx, d, amplification) - 1)

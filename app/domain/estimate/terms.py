@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import FixedRate
-from app.domain.estimate.pricing import Calculation, CurvePrice, Price, PricingTerms
+from app.domain.estimate.pricing import Calculation, CurvePrice, Price, TransferTerms
 from app.domain.estimate.stableswap import CURVE_DECIMALS
 
 Value = int | Fraction | str
@@ -16,7 +16,7 @@ Value = int | Fraction | str
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number of the answer: how it is made (in words, from ``inputs``) and in what ``unit`` it is."""
+    """One number of the answer: its formula in words over ``inputs``, its value and its unit."""
 
     name: str
     formula: str
@@ -25,27 +25,27 @@ class Term:
     unit: str
 
 
-def src_unit(plan: PricingTerms) -> str:
+def src_unit(transfer: TransferTerms) -> str:
     """The name of the source token's unit."""
-    return f"smallest units of {plan.src_token.symbol} on {plan.src_chain.name}"
+    return f"smallest units of {transfer.src_token.symbol} on {transfer.src_chain.name}"
 
 
-def dst_unit(plan: PricingTerms) -> str:
+def dst_unit(transfer: TransferTerms) -> str:
     """The name of the destination token's unit."""
-    return f"smallest units of {plan.dst_token.symbol} on {plan.dst_chain.name}"
+    return f"smallest units of {transfer.dst_token.symbol} on {transfer.dst_chain.name}"
 
 
-def terms_of(plan: PricingTerms, price: Price | None, result: Calculation | None) -> tuple[Term, ...]:
+def terms_of(transfer: TransferTerms, price: Price | None, result: Calculation | None) -> tuple[Term, ...]:
     """Every term in the order of the calculation; without ``result`` those that need no amount."""
     if price is None or result is None:
-        return (*_curve_terms(price), _base_fee(plan), _drop_gas(plan))
-    scaled = Fraction(result.amt * plan.up, plan.down)
+        return (*_curve_terms(price), _base_fee(transfer), _drop_gas(transfer))
+    scaled = Fraction(result.amt * transfer.up, transfer.down)
     return (
         *_curve_terms(price),
-        *_value_terms(plan, price, result, scaled),
-        *_fee_terms(plan, result),
-        *_slippage_terms(plan, result, scaled),
-        _drop_gas(plan),
+        *_value_terms(transfer, price, result, scaled),
+        *_fee_terms(transfer, result),
+        *_slippage_terms(transfer, result, scaled),
+        _drop_gas(transfer),
     )
 
 
@@ -64,17 +64,19 @@ def _curve_terms(price: Price | None) -> Iterator[Term]:
         )
 
 
-def _value_terms(plan: PricingTerms, price: Price, result: Calculation, scaled: Fraction) -> Iterator[Term]:
+def _value_terms(
+    transfer: TransferTerms, price: Price, result: Calculation, scaled: Fraction
+) -> Iterator[Term]:
     yield Term(
         "scaled_amt",
         "amt in the destination token's decimals, not rounded",
         (
             ("amt", result.amt),
-            ("source_decimals", plan.src_token.decimals),
-            ("destination_decimals", plan.dst_token.decimals),
+            ("source_decimals", transfer.src_token.decimals),
+            ("destination_decimals", transfer.dst_token.decimals),
         ),
         scaled,
-        dst_unit(plan),
+        dst_unit(transfer),
     )
     rate = price.bridge_rate(result.amt, result.eq)
     eq_inputs: tuple[tuple[str, Value], ...]
@@ -89,13 +91,13 @@ def _value_terms(plan: PricingTerms, price: Price, result: Calculation, scaled: 
     else:
         eq_formula = "scaled_amt * bridge_rate, rounded down"
         eq_inputs = (("scaled_amt", scaled), ("bridge_rate", rate))
-        rate_formula = "the fixed rate of the route" if plan.pools else "1 for a pegged transfer"
-        rate_inputs = (("rate", plan.rate.text),) if isinstance(plan.rate, FixedRate) else ()
-    yield Term("eq_value_token_amt", eq_formula, eq_inputs, result.eq, dst_unit(plan))
+        rate_formula = "the fixed rate of the route" if transfer.pools else "1 for a pegged transfer"
+        rate_inputs = (("rate", transfer.rate.text),) if isinstance(transfer.rate, FixedRate) else ()
+    yield Term("eq_value_token_amt", eq_formula, eq_inputs, result.eq, dst_unit(transfer))
     yield Term("bridge_rate", rate_formula, rate_inputs, rate, "destination tokens for one source token")
 
 
-def _fee_terms(plan: PricingTerms, result: Calculation) -> Iterator[Term]:
+def _fee_terms(transfer: TransferTerms, result: Calculation) -> Iterator[Term]:
     tier = result.tier
     yield Term(
         "perc_fee",
@@ -106,9 +108,9 @@ def _fee_terms(plan: PricingTerms, result: Calculation) -> Iterator[Term]:
             ("tier_from", tier.from_amount if tier else 0),
         ),
         result.perc_fee,
-        dst_unit(plan),
+        dst_unit(transfer),
     )
-    yield _base_fee(plan)
+    yield _base_fee(transfer)
     yield Term(
         "estimated_receive_amt",
         "eq_value_token_amt - perc_fee - base_fee",
@@ -118,12 +120,12 @@ def _fee_terms(plan: PricingTerms, result: Calculation) -> Iterator[Term]:
             ("base_fee", result.base_fee),
         ),
         result.receive,
-        dst_unit(plan),
+        dst_unit(transfer),
     )
 
 
-def _slippage_terms(plan: PricingTerms, result: Calculation, scaled: Fraction) -> Iterator[Term]:
-    if plan.pools is None:
+def _slippage_terms(transfer: TransferTerms, result: Calculation, scaled: Fraction) -> Iterator[Term]:
+    if transfer.pools is None:
         yield Term("max_slippage", "0 for a pegged transfer", (), result.max_slippage, "ppm")
         return
     minimum = Fraction(result.minimum_ppm, PPM)
@@ -133,12 +135,12 @@ def _slippage_terms(plan: PricingTerms, result: Calculation, scaled: Fraction) -
         "eq_value_token_amt * (1 - slippage_tolerance / 1000000) - base_fee - perc_fee",
         (
             ("eq_value_token_amt", result.eq),
-            ("slippage_tolerance", plan.tolerance),
+            ("slippage_tolerance", transfer.tolerance),
             ("base_fee", result.base_fee),
             ("perc_fee", result.perc_fee),
         ),
         minimum,
-        dst_unit(plan),
+        dst_unit(transfer),
     )
     yield Term(
         "max_slippage_rate",
@@ -150,7 +152,7 @@ def _slippage_terms(plan: PricingTerms, result: Calculation, scaled: Fraction) -
     yield Term(
         "max_slippage",
         "the larger of max_slippage_rate * 1000000, cut to an integer, and minimal_max_slippage",
-        (("max_slippage_rate", rate), ("minimal_max_slippage", plan.src_chain.minimal_max_slippage)),
+        (("max_slippage_rate", rate), ("minimal_max_slippage", transfer.src_chain.minimal_max_slippage)),
         result.max_slippage,
         "ppm",
     )
@@ -159,19 +161,19 @@ def _slippage_terms(plan: PricingTerms, result: Calculation, scaled: Fraction) -
         "eq_value_token_amt * (1 - max_slippage / 1000000)",
         (("eq_value_token_amt", result.eq), ("max_slippage", result.max_slippage)),
         Fraction(result.eq * (PPM - result.max_slippage), PPM),
-        dst_unit(plan),
+        dst_unit(transfer),
     )
 
 
-def _base_fee(plan: PricingTerms) -> Term:
-    return Term("base_fee", "the fee for the destination's gas", (), plan.base_fee, dst_unit(plan))
+def _base_fee(transfer: TransferTerms) -> Term:
+    return Term("base_fee", "the fee for the destination's gas", (), transfer.base_fee, dst_unit(transfer))
 
 
-def _drop_gas(plan: PricingTerms) -> Term:
+def _drop_gas(transfer: TransferTerms) -> Term:
     return Term(
         "drop_gas_amt",
         "as configured for the destination chain",
         (),
-        plan.dst_chain.drop_gas_amt,
-        f"smallest units of the gas token on {plan.dst_chain.name}",
+        transfer.dst_chain.drop_gas_amt,
+        f"smallest units of the gas token on {transfer.dst_chain.name}",
     )

@@ -49,7 +49,7 @@ def open_call(kind: SendKind) -> ContractCall:
 def refund_call(
     kind: SendKind, wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: ValidatorSet
 ) -> ContractCall:
-    """Return the call with its arguments: the request, the signatures, the whole set (wire, contracts)."""
+    """Return the call with its arguments (docs/interface.md#withdraw-call): request, signatures, set."""
     opened = open_call(kind)
     names = (_CALL[kind][1], "sigs", "signers", "powers")
     values: tuple[str | tuple[str, ...], ...] = (

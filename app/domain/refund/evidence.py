@@ -1,9 +1,9 @@
 """Whether a refund would be accepted by the bridge's contract: requests, signatures, quorum.
 
-The rules are the contract's (wire, contracts): it takes the request's bytes, signatures in strictly
-ascending order of signer, and the whole validator set it keeps the hash of; the power of those who signed
-must reach the quorum. Everything here is a pure function of what it is given, in any order and with any
-repetition, so a transfer can be judged again whenever a fact about it arrives or goes.
+The rules are the contract's (docs/interface.md#contracts): it takes the request's bytes, signatures in
+strictly ascending order of signer, and the whole validator set whose hash it keeps; the power of those who
+signed must reach the quorum. Everything here is a pure function of its arguments, in any order and with any
+repetition, so a transfer can be judged again whenever a fact about it is added or removed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ class RefundVerdict:
 
     @property
     def requested(self) -> bool:
-        """Whether a request stands that nothing contradicts (status 7 at least)."""
+        """Whether there is a request that nothing contradicts (status 7 at least)."""
         return any(not judgement.contradictions for judgement in self.requests)
 
     @property

@@ -1,4 +1,4 @@
-"""The proof of a refund, laid open: what ``GET /v2/getRefundEvidence`` shows.
+"""The proof of a refund, explained: what ``GET /v2/getRefundEvidence`` answers.
 
 Everything is ready for JSON: bytes are 0x hex (``wd_onchain`` base64, as the status answer has it),
 addresses checksummed, integers that may pass 2^53 decimal strings.
@@ -25,7 +25,7 @@ _CLOSED: Final[dict[TransferHistoryStatus, str]] = {
     _Is.TRANSFER_COMPLETED: "the transfer was completed",
     _Is.TRANSFER_DELAYED: "the transfer waits for its delayed release",
 }
-"""Where a transfer is past its refund, whatever its evidence says."""
+"""Statuses after or beside a refund, whatever the evidence says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class RefundExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a judge of evidence hands over to be laid open, wherever the evidence came from."""
+    """What is known of a refund, whether its evidence was reported or comes from a saved answer."""
 
     kind: SendKind | None
     chain_id: int | None
@@ -124,7 +124,7 @@ def explain_refund(
     validators: ValidatorSet | None,
     status: TransferHistoryStatus | None = None,
 ) -> RefundExplanation:
-    """Lay a verdict open for people and machines.
+    """Explain a verdict for people and machines.
 
     ``status`` is the transfer's; with another one than 8 a proven refund is not valid, because the
     contract pays a refund once, and one that was overtaken (released, say) must not be claimed.
@@ -198,7 +198,7 @@ def explain(findings: Findings) -> RefundExplanation:
 def _missing(
     verdict: RefundVerdict, validators: ValidatorSet | None, status: TransferHistoryStatus | None
 ) -> tuple[str, ...]:
-    """Say what keeps the contract from paying now: the transfer's own course, else its evidence."""
+    """Say what keeps the contract from paying now: the transfer's status, else its evidence."""
     if status in _CLOSED or (verdict.served and status is not None):
         reason = _CLOSED.get(status, f"the transfer's status is {status.value} ({status.name})")
         return (f"{reason}, so there is nothing to claim",)

@@ -1,8 +1,8 @@
 """The refund request (``wd_onchain``): what the validators sign and the contract decodes.
 
-One message per kind of send (wire, contracts): ``WithdrawMsg`` for a pool send, ``Withdraw`` for a
-deposit, ``Mint`` for a burn. In all three the receiver, the token, the amount and the transfer id stand;
-the rest differs.
+One message per kind of send (docs/interface.md#withdraw-request): ``WithdrawMsg`` for a pool send,
+``Withdraw`` for a deposit, ``Mint`` for a burn. All three hold the receiver, the token, the amount and the
+transfer id; the rest differs.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def decode_request(kind: SendKind, wd_onchain: bytes) -> RefundRequest:
 def encode_request(request: RefundRequest) -> bytes:
     """Return the canonical protobuf of ``request``, as the validators produce it.
 
-    Raises ValueError for a request that :func:`decode_request` would not take back.
+    Raises ValueError for a request that :func:`decode_request` would refuse.
     """
     if fault := _fault(request):
         raise ValueError(fault)

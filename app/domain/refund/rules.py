@@ -1,4 +1,4 @@
-"""What a refund request must agree with, and what validators sign of it (wire, contracts)."""
+"""What a refund request must agree with, and what validators sign of it (docs/interface.md#signatures)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
     """Say in words what the facts known now prove false about the request; () when nothing does.
 
     While the kind is not known, only a request that is readable as no kind at all is contradicted by it:
-    a deposit's and a burn's request have the same shape, and what is compared stands at the same place.
+    a deposit's and a burn's request have the same shape, and the compared fields the same numbers.
     """
     reason = ""
     for kind in (ctx.kind,) if ctx.kind else SendKind:

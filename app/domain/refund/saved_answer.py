@@ -47,7 +47,7 @@ def verify_saved_answer(
     transfer_id: bytes | None = None,
     set_hash: bytes | None = None,
 ) -> RefundExplanation:
-    """Judge the evidence of a saved ``getTransferStatus`` answer as the contract would, and lay it open.
+    """Judge the evidence of a saved ``getTransferStatus`` answer as the contract would, and explain it.
 
     ``chain_id`` is the source chain, ``contract`` the 20-byte address of the one that pays there. Without
     ``kind`` the kind is found by the domain under which the signatures recover to the answer's signers.
@@ -55,7 +55,7 @@ def verify_saved_answer(
     request must refer to; both are compared when given. So is what the file itself states beside the
     answer: ``signed_power`` and ``quorum`` (decimal), ``signer_addresses``, ``chain_id``,
     ``bridge_contract``. Every signature must be by a listed signer: the contract would skip some others,
-    but no gateway serves them. Never raises for what stands in the answer: that is ``valid`` false, and
+    but no gateway serves them. Never raises for anything in the answer: then it is ``valid`` false, and
     ``missing`` says why.
     """
     try:
@@ -102,9 +102,9 @@ def read_evidence(answer: Mapping[str, object], chain_id: int) -> SavedEvidence:
     powers = _base64_list(answer, "powers")
     if len(signers) != len(powers):
         raise UnreadableAnswer(f"{len(signers)} signers, but {len(powers)} powers")
-    for place, power in enumerate(powers):
+    for index, power in enumerate(powers):
         if len(power) > 32 or power[:1] == b"\0":
-            raise UnreadableAnswer(f"powers[{place}] is not a minimal big-endian uint256")
+            raise UnreadableAnswer(f"powers[{index}] is not a minimal big-endian uint256")
     members = tuple((who, int.from_bytes(power, "big")) for who, power in zip(signers, powers, strict=True))
     try:
         return SavedEvidence(wd_onchain, sorted_sigs, ValidatorSet(chain_id, _SAVED_SET_VERSION, members))
@@ -150,21 +150,21 @@ def _judge_as(kind: SendKind, evidence: SavedEvidence, chain_id: int, contract: 
 
 
 def _order_faults(evidence: SavedEvidence, judgement: RequestJudgement) -> list[str]:
-    """Check each signature at its place: well formed, by a listed signer, signers strictly ascending."""
+    """Check each signature in its order: well formed, by a listed signer, signers strictly ascending."""
     if judgement.digest is None or judgement.contradictions:
         return []
     faults: list[str] = []
     previous = b""
-    for place, signature in enumerate(evidence.sorted_sigs):
+    for index, signature in enumerate(evidence.sorted_sigs):
         try:
             signer = recover_signer(judgement.digest, signature)
         except BadSignature as bad:
-            faults.append(f"sorted_sigs[{place}] is refused: {bad}")
+            faults.append(f"sorted_sigs[{index}] is refused: {bad}")
             continue
         if evidence.validators.power_of(signer) is None:
-            faults.append(f"sorted_sigs[{place}] recovers to {checksum_address(signer)}, who is no signer")
+            faults.append(f"sorted_sigs[{index}] recovers to {checksum_address(signer)}, who is no signer")
         elif signer <= previous:
-            faults.append(f"sorted_sigs[{place}] is not in strictly ascending order of signer")
+            faults.append(f"sorted_sigs[{index}] is not in strictly ascending order of signer")
         previous = max(previous, signer)
     return faults
 
@@ -269,7 +269,7 @@ def _base64_list(answer: Mapping[str, object], name: str) -> tuple[bytes, ...]:
         raise UnreadableAnswer(f"{name} is not a list")
     if len(entries) > MAX_LIST_ENTRIES:
         raise UnreadableAnswer(f"{name} has more than {MAX_LIST_ENTRIES} entries")
-    return tuple(_base64(entry, f"{name}[{place}]") for place, entry in enumerate(entries))
+    return tuple(_base64(entry, f"{name}[{index}]") for index, entry in enumerate(entries))
 
 
 def _base64(value: object, name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What would a transfer cost and bring?"""
+"""The estimate operation: what a transfer would cost and bring."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from app.runtime.snapshot import NetworkSnapshot
 def estimate_transfer(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> Estimate:
-    """The estimate as things stand now.
+    """The estimate now.
 
     :param usr_addr: the user's account on any chain, None where it was left out.
-    :param caller: where the request comes from (wire, JSON), None where that is no IP address.
+    :param caller: where the request comes from (docs/interface.md#caller), None where that is no IP address.
     :raises EstimateRefused: with the code of the first check that fails.
     :raises Unavailable: when the configuration is too old to be trusted.
     """

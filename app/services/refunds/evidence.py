@@ -15,16 +15,16 @@ from app.services.transfers.status import transfer_not_found
 
 
 def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
-    """Judge a transfer's refund anew from its log and lay the judgement open. Writes nothing.
+    """Judge a transfer's refund anew from its log and explain the judgement. Writes nothing.
 
-    It is the fold of the feed itself, on the log and the network as one moment has them: so it is
-    ``valid`` exactly while the status is 8, and shows the evidence that the status answer serves.
+    It folds the log as the feed does, with log and network read at one moment: so it is ``valid`` exactly
+    while the status is 8, and shows the evidence that the status answer serves.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: no such transfer, and the configuration cannot be read.
     """
-    history, facts = gateway.public_reads.ask_consistently(_told_of, transfer_id)
+    history, facts = gateway.public_reads.ask_consistently(_load, transfer_id)
     if not history.log:
         raise transfer_not_found(gateway, transfer_id)
     return evidence_of(history, transfer_state(history, facts).status, facts)
@@ -39,5 +39,5 @@ def evidence_of(
     return explain_refund(verdict, context, validators, status)
 
 
-def _told_of(connection: Connection, transfer_id: bytes) -> tuple[TransferHistory, NetworkFacts]:
+def _load(connection: Connection, transfer_id: bytes) -> tuple[TransferHistory, NetworkFacts]:
     return load_histories(connection, [transfer_id])[transfer_id], load_network_facts(connection)

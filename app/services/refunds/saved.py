@@ -19,7 +19,7 @@ MAX_DOCUMENT_BYTES: Final = 1024 * 1024
 
 
 class UnusableInput(ValueError):
-    """There is nothing to judge, or not enough to judge it by; the message says what to do about it."""
+    """There is nothing to judge, or too little to judge it by; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Known:
 def verify_document(text: bytes, known: Known) -> RefundExplanation:
     """Judge a saved answer of ``getTransferStatus`` or ``getRefundEvidence`` as the contract would.
 
-    What the document says of chain and contract serves where nothing else is known. The judgement is
-    made anew from the request, the signatures and the set; nothing else in the document is believed.
+    Chain and contract are taken from the document where they are not given. The judgement is made anew from
+    the request, the signatures and the set; nothing else in the document is trusted.
 
     :raises UnusableInput: it is no such answer, or chain or contract are neither given nor in it.
     """

@@ -1,4 +1,4 @@
-"""Every validator set that a chain has had, for operators: the opening one and what the feed told since."""
+"""Every validator set that a chain has had, for operators: the opening one and those that events reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class SetVersion:
-    """One set, the strongest first. Version 0 is the opening one, which no event tells of."""
+    """One set, the strongest first. Version 0 is the opening one, which no event reported."""
 
     version: int
     current: bool

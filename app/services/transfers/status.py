@@ -1,4 +1,4 @@
-"""Where is a transfer?"""
+"""The status operation: where a transfer is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TransferStatus:
 
 
 def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
-    """The transfer as the standing events tell it.
+    """The transfer as its standing events have it.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
@@ -49,8 +49,8 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
 def transfer_not_found(gateway: Gateway, transfer_id: bytes) -> GatewayError:
     """The error for an id that is not known, or no longer, for the caller to raise.
 
-    Users whose funds have left ask first: does the gateway see my chain at all? So it says how fresh
-    the view of each chain is.
+    Its message says when the newest event of each chain happened, so that users whose transfer is missing
+    see whether their chain is being read.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -68,8 +68,8 @@ def transfer_not_found(gateway: Gateway, transfer_id: bytes) -> GatewayError:
         chain = terms.chain_infos.get(progress.chain_id)
         name = chain.name if chain else f"chain {progress.chain_id}"
         ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
-    seen = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
-    return GatewayError(f"transfer not found; {seen}", reason=Reason.TRANSFER_NOT_FOUND)
+    freshness = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
+    return GatewayError(f"transfer not found; {freshness}", reason=Reason.TRANSFER_NOT_FOUND)
 
 
 _ENDS: Final = {

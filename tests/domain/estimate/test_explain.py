@@ -44,16 +44,16 @@ def test_it_says_what_the_answer_says(inputs):
     try:
         got = estimate(inputs)
     except EstimateRefused as refused:
-        told = explanation.refusal
-        assert (told.check, told.code, told.reason, told.msg) == (
+        shown = explanation.refusal
+        assert (shown.check, shown.code, shown.reason, shown.msg) == (
             refused.check,
             refused.code,
             refused.reason,
             refused.msg,
         )
-        assert told.largest_passing_amt == refused.largest_passing_amt
-        assert told.smallest_passing_amt == refused.smallest_passing_amt
-        assert told.largest_passing_tolerance == refused.largest_passing_tolerance
+        assert shown.largest_passing_amt == refused.largest_passing_amt
+        assert shown.smallest_passing_amt == refused.smallest_passing_amt
+        assert shown.largest_passing_tolerance == refused.largest_passing_tolerance
         by_name = {limit.name: limit for limit in explanation.limits}
         if refused.check.value in by_name:
             assert by_name[refused.check.value].headroom < 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.domain.estimate.estimate import Estimate, EstimateRefused, estimate
 from app.domain.estimate.inputs import EstimateInputs, FeeTier
-from app.domain.estimate.pricing import calculate, plan_for, price_of
+from app.domain.estimate.pricing import calculate, price_of, transfer_terms
 from app.domain.estimate.stableswap import CurveUnsettled
 from tests.domain.estimate.estimate_cases import ask, pegged_cases, plausible
 
@@ -26,11 +26,11 @@ def answer(inputs: EstimateInputs) -> Estimate | None:
 
 def worked_out(inputs: EstimateInputs):
     """The numbers of an amount, limits aside."""
-    plan = plan_for(inputs)
+    transfer = transfer_terms(inputs)
     try:
-        price = price_of(plan)
+        price = price_of(transfer)
         assume(price is not None)
-        return calculate(plan, price, inputs.request.amt)
+        return calculate(transfer, price, inputs.request.amt)
     except CurveUnsettled:
         assume(False)
 
