@@ -9,7 +9,6 @@ from flask import Response
 from marshmallow import Schema
 from werkzeug.datastructures import Headers
 
-from app.api.compiled import dumper
 from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
@@ -34,7 +33,7 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 def body(shape: Schema, values: Any) -> bytes:
     """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
-    return orjson.dumps(dumper(shape)(values))
+    return orjson.dumps(shape.dump(values))
 
 
 class _Whole(Response):

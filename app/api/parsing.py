@@ -11,7 +11,6 @@ from flask import request
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import UnsupportedMediaType
 
-from app.api.compiled import loader
 from app.domain.errors import BadRequest
 from app.services import strict_json
 
@@ -84,7 +83,8 @@ def _decoded(text: str) -> str | None:
 
 def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
     try:
-        return loader(schema)(values)
+        loaded: dict[str, Any] = schema.load(values)
     except ValidationError as error:
         faults = {name: " ".join(texts) for name, texts in error.messages_dict.items()}
         raise BadRequest.naming(faults) from None
+    return loaded
