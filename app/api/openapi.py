@@ -9,7 +9,6 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
-from app.api.catalogue import CATALOGUE
 from app.api.config_schemas import ConfigsAnswer
 from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, EVIDENCE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
@@ -29,6 +28,7 @@ from app.api.schemas import (
     StatusAnswer,
     StatusBody,
 )
+from app.domain.error_catalogue import CATALOGUE
 
 _FAILURES: Final = {
     400: "The request cannot be read.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.api.catalogue import codes_table, reasons_table
+from app.api.error_tables import codes_table, reasons_table
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 

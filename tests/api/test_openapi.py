@@ -11,8 +11,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from openapi_spec_validator import validate
 
-from app.api.catalogue import CATALOGUE, CODE_CAUSES, codes_table, reasons_table
+from app.api.error_tables import codes_table, reasons_table
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
+from app.domain.error_catalogue import CATALOGUE, CODE_CAUSES
 from tests.api.shapes import ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"

@@ -221,19 +221,3 @@ CATALOGUE: Final[tuple[Entry, ...]] = (
         "Have the user raise the amount, or lower the tolerance.",
     ),
 )  # fmt: skip
-
-
-def codes_table() -> str:
-    """The numbers of ``err.code`` as a Markdown table."""
-    rows = (f"| {code.value} | `{code.name}` | {cause} |" for code, cause in CODE_CAUSES.items())
-    return "\n".join(("| Code | Name | Cause |", "|---|---|---|", *rows))
-
-
-def reasons_table() -> str:
-    """The values of ``X-Gateway-Reason`` as a Markdown table."""
-    rows = (
-        f"| `{entry.reason}` | {entry.http} | {entry.code.value} | {entry.cause} | {entry.remedy} |"
-        for entry in CATALOGUE
-    )
-    head = "| X-Gateway-Reason | HTTP | `err.code` | Cause | What to do |"
-    return "\n".join((head, "|---|---|---|---|---|", *rows))
