@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.domain.error_catalogue import CATALOGUE, CODE_CAUSES
+from app.api.errors import HTTP_STATUS
+from app.domain.error_catalogue import CODE_CAUSES, ERRORS
 
 
 def codes_table() -> str:
@@ -14,8 +15,8 @@ def codes_table() -> str:
 def reasons_table() -> str:
     """The values of ``X-Gateway-Reason`` as a Markdown table."""
     rows = (
-        f"| `{entry.reason}` | {entry.http} | {entry.code.value} | {entry.cause} | {entry.remedy} |"
-        for entry in CATALOGUE
+        f"| `{row.reason}` | {HTTP_STATUS[row.kind]} | {row.code.value} | {row.cause} | {row.remedy} |"
+        for row in ERRORS
     )
     head = "| X-Gateway-Reason | HTTP | `err.code` | Cause | What to do |"
     return "\n".join((head, "|---|---|---|---|---|", *rows))

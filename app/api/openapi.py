@@ -28,7 +28,7 @@ from app.api.schemas import (
     StatusAnswer,
     StatusBody,
 )
-from app.domain.error_catalogue import CATALOGUE
+from app.domain.error_catalogue import ERRORS
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
@@ -43,7 +43,7 @@ _FAILURES: Final = {
 _REASON_HEADER: Final = {
     "X-Gateway-Reason": {
         "description": "Why, for machines; there on every err.",
-        "schema": {"type": "string", "enum": [entry.reason.value for entry in CATALOGUE]},
+        "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
     }
 }
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from flask import Blueprint, Flask, Response, current_app, request
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
 
-from app.domain.errors import TooLarge, UnsupportedFormat
+from app.domain.codes import Reason
+from app.domain.errors import GatewayError, TooLarge, UnsupportedFormat
 from app.grpcweb.deadlines import Deadline
 from app.grpcweb.encodings import BINARY, TEXT, encoding_of
-from app.grpcweb.errors import NotAPost, UnknownMethod, refuse
+from app.grpcweb.errors import refuse
 from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Call, Method, methods
@@ -66,10 +68,10 @@ def call(name: str) -> Response:
     if request.method == "OPTIONS":
         return preflight(200)
     if request.method != "POST":
-        raise NotAPost
+        raise GatewayError("calls are POST requests", reason=Reason.METHOD_NOT_ALLOWED)
     method = _door().methods.get(name)
     if method is None:
-        raise UnknownMethod
+        raise GatewayError("this method is not implemented", reason=Reason.PATH_NOT_FOUND)
     encoding = encoding_of(request.headers.get("Content-Type", ""))
     if encoding is None:
         raise UnsupportedFormat(f"the Content-Type must be {BINARY} or {TEXT}")
@@ -95,7 +97,10 @@ def _body(*, text: bool) -> bytes:
     request.max_content_length = longest + 1
     if (request.content_length or 0) > longest:
         raise TooLarge(TOO_LARGE)
-    body = request.get_data(cache=False)
+    try:
+        body = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        raise TooLarge(TOO_LARGE) from None
     if len(body) > longest:
         raise TooLarge(TOO_LARGE)
     return decode_text(body) if text else body
