@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Flask
 
 from app.api import configs, docs, errors, evidence, health, limits, v2
-from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
-from app.api.same_answers import estimate_answerer, status_answerer
+from app.api.answer_bodies import estimate_answerer, status_answerer
+from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
 from app.api.sessions import LazySessions
 
 __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
@@ -21,8 +21,8 @@ def register_always(app: Flask) -> None:
 
 def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
     """The public operations, their unannounced twins, and their documentation."""
-    open_door(app, Door.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
-    for prefix, name in ((PREFIX, "v2"), (TWIN_PREFIX, "v1")):
+    open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
+    for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
         app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")

@@ -36,7 +36,7 @@ def body(shape: Schema, values: Any) -> bytes:
     return orjson.dumps(shape.dump(values))
 
 
-class _Whole(Response):
+class _CompleteResponse(Response):
     """A response that says everything from the start; werkzeug would copy and check its headers again."""
 
     def get_wsgi_headers(self, environ: Any) -> Headers:
@@ -50,4 +50,4 @@ def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
 
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: :func:`body` with the headers of the public door."""
-    return _Whole(body(shape, values), 200, PUBLIC_HEADERS)
+    return _CompleteResponse(body(shape, values), 200, PUBLIC_HEADERS)

@@ -23,7 +23,7 @@ from app.api.schemas import (
 )
 
 PREFIX: Final = "/v2"
-TWIN_PREFIX: Final = "/v1"
+LEGACY_PREFIX: Final = "/v1"
 """Existing clients call the same operations here, too: served, but not announced."""
 
 STATUS_PATH: Final = "/getTransferStatus"
@@ -36,7 +36,7 @@ _KEY: Final = "api"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ApiDoor:
     """The settings of the door, and one instance of each schema: building one costs a millisecond."""
 
     trusted_proxies: int
@@ -54,7 +54,7 @@ class Door:
     """The shape of every public path's answer, for errors that come up outside of its view."""
 
     @classmethod
-    def make(cls, *, trusted_proxies: int, compat_clients: bool) -> Door:
+    def make(cls, *, trusted_proxies: int, compat_clients: bool) -> ApiDoor:
         """A door for these settings."""
         door = cls(
             trusted_proxies=trusted_proxies,
@@ -69,7 +69,7 @@ class Door:
             evidence_query=EvidenceQuery(),
             evidence_answer=EvidenceAnswer(),
         )
-        for prefix in (PREFIX, TWIN_PREFIX):
+        for prefix in (PREFIX, LEGACY_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
             door.answers[prefix + ESTIMATE_PATH] = door.estimate_answer
             door.answers[prefix + LATENCY_PATH] = door.latency_answer
@@ -81,19 +81,19 @@ class Door:
 NOTHING_BUT_ERR: Final = PlainAnswer()
 
 
-def open_door(app: Flask, door: Door) -> None:
+def open_door(app: Flask, door: ApiDoor) -> None:
     """Make the door known to the application."""
     app.extensions[_KEY] = door
 
 
-def current_door() -> Door:
+def current_door() -> ApiDoor:
     """The door of the application that is serving."""
     door = current_app.extensions[_KEY]
-    assert isinstance(door, Door)  # noqa: S101  narrows the type of an untyped registry
+    assert isinstance(door, ApiDoor)  # noqa: S101  narrows the type of an untyped registry
     return door
 
 
 def answer_shape(path: str) -> Schema:
     """The shape of a path's answer: ``err`` alone for a path that is none of the door's."""
     door = current_app.extensions.get(_KEY)
-    return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, Door) else NOTHING_BUT_ERR
+    return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, ApiDoor) else NOTHING_BUT_ERR

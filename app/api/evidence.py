@@ -7,12 +7,12 @@ from flask import Blueprint, Response
 from app.api.answers import answer
 from app.api.door import EVIDENCE_PATH, current_door
 from app.api.parsing import read_query
-from app.api.request_policy import guard
+from app.api.request_policy import apply_request_policy
 from app.runtime.gateway import current_gateway
 from app.services.refunds.evidence import refund_evidence
 
 evidence = Blueprint("evidence", __name__)
-evidence.before_request(guard)
+evidence.before_request(apply_request_policy)
 
 
 @evidence.get(EVIDENCE_PATH)

@@ -42,7 +42,7 @@ class Uint(fields.Integer):
             raise ValidationError(str(error)) from None
 
 
-class AmountParameter(fields.String):
+class AmountString(fields.String):
     """An amount in smallest units: a decimal string outside, an ``int`` inside."""
 
     default_error_messages = _MESSAGES
@@ -54,7 +54,7 @@ class AmountParameter(fields.String):
             raise ValidationError(str(error)) from None
 
 
-class Text(fields.String):
+class BoundedText(fields.String):
     """Any text without NUL, up to a number of characters."""
 
     default_error_messages = _MESSAGES
@@ -84,7 +84,7 @@ class Flag(fields.Boolean):
         return flag
 
 
-class TransferId(fields.String):
+class TransferIdHex(fields.String):
     """32 bytes in hex: with or without ``0x`` and in any case outside, ``bytes`` inside."""
 
     default_error_messages = _MESSAGES

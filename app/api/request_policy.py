@@ -7,12 +7,12 @@ from typing import Final
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from app.api.door import PREFIX, TWIN_PREFIX, current_door
+from app.api.door import LEGACY_PREFIX, PREFIX, current_door
 from app.domain.blocking import IPAddress
 from app.http import public
 from app.http.public import MAX_QUESTION_BYTES, preflight
 
-_PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{TWIN_PREFIX}/", "/openapi.json")
+_PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
 
 
 def is_public(path: str) -> bool:
@@ -20,7 +20,7 @@ def is_public(path: str) -> bool:
     return path.startswith(_PUBLIC_PREFIXES)
 
 
-def guard() -> Response | None:
+def apply_request_policy() -> Response | None:
     """Before every public operation: answer a preflight, refuse a body that is too large.
 
     Looks at the bare environment first: most requests have no body.

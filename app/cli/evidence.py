@@ -11,7 +11,7 @@ import click
 import orjson
 from flask.cli import AppGroup
 
-from app.cli.evidence_text import laid_out
+from app.cli.evidence_text import evidence_lines
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.errors import GatewayError
@@ -91,7 +91,7 @@ def verify(
         answer = {"err": None, **shown.as_dict()}
         click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
     else:
-        click.echo("\n".join(laid_out(shown)))
+        click.echo("\n".join(evidence_lines(shown)))
     context.exit(VALID if shown.valid else NOT_VALID)
 
 

@@ -15,7 +15,7 @@ _INDENT: Final = "  "
 _WIDTH: Final = 100
 
 
-def laid_out(shown: RefundExplanation) -> Iterator[str]:
+def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
     """The lines: the verdict, what is missing, then what it rests on, from the transfer to who signed."""
     yield _verdict(shown)
     yield from _listed(shown.missing)

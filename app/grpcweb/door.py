@@ -35,14 +35,14 @@ web = Blueprint("grpcweb", __name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class GrpcWebDoor:
     """What the door of one application knows."""
 
     trusted_proxies: int
     methods: dict[str, Method] = field(default_factory=methods)
 
 
-class _Rest(BaseConverter):
+class _RestOfPath(BaseConverter):
     """Whatever is left of a path, also nothing."""
 
     regex = ".*?"
@@ -55,9 +55,9 @@ def open_door(app: Flask, *, trusted_proxies: int) -> None:
     The rules name no HTTP method, so they match all of them: the answer to any request here is
     gRPC's, never the framework's.
     """
-    app.extensions[_KEY] = Door(trusted_proxies)
+    app.extensions[_KEY] = GrpcWebDoor(trusted_proxies)
     app.register_blueprint(web)
-    app.url_map.converters["rest"] = _Rest
+    app.url_map.converters["rest"] = _RestOfPath
     for websocket in (False, True):
         app.url_map.add(Rule(f"{PATH}<rest:name>", endpoint=_ENDPOINT, websocket=websocket))
 
@@ -106,7 +106,7 @@ def _body(*, text: bool) -> bytes:
     return decode_text(body) if text else body
 
 
-def _door() -> Door:
+def _door() -> GrpcWebDoor:
     door = current_app.extensions[_KEY]
-    assert isinstance(door, Door)  # noqa: S101  narrows the type of an untyped registry
+    assert isinstance(door, GrpcWebDoor)  # noqa: S101  narrows the type of an untyped registry
     return door
