@@ -1,4 +1,4 @@
-"""The HTTP/JSON door."""
+"""The HTTP/JSON door: the public operations, their shapes, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "st
 
 
 def register_always(app: Flask) -> None:
-    """What every process serves, whatever its doors: health checks, and errors as JSON."""
+    """What every process serves, whichever doors it opens: health checks, and errors as JSON."""
     errors.register(app)
     app.session_interface = LazySessions()
     app.register_blueprint(health.health)
 
 
 def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
-    """The public operations, their unannounced twins, and their documentation."""
+    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation."""
     open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)

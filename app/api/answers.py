@@ -1,4 +1,4 @@
-"""Turning what a service returns into an answer of the public door."""
+"""What a service returns, as an answer of the public door."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 
 def body(shape: Schema, values: Any) -> bytes:
-    """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
+    """The body of a successful answer: ``values`` (an object or a mapping) in this shape, ``err`` null."""
     return orjson.dumps(shape.dump(values))
 
 
 class _CompleteResponse(Response):
-    """A response that says everything from the start; werkzeug would copy and check its headers again."""
+    """A response whose headers are complete: werkzeug does not copy and check them again."""
 
     def get_wsgi_headers(self, environ: Any) -> Headers:
         return self.headers
 
 
 def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
-    """The whole shape as JSON, all zero but ``err``."""
+    """The body of an error: every field of the shape at its zero value, but for ``err``."""
     return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 

@@ -63,7 +63,7 @@ class PeggedPair(Schema):
 
 
 class BlockedDirection(Schema):
-    """One way of one token that is stopped."""
+    """A token that cannot be transferred in one direction."""
 
     symbol = fields.String(metadata=describe("Token symbol.", "USDT"))
     src_chain_id = fields.Integer(metadata=describe("Source chain.", 1))

@@ -1,4 +1,4 @@
-"""What the public HTTP door of one application knows: its shapes and its manners."""
+"""The paths, the schemas and the settings of the public HTTP door."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.api.schemas import (
 
 PREFIX: Final = "/v2"
 LEGACY_PREFIX: Final = "/v1"
-"""Existing clients call the same operations here, too: served, but not announced."""
+"""Existing clients call the same operations here. It is not documented (docs/interface.md#legacy-v1)."""
 
 STATUS_PATH: Final = "/getTransferStatus"
 ESTIMATE_PATH: Final = "/estimateAmt"
@@ -37,7 +37,7 @@ _KEY: Final = "api"
 
 @dataclass(frozen=True, slots=True)
 class ApiDoor:
-    """The settings of the door, and one instance of each schema: building one costs a millisecond."""
+    """The settings, and one instance of each schema: making an instance takes a millisecond."""
 
     trusted_proxies: int
     compat_clients: bool
@@ -51,7 +51,7 @@ class ApiDoor:
     evidence_query: EvidenceQuery
     evidence_answer: EvidenceAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
-    """The shape of every public path's answer, for errors that come up outside of its view."""
+    """The shape of each public path's answer, for errors that are raised outside of its view."""
 
     @classmethod
     def make(cls, *, trusted_proxies: int, compat_clients: bool) -> ApiDoor:
@@ -82,18 +82,18 @@ NOTHING_BUT_ERR: Final = PlainAnswer()
 
 
 def open_door(app: Flask, door: ApiDoor) -> None:
-    """Make the door known to the application."""
+    """Keep the door with the application."""
     app.extensions[_KEY] = door
 
 
 def current_door() -> ApiDoor:
-    """The door of the application that is serving."""
+    """The door of the current application."""
     door = current_app.extensions[_KEY]
     assert isinstance(door, ApiDoor)  # noqa: S101  narrows the type of an untyped registry
     return door
 
 
 def answer_shape(path: str) -> Schema:
-    """The shape of a path's answer: ``err`` alone for a path that is none of the door's."""
+    """The shape of a path's answer; ``err`` alone where the door does not have the path."""
     door = current_app.extensions.get(_KEY)
     return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, ApiDoor) else NOTHING_BUT_ERR

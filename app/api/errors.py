@@ -39,7 +39,7 @@ def register(app: Flask) -> None:
 
 
 def refuse(error: Exception) -> Response:
-    """The whole shape of the path's answer, all zero but ``err``."""
+    """The error in the shape of the path's answer, every other field at its zero value."""
     status, answered = status_and_error(error)
     if status >= 500:
         _log(error, status, answered.reason)
@@ -55,19 +55,19 @@ def status_and_error(error: Exception) -> tuple[int, GatewayError]:
     answered = as_gateway_error(error, DATABASE_UNAVAILABLE)
     if answered.kind is ErrorKind.INTERNAL and isinstance(error, framework.HTTPException):
         status = error.code or 500
-        if 400 <= status < 500:  # one without a reason of its own, such as 408 or 416
+        if 400 <= status < 500:  # a status without a reason of its own, such as 408 or 416
             return status, BadRequest(UNREADABLE)
     return HTTP_STATUS[answered.kind], answered
 
 
 def _log(error: Exception, status: int, reason: Reason) -> None:
-    """The whole cause, for the operator: the caller is not told."""
+    """Log the cause, which the caller does not learn."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
     log.log(level, "%s %s answered %d", request.method, request.path, status, exc_info=error)
 
 
 def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:
-    """What the caller may do instead, where HTTP has a header for it."""
+    """Add the headers that say what the caller can do instead."""
     if isinstance(error, framework.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:

@@ -1,4 +1,4 @@
-"""The proof of a refund, laid open."""
+"""The evidence of a refund, explained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ evidence.before_request(apply_request_policy)
 
 @evidence.get(EVIDENCE_PATH)
 def get_refund_evidence() -> Response:
-    """Would the contract pay this refund, and why (not)?"""
+    """Would the contract pay this refund, and why or why not?"""
     door = current_door()
     asked = read_query(door.evidence_query)
     return answer(door.evidence_answer, refund_evidence(current_gateway(), asked["transfer_id"]))

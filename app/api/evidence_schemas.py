@@ -1,4 +1,4 @@
-"""The public shape of a refund's evidence: the judgement, and everything it was made from."""
+"""The public shape of a refund's evidence: the judgement and everything it rests on."""
 
 from __future__ import annotations
 

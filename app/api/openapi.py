@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the schemas that read and write the real requests."""
+"""The OpenAPI document, made from the schemas that read the requests and write the answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _REASON_HEADER: Final = {
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document. The same for every application: twins and compatibility stay unannounced."""
+    """The whole document. It leaves out /v1 and what ``COMPAT_CLIENTS`` adds."""
     spec = APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
@@ -186,7 +186,7 @@ def _health(path: str) -> dict[str, Any]:
 
 
 def _responses(shape: type[Schema], examples: dict[str, Any], *failures: int) -> dict[str, Any]:
-    """The answers of an operation: one shape for all of them."""
+    """The answers of an operation; all of them have one shape."""
     content = {"application/json": {"schema": shape}}
     good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
     answers: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The prose of the OpenAPI document: how to use the gateway, and the rules a client must follow."""
+"""The introduction of the OpenAPI document: how to use the gateway, and the rules for clients."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The public shapes: every query string, body and answer. The OpenAPI document is made from them.
 
-``dump_default`` is a field's zero value: an error answer is its schema dumped with nothing but
-``err``, so it always has every field (wire facts, "JSON").
+``dump_default`` is a field's zero value. An error is the schema dumped with nothing but ``err``, so it has
+every field (docs/interface.md#json-envelope).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def describe(description: str, example: Any = None, **more: Any) -> dict[str, An
 
 
 class Question(Schema):
-    """What clients send; what is not known is ignored."""
+    """What clients send. Unknown fields are ignored."""
 
     class Meta:
         """Options of every question."""
@@ -74,12 +74,12 @@ class EstimateQuery(Question):
 
 
 class CompatEstimateQuery(EstimateQuery):
-    """As above for clients that leave the tolerance out (``COMPAT_CLIENTS``)."""
+    """For clients that leave the tolerance out (docs/interface.md#compat-clients)."""
 
     slippage_tolerance = Uint(32)
 
     @post_load
-    def _count_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def _default_to_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
         left_out = "slippage_tolerance" not in values
         return {"slippage_tolerance": 0, "tolerance_left_out": left_out} | values
 
@@ -222,7 +222,7 @@ class StatusAnswer(Answer):
 
 
 class CompatStatusAnswer(StatusAnswer):
-    """As above for clients that expect the way of the transfer (``COMPAT_CLIENTS``)."""
+    """For clients that expect the type of the bridge (docs/interface.md#compat-clients)."""
 
     bridge_type = fields.Integer(dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType))
 

@@ -1,4 +1,4 @@
-"""The three operations. Each view parses, calls and dumps; rules stand in the services."""
+"""The three operations. Each view parses the request, calls a service and dumps the answer."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _of_transfer(transfer_id: bytes, known: Known) -> RefundExplanation:
 
 
 def _of_file(path: str, known: Known) -> RefundExplanation:
-    """Never asks for the gateway: a file is judged by what is in it and what is known beside it."""
+    """Judge a saved answer. It needs neither the gateway nor its database."""
     try:
         if path == "-":
             text = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows under their head, in columns as wide as they need to be."""
+    """A table of text with columns as wide as their longest cell."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(

@@ -53,6 +53,6 @@ def refuse(error: Exception, method: Method | None) -> Response:
 
 
 def _log(error: Exception, status: GrpcStatus) -> None:
-    """The whole cause, for the operator: the caller is not told."""
+    """Log the cause, which the caller does not learn."""
     level = logging.ERROR if status is GrpcStatus.INTERNAL else logging.WARNING
     log.log(level, "%s %s answered %s", request.method, request.path, status.name, exc_info=error)
