@@ -1,28 +1,28 @@
-"""The HTTP/JSON door."""
+"""The HTTP/JSON door: the public operations, their shapes, and the OpenAPI document."""
 
 from __future__ import annotations
 
 from flask import Flask
 
 from app.api import configs, docs, errors, evidence, health, limits, v2
-from app.api.door import PREFIX, TWIN_PREFIX, Door, open_door
-from app.api.same_answers import estimate_answerer, status_answerer
+from app.api.answer_bodies import estimate_answerer, status_answerer
+from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
 from app.api.sessions import LazySessions
 
 __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
 
 
 def register_always(app: Flask) -> None:
-    """What every process serves, whatever its doors: health checks, and errors as JSON."""
+    """What every process serves, whichever doors it opens: health checks, and errors as JSON."""
     errors.register(app)
     app.session_interface = LazySessions()
     app.register_blueprint(health.health)
 
 
 def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
-    """The public operations, their unannounced twins, and their documentation."""
-    open_door(app, Door.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
-    for prefix, name in ((PREFIX, "v2"), (TWIN_PREFIX, "v1")):
+    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation."""
+    open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
+    for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
         app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")

@@ -1,4 +1,4 @@
-"""Turning what a service returns into an answer of the public door."""
+"""What a service returns, as an answer of the public door."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from flask import Response
 from marshmallow import Schema
 from werkzeug.datastructures import Headers
 
-from app.api.compiled import dumper
 from app.domain.codes import ErrCode
 from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
@@ -33,22 +32,22 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 
 def body(shape: Schema, values: Any) -> bytes:
-    """The attributes or items of ``values`` in this shape as JSON, ``err`` null."""
-    return orjson.dumps(dumper(shape)(values))
+    """The body of a successful answer: ``values`` (an object or a mapping) in this shape, ``err`` null."""
+    return orjson.dumps(shape.dump(values))
 
 
-class _Whole(Response):
-    """A response that says everything from the start; werkzeug would copy and check its headers again."""
+class _CompleteResponse(Response):
+    """A response whose headers are complete: werkzeug does not copy and check them again."""
 
     def get_wsgi_headers(self, environ: Any) -> Headers:
         return self.headers
 
 
 def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
-    """The whole shape as JSON, all zero but ``err``."""
+    """The body of an error: every field of the shape at its zero value, but for ``err``."""
     return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: :func:`body` with the headers of the public door."""
-    return _Whole(body(shape, values), 200, PUBLIC_HEADERS)
+    return _CompleteResponse(body(shape, values), 200, PUBLIC_HEADERS)

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields
 
-from app.api.schemas import Answer, doc
+from app.api.schemas import Answer, describe
 
 
 class ChainConfig(Schema):
     """A chain."""
 
-    id = fields.Integer(metadata=doc("Chain id.", 1))
-    name = fields.String(metadata=doc("Name for people.", "Ethereum"))
-    icon = fields.String(metadata=doc("URL of an icon, or empty."))
-    block_delay = fields.Integer(metadata=doc("Blocks a transfer waits on this chain.", 12))
-    gas_token_symbol = fields.String(metadata=doc("Symbol of the gas token.", "ETH"))
-    explore_url = fields.String(metadata=doc("Block explorer.", "https://etherscan.io"))
+    id = fields.Integer(metadata=describe("Chain id.", 1))
+    name = fields.String(metadata=describe("Name for people.", "Ethereum"))
+    icon = fields.String(metadata=describe("URL of an icon, or empty."))
+    block_delay = fields.Integer(metadata=describe("Blocks a transfer waits on this chain.", 12))
+    gas_token_symbol = fields.String(metadata=describe("Symbol of the gas token.", "ETH"))
+    explore_url = fields.String(metadata=describe("Block explorer.", "https://etherscan.io"))
     contract_addr = fields.String(
-        metadata=doc("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+        metadata=describe("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
     )
-    drop_gas_amt = fields.String(metadata=doc("Gas token dropped to receivers, smallest units.", "0"))
+    drop_gas_amt = fields.String(metadata=describe("Gas token dropped to receivers, smallest units.", "0"))
 
 
 class Token(Schema):
     """A token on one chain."""
 
-    symbol = fields.String(metadata=doc("Symbol, the same on every chain.", "USDT"))
-    address = fields.String(metadata=doc("Contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7"))
-    decimal = fields.Integer(metadata=doc("Decimals.", 6))
-    xfer_disabled = fields.Boolean(metadata=doc("Whether its transfers are stopped.", False))
+    symbol = fields.String(metadata=describe("Symbol, the same on every chain.", "USDT"))
+    address = fields.String(metadata=describe("Contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7"))
+    decimal = fields.Integer(metadata=describe("Decimals.", 6))
+    xfer_disabled = fields.Boolean(metadata=describe("Whether its transfers are stopped.", False))
 
 
 class TokenInfo(Schema):
     """A token with its limits."""
 
     token = fields.Nested(Token)
-    name = fields.String(metadata=doc("Name for people.", "Tether USD"))
-    icon = fields.String(metadata=doc("URL of an icon, or empty."))
-    inbound_lmt = fields.String(metadata=doc("The pool's total cap, smallest units; empty if none."))
-    inbound_epoch_cap = fields.String(metadata=doc("The pool's epoch volume cap; empty if none."))
-    transfer_disabled = fields.Boolean(metadata=doc("Whether its chain is disabled.", False))
+    name = fields.String(metadata=describe("Name for people.", "Tether USD"))
+    icon = fields.String(metadata=describe("URL of an icon, or empty."))
+    inbound_lmt = fields.String(metadata=describe("The pool's total cap, smallest units; empty if none."))
+    inbound_epoch_cap = fields.String(metadata=describe("The pool's epoch volume cap; empty if none."))
+    transfer_disabled = fields.Boolean(metadata=describe("Whether its chain is disabled.", False))
 
 
 class ChainTokens(Schema):
@@ -51,23 +51,23 @@ class ChainTokens(Schema):
 class PeggedPair(Schema):
     """A token locked on its original chain and minted on another."""
 
-    org_chain_id = fields.Integer(metadata=doc("Original chain.", 1))
+    org_chain_id = fields.Integer(metadata=describe("Original chain.", 1))
     org_token = fields.Nested(TokenInfo)
-    pegged_chain_id = fields.Integer(metadata=doc("Chain on which it is minted.", 56))
+    pegged_chain_id = fields.Integer(metadata=describe("Chain on which it is minted.", 56))
     pegged_token = fields.Nested(TokenInfo)
-    pegged_deposit_contract_addr = fields.String(metadata=doc("Vault, on the original chain."))
-    pegged_burn_contract_addr = fields.String(metadata=doc("Token bridge, on the pegged chain."))
-    canonical_token_contract_addr = fields.String(metadata=doc("Canonical token, or empty."))
-    vault_version = fields.Integer(metadata=doc("Version of the vault contract.", 2))
-    bridge_version = fields.Integer(metadata=doc("Version of the bridge contract.", 2))
+    pegged_deposit_contract_addr = fields.String(metadata=describe("Vault, on the original chain."))
+    pegged_burn_contract_addr = fields.String(metadata=describe("Token bridge, on the pegged chain."))
+    canonical_token_contract_addr = fields.String(metadata=describe("Canonical token, or empty."))
+    vault_version = fields.Integer(metadata=describe("Version of the vault contract.", 2))
+    bridge_version = fields.Integer(metadata=describe("Version of the bridge contract.", 2))
 
 
 class BlockedDirection(Schema):
-    """One way of one token that is stopped."""
+    """A token that cannot be transferred in one direction."""
 
-    symbol = fields.String(metadata=doc("Token symbol.", "USDT"))
-    src_chain_id = fields.Integer(metadata=doc("Source chain.", 1))
-    dst_chain_id = fields.Integer(metadata=doc("Destination chain.", 137))
+    symbol = fields.String(metadata=describe("Token symbol.", "USDT"))
+    src_chain_id = fields.Integer(metadata=describe("Source chain.", 1))
+    dst_chain_id = fields.Integer(metadata=describe("Destination chain.", 137))
 
 
 class ConfigsAnswer(Answer):
@@ -78,8 +78,8 @@ class ConfigsAnswer(Answer):
         keys=fields.String(),
         values=fields.Nested(ChainTokens),
         dump_default=dict,
-        metadata=doc("By chain id, an entry for every chain."),
+        metadata=describe("By chain id, an entry for every chain."),
     )
-    farming_reward_contract_addr = fields.String(dump_default="", metadata=doc("Always empty here."))
+    farming_reward_contract_addr = fields.String(dump_default="", metadata=describe("Always empty here."))
     pegged_pair_configs = fields.List(fields.Nested(PeggedPair), dump_default=list)
     blocked_bridge_direct = fields.List(fields.Nested(BlockedDirection), dump_default=list)

@@ -1,4 +1,4 @@
-"""The transfer configs: made when the network changes, sent as they are."""
+"""The transfer configs: the body is made when the network changes, not at each request."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from flask import Blueprint, Response, request
 
 from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
 from app.api.door import CONFIGS_PATHS
-from app.api.request_policy import guard
+from app.api.request_policy import apply_request_policy
 from app.runtime.gateway import current_gateway
 from app.services.network.transfer_configs import transfer_configs
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
-"""Caches may keep it, but ask each time whether it still holds: a disabled token must show at once."""
+"""Caches must ask each time whether their copy is current: a disabled token must show at once."""
 
 configs = Blueprint("configs", __name__)
-configs.before_request(guard)
+configs.before_request(apply_request_policy)
 
 
 def get_transfer_configs() -> Response:

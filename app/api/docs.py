@@ -1,4 +1,4 @@
-"""The OpenAPI document and the page to browse it and try it: all of it served from here."""
+"""The OpenAPI document and the page that shows it. Nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ docs = Blueprint("docs", __name__)
 
 @cache
 def document_bytes() -> bytes:
-    """The document as it is served."""
+    """The document as JSON."""
     return orjson.dumps(document())
 
 
@@ -39,7 +39,7 @@ def openapi() -> Response:
 
 @docs.get("/docs")
 def page() -> Response:
-    """The page. Its policy keeps it to what this application serves."""
+    """The page. Its policy forbids loading anything that this application does not serve."""
     response = send_from_directory(_ASSETS, "index.html")
     response.headers["Content-Security-Policy"] = _PAGE_POLICY
     response.headers["X-Content-Type-Options"] = "nosniff"

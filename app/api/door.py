@@ -1,4 +1,4 @@
-"""What the public HTTP door of one application knows: its shapes and its manners."""
+"""The paths, the schemas and the settings of the public HTTP door."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from app.api.schemas import (
 )
 
 PREFIX: Final = "/v2"
-TWIN_PREFIX: Final = "/v1"
-"""Existing clients call the same operations here, too: served, but not announced."""
+LEGACY_PREFIX: Final = "/v1"
+"""Existing clients call the same operations here. It is not documented (docs/interface.md#legacy-v1)."""
 
 STATUS_PATH: Final = "/getTransferStatus"
 ESTIMATE_PATH: Final = "/estimateAmt"
@@ -36,8 +36,8 @@ _KEY: Final = "api"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """The settings of the door, and one instance of each schema: building one costs a millisecond."""
+class ApiDoor:
+    """The settings, and one instance of each schema: making an instance takes a millisecond."""
 
     trusted_proxies: int
     compat_clients: bool
@@ -51,10 +51,10 @@ class Door:
     evidence_query: EvidenceQuery
     evidence_answer: EvidenceAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
-    """The shape of every public path's answer, for errors that come up outside of its view."""
+    """The shape of each public path's answer, for errors that are raised outside of its view."""
 
     @classmethod
-    def make(cls, *, trusted_proxies: int, compat_clients: bool) -> Door:
+    def make(cls, *, trusted_proxies: int, compat_clients: bool) -> ApiDoor:
         """A door for these settings."""
         door = cls(
             trusted_proxies=trusted_proxies,
@@ -69,7 +69,7 @@ class Door:
             evidence_query=EvidenceQuery(),
             evidence_answer=EvidenceAnswer(),
         )
-        for prefix in (PREFIX, TWIN_PREFIX):
+        for prefix in (PREFIX, LEGACY_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
             door.answers[prefix + ESTIMATE_PATH] = door.estimate_answer
             door.answers[prefix + LATENCY_PATH] = door.latency_answer
@@ -81,19 +81,19 @@ class Door:
 NOTHING_BUT_ERR: Final = PlainAnswer()
 
 
-def open_door(app: Flask, door: Door) -> None:
-    """Make the door known to the application."""
+def open_door(app: Flask, door: ApiDoor) -> None:
+    """Keep the door with the application."""
     app.extensions[_KEY] = door
 
 
-def current_door() -> Door:
-    """The door of the application that is serving."""
+def current_door() -> ApiDoor:
+    """The door of the current application."""
     door = current_app.extensions[_KEY]
-    assert isinstance(door, Door)  # noqa: S101  narrows the type of an untyped registry
+    assert isinstance(door, ApiDoor)  # noqa: S101  narrows the type of an untyped registry
     return door
 
 
 def answer_shape(path: str) -> Schema:
-    """The shape of a path's answer: ``err`` alone for a path that is none of the door's."""
+    """The shape of a path's answer; ``err`` alone where the door does not have the path."""
     door = current_app.extensions.get(_KEY)
-    return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, Door) else NOTHING_BUT_ERR
+    return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, ApiDoor) else NOTHING_BUT_ERR

@@ -1,65 +1,36 @@
-"""The one table from exceptions to HTTP. Every error of every path is answered here, as JSON."""
+"""Every error of every path as an HTTP answer in JSON (docs/interface.md#errors)."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from flask import Flask, Response, g, request
-from werkzeug import exceptions as http
+from flask import Flask, Response, request
+from werkzeug import exceptions as framework
 
 from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS, refusal_body
 from app.api.door import answer_shape
 from app.api.request_policy import is_public
-from app.domain.codes import ErrCode, Reason
-from app.domain.errors import (
-    BadRequest,
-    GatewayError,
-    TooLarge,
-    Unauthorized,
-    Unavailable,
-    UnsupportedFormat,
-)
-from app.runtime.faults import DATABASE_UNAVAILABLE, FAILED, OUT_OF_REACH, RETRY_SECONDS, TOO_OFTEN
+from app.domain.codes import Reason
+from app.domain.error_catalogue import ErrorKind
+from app.domain.errors import BadRequest, GatewayError
+from app.http.errors import UNREADABLE, as_gateway_error, retry_after
+from app.runtime.faults import DATABASE_UNAVAILABLE
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How an error is answered; what is None is taken from the error itself."""
-
-    status: int
-    reason: Reason | None = None
-    msg: str | None = None
-    retry_after: int | None = None
-
-
-_OUT_OF_REACH: Final = Outcome(503, Reason.UNAVAILABLE, OUT_OF_REACH, RETRY_SECONDS)
-
-OUTCOMES: Final[dict[type[BaseException], Outcome]] = {
-    # The gateway's own errors, with their own words.
-    GatewayError: Outcome(200),
-    BadRequest: Outcome(400),
-    Unauthorized: Outcome(401),
-    TooLarge: Outcome(413),
-    UnsupportedFormat: Outcome(415),
-    Unavailable: Outcome(503, retry_after=RETRY_SECONDS),
-    # The framework's, in ours.
-    http.BadRequest: Outcome(400, Reason.BAD_REQUEST, "the request cannot be read"),
-    http.NotFound: Outcome(404, Reason.PATH_NOT_FOUND, "there is nothing at this path"),
-    http.MethodNotAllowed: Outcome(405, Reason.METHOD_NOT_ALLOWED, "this path does not take this method"),
-    http.RequestEntityTooLarge: Outcome(413, Reason.BODY_TOO_LARGE, "the body is larger than 64 KiB"),
-    http.UnsupportedMediaType: Outcome(
-        415, Reason.UNSUPPORTED_MEDIA_TYPE, "the body must be sent as Content-Type: application/json"
-    ),
-    http.TooManyRequests: Outcome(429, Reason.RATE_LIMITED, TOO_OFTEN),
-    # What went wrong behind the gateway.
-    **dict.fromkeys(DATABASE_UNAVAILABLE, _OUT_OF_REACH),
-    Exception: Outcome(500, Reason.INTERNAL, FAILED),
+HTTP_STATUS: Final[dict[ErrorKind, int]] = {
+    ErrorKind.ANSWERED: 200,
+    ErrorKind.BAD_REQUEST: 400,
+    ErrorKind.UNAUTHORIZED: 401,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.METHOD_NOT_ALLOWED: 405,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.UNSUPPORTED_MEDIA: 415,
+    ErrorKind.RATE_LIMITED: 429,
+    ErrorKind.INTERNAL: 500,
+    ErrorKind.UNAVAILABLE: 503,
 }
-"""The nearest class in an exception's ancestry counts. Any other is a fault of the gateway, and logged."""
 
 
 def register(app: Flask) -> None:
@@ -68,50 +39,39 @@ def register(app: Flask) -> None:
 
 
 def refuse(error: Exception) -> Response:
-    """The whole shape of the path's answer, all zero but ``err``."""
-    outcome = outcome_of(error)
-    own = error if isinstance(error, GatewayError) else None
-    reason = outcome.reason or (own.reason if own else Reason.INTERNAL)
-    if outcome.status >= 500:
-        _log(error, outcome.status, reason)
-    code = own.code if own else ErrCode.ERROR_CODE_COMMON
-    body = refusal_body(answer_shape(request.path), code, outcome.msg or (own.msg if own else str(error)))
-    response = Response(body, outcome.status, PUBLIC_HEADERS if is_public(request.path) else PRIVATE_HEADERS)
-    response.headers["X-Gateway-Reason"] = reason.value
-    _add_hints(response, outcome, error)
+    """The error in the shape of the path's answer, every other field at its zero value."""
+    status, answered = status_and_error(error)
+    if status >= 500:
+        _log(error, status, answered.reason)
+    body = refusal_body(answer_shape(request.path), answered.code, answered.msg)
+    response = Response(body, status, PUBLIC_HEADERS if is_public(request.path) else PRIVATE_HEADERS)
+    response.headers["X-Gateway-Reason"] = answered.reason.value
+    _add_hints(response, error, answered)
     return response
 
 
+def status_and_error(error: Exception) -> tuple[int, GatewayError]:
+    """The HTTP status of the answer, and the error in it."""
+    answered = as_gateway_error(error, DATABASE_UNAVAILABLE)
+    if answered.kind is ErrorKind.INTERNAL and isinstance(error, framework.HTTPException):
+        status = error.code or 500
+        if 400 <= status < 500:  # a status without a reason of its own, such as 408 or 416
+            return status, BadRequest(UNREADABLE)
+    return HTTP_STATUS[answered.kind], answered
+
+
 def _log(error: Exception, status: int, reason: Reason) -> None:
-    """For the operator: the whole cause of what the caller is only told of."""
+    """Log the cause, which the caller does not learn."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
     log.log(level, "%s %s answered %d", request.method, request.path, status, exc_info=error)
 
 
-def outcome_of(error: BaseException) -> Outcome:
-    """The line of the table for this error."""
-    for ancestor in type(error).__mro__:
-        if ancestor in OUTCOMES:
-            return OUTCOMES[ancestor]
-        if ancestor is http.HTTPException and isinstance(error, http.HTTPException):
-            return _of_other_status(error)
-    return OUTCOMES[Exception]
-
-
-def _of_other_status(error: http.HTTPException) -> Outcome:
-    """An HTTP error without a line: its class of status decides."""
-    code = error.code or 500
-    if 400 <= code < 500:
-        return Outcome(code, Reason.BAD_REQUEST, OUTCOMES[http.BadRequest].msg)
-    return OUTCOMES[Exception]
-
-
-def _add_hints(response: Response, outcome: Outcome, error: Any) -> None:
-    """What the caller may do instead, where HTTP has a header for it."""
-    if isinstance(error, http.MethodNotAllowed) and error.valid_methods:
+def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:
+    """Add the headers that say what the caller can do instead."""
+    if isinstance(error, framework.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
-    if isinstance(error, Unauthorized):
+    if answered.kind is ErrorKind.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
-    retry_after = g.get("retry_after", outcome.retry_after)
-    if retry_after:
-        response.headers["Retry-After"] = str(retry_after)
+    seconds = retry_after(answered)
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)

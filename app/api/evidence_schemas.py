@@ -1,4 +1,4 @@
-"""The public shape of a refund's evidence: the judgement, and everything it was made from."""
+"""The public shape of a refund's evidence: the judgement and everything it rests on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from marshmallow import Schema, fields
 
-from app.api.fields import AmountParameter
-from app.api.schemas import Answer, StatusBody, doc, enumerated
+from app.api.fields import AmountString
+from app.api.schemas import Answer, StatusBody, describe, enumerated
 from app.domain.codes import SendKind, TransferHistoryStatus
 
 _NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
@@ -21,10 +21,10 @@ class EvidenceQuery(StatusBody):
 class CallArgument(Schema):
     """One argument of the call."""
 
-    name = fields.String(metadata=doc("Name.", "wdmsg"))
-    type = fields.String(metadata=doc("Solidity type.", "bytes"))
+    name = fields.String(metadata=describe("Name.", "wdmsg"))
+    type = fields.String(metadata=describe("Solidity type.", "bytes"))
     value = fields.Raw(
-        metadata=doc(
+        metadata=describe(
             "0x hex for bytes and addresses, decimal strings for numbers; a list where the type is one.",
             oneOf=[{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         )
@@ -34,16 +34,16 @@ class CallArgument(Schema):
 class ContractCall(Schema):
     """The call that pays the refund."""
 
-    function = fields.String(metadata=doc("Its name.", "withdraw"))
+    function = fields.String(metadata=describe("Its name.", "withdraw"))
     signature = fields.String(
-        metadata=doc("Name and argument types.", "withdraw(bytes,bytes[],address[],uint256[])")
+        metadata=describe("Name and argument types.", "withdraw(bytes,bytes[],address[],uint256[])")
     )
     arguments = fields.List(
-        fields.Nested(CallArgument), metadata=doc("In the call's order; empty while `valid` is false.")
+        fields.Nested(CallArgument), metadata=describe("In the call's order; empty while `valid` is false.")
     )
     data = fields.String(
         allow_none=True,
-        metadata=doc(
+        metadata=describe(
             "The transaction's data: the call and its arguments, ABI-encoded. null while not valid."
         ),
     )
@@ -52,29 +52,31 @@ class ContractCall(Schema):
 class Domain(Schema):
     """What binds a signature to one chain, one contract and one kind of refund."""
 
-    text = fields.String(metadata=doc("Name of the kind of request.", "WithdrawMsg"))
+    text = fields.String(metadata=describe("Name of the kind of request.", "WithdrawMsg"))
     separator = fields.String(
-        metadata=doc("keccak256 of the uint256 chain id, the contract's 20 bytes and the text.")
+        metadata=describe("keccak256 of the uint256 chain id, the contract's 20 bytes and the text.")
     )
 
 
 class SignerRow(Schema):
     """One validator of the source chain."""
 
-    address = fields.String(metadata=doc("Who signs.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
-    power = AmountParameter(metadata=doc("Voting power.", "127533463000000000000000000"))
-    signed = fields.Boolean(metadata=doc("Whether a valid signature over the request is known.", True))
-    signature = fields.String(allow_none=True, metadata=doc("The signature, 0x hex; null without one."))
+    address = fields.String(metadata=describe("Who signs.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
+    power = AmountString(metadata=describe("Voting power.", "127533463000000000000000000"))
+    signed = fields.Boolean(metadata=describe("Whether a valid signature over the request is known.", True))
+    signature = fields.String(allow_none=True, metadata=describe("The signature, 0x hex; null without one."))
 
 
 class OtherRequest(Schema):
     """Another request for the same transfer."""
 
-    wd_onchain = fields.String(metadata=doc("The request, base64."))
-    digest = fields.String(allow_none=True, metadata=doc("What would be signed."))
-    power_signed = AmountParameter(metadata=doc("Power of those who signed it.", "0"))
-    reached = fields.Boolean(metadata=doc("Whether that is a quorum.", False))
-    contradictions = fields.List(fields.String(), metadata=doc("Where it does not fit the transfer.", []))
+    wd_onchain = fields.String(metadata=describe("The request, base64."))
+    digest = fields.String(allow_none=True, metadata=describe("What would be signed."))
+    power_signed = AmountString(metadata=describe("Power of those who signed it.", "0"))
+    reached = fields.Boolean(metadata=describe("Whether that is a quorum.", False))
+    contradictions = fields.List(
+        fields.String(), metadata=describe("Where it does not fit the transfer.", [])
+    )
 
 
 class EvidenceAnswer(Answer):
@@ -82,74 +84,81 @@ class EvidenceAnswer(Answer):
 
     valid = fields.Boolean(
         dump_default=False,
-        metadata=doc(
+        metadata=describe(
             "Whether the contract pays the refund when called now: exactly while status is 8.", True
         ),
     )
     proven = fields.Boolean(
         dump_default=False,
-        metadata=doc("Whether exactly one request has signatures of a quorum, paid out or not.", True),
+        metadata=describe("Whether exactly one request has signatures of a quorum, paid out or not.", True),
     )
     status = fields.Integer(
         dump_default=0,
-        metadata=doc("TransferHistoryStatus of the transfer.", 8) | enumerated(TransferHistoryStatus),
+        metadata=describe("TransferHistoryStatus of the transfer.", 8) | enumerated(TransferHistoryStatus),
     )
-    transfer_id = fields.String(**_NULLABLE, metadata=doc("The transfer, lower case with 0x."))
+    transfer_id = fields.String(**_NULLABLE, metadata=describe("The transfer, lower case with 0x."))
     kind = fields.String(
         **_NULLABLE,
-        metadata=doc(
+        metadata=describe(
             "What the source transaction did, which decides who refunds it; null while not known.",
             "pool",
             enum=[*(kind.value for kind in SendKind), None],
         ),
     )
-    chain_id = fields.Integer(**_NULLABLE, metadata=doc("The source chain, where the refund is paid.", 1))
-    contract = fields.String(
-        **_NULLABLE, metadata=doc("The contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+    chain_id = fields.Integer(
+        **_NULLABLE, metadata=describe("The source chain, where the refund is paid.", 1)
     )
-    contract_role = fields.String(**_NULLABLE, metadata=doc("What that contract is.", "pool bridge"))
-    call = fields.Nested(ContractCall, **_NULLABLE, metadata=doc("The call to make to it."))
-    domain = fields.Nested(Domain, **_NULLABLE, metadata=doc("What the signatures are bound to."))
+    contract = fields.String(
+        **_NULLABLE, metadata=describe("The contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+    )
+    contract_role = fields.String(**_NULLABLE, metadata=describe("What that contract is.", "pool bridge"))
+    call = fields.Nested(ContractCall, **_NULLABLE, metadata=describe("The call to make to it."))
+    domain = fields.Nested(Domain, **_NULLABLE, metadata=describe("What the signatures are bound to."))
     digest = fields.String(
         **_NULLABLE,
-        metadata=doc("What validators sign: EIP-191 over keccak256 of the separator and the request."),
+        metadata=describe("What validators sign: EIP-191 over keccak256 of the separator and the request."),
     )
     wd_onchain = fields.String(
-        **_NULLABLE, metadata=doc("The request, base64: the one served, else the one with the most power.")
+        **_NULLABLE,
+        metadata=describe("The request, base64: the one served, else the one with the most power."),
     )
     request = fields.Dict(
         keys=fields.String(),
         values=fields.String(),
         **_NULLABLE,
-        metadata=doc("The request's fields by their names, as text.", {"chainid": "1", "seqnum": "77"}),
+        metadata=describe("The request's fields by their names, as text.", {"chainid": "1", "seqnum": "77"}),
     )
     withdraw_id = fields.String(
-        **_NULLABLE, metadata=doc("Id by which the pool bridge knows the withdrawal; pool refunds only.")
+        **_NULLABLE, metadata=describe("Id by which the pool bridge knows the withdrawal; pool refunds only.")
     )
     contradictions = fields.List(
-        fields.String(), **_LIST, metadata=doc("Where the request does not fit the transfer, in words.", [])
+        fields.String(),
+        **_LIST,
+        metadata=describe("Where the request does not fit the transfer, in words.", []),
     )
     signers = fields.List(
         fields.Nested(SignerRow),
         **_LIST,
-        metadata=doc("The source chain's whole current validator set, in the contract's order."),
+        metadata=describe("The source chain's whole current validator set, in the contract's order."),
     )
-    power_signed = AmountParameter(dump_default="", metadata=doc("Power of those who signed.", "90"))
-    power_total = AmountParameter(**_NULLABLE, metadata=doc("Power of all.", "100"))
-    quorum = AmountParameter(**_NULLABLE, metadata=doc("The least power that the contract takes.", "67"))
+    power_signed = AmountString(dump_default="", metadata=describe("Power of those who signed.", "90"))
+    power_total = AmountString(**_NULLABLE, metadata=describe("Power of all.", "100"))
+    quorum = AmountString(**_NULLABLE, metadata=describe("The least power that the contract takes.", "67"))
     validator_set_version = fields.Integer(
-        **_NULLABLE, metadata=doc("How often the set has been replaced since it was configured.", 3)
+        **_NULLABLE, metadata=describe("How often the set has been replaced since it was configured.", 3)
     )
     validator_set_hash = fields.String(
-        **_NULLABLE, metadata=doc("Hash of the set: what the contract's `ssHash()` must return.")
+        **_NULLABLE, metadata=describe("Hash of the set: what the contract's `ssHash()` must return.")
     )
     missing = fields.List(
-        fields.String(), **_LIST, metadata=doc("What keeps the refund from being paid, in words.", [])
+        fields.String(), **_LIST, metadata=describe("What keeps the refund from being paid, in words.", [])
     )
     not_signed = fields.List(
-        fields.String(), **_LIST, metadata=doc("The validators whose signature is not known.", [])
+        fields.String(), **_LIST, metadata=describe("The validators whose signature is not known.", [])
     )
-    notes = fields.List(fields.String(), **_LIST, metadata=doc("What else there is to know, in words.", []))
+    notes = fields.List(
+        fields.String(), **_LIST, metadata=describe("What else there is to know, in words.", [])
+    )
     other_requests = fields.List(
-        fields.Nested(OtherRequest), **_LIST, metadata=doc("Other requests known for the transfer.")
+        fields.Nested(OtherRequest), **_LIST, metadata=describe("Other requests known for the transfer.")
     )

@@ -1,7 +1,7 @@
-"""Marshmallow fields that read what the wire allows and nothing else.
+"""Marshmallow fields of public requests and answers.
 
-Query values arrive as text. Python's own ``int`` and ``bool`` are too generous for them: they
-take signs, spaces, underscores and the digits of every script.
+Values of a query are text. Python's ``int`` also accepts signs, spaces, underscores and the digits of every
+script; requests may use none of them (docs/interface.md#integers).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
 
 
 class Uint(fields.Integer):
-    """An unsigned integer of 32 or 64 bits, in ASCII digits alone."""
+    """An unsigned integer of 32 or 64 bits, written in ASCII digits alone (docs/interface.md#integers)."""
 
     default_error_messages = _MESSAGES
 
     def __init__(self, bits: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
         self.bits = bits
-        # JavaScript would show the largest 64-bit number wrong, so that bound stays a format.
+        # JavaScript shows the largest 64-bit number inexactly, so that bound is given as a format.
         bounds = {"minimum": 0} | ({"maximum": 2**bits - 1} if bits <= 32 else {"format": f"uint{bits}"})
         super().__init__(metadata=bounds | (metadata or {}), **kwargs)
 
@@ -36,14 +36,14 @@ class Uint(fields.Integer):
         if not isinstance(value, str) or not is_ascii_digits(value):
             raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
         try:
-            # int() refuses thousands of digits: beyond those that any number here may have, it is not asked.
+            # int() raises for thousands of digits; longer texts count as too large without being converted.
             return bounded_uint(int(value) if len(value) <= _MAX_DIGITS else 1 << self.bits, self.bits)
         except ValueError as error:
             raise ValidationError(str(error)) from None
 
 
-class AmountParameter(fields.String):
-    """An amount in smallest units: a decimal string outside, an ``int`` inside."""
+class AmountString(fields.String):
+    """An amount in smallest units: a decimal string in JSON, an ``int`` in Python."""
 
     default_error_messages = _MESSAGES
 
@@ -54,7 +54,7 @@ class AmountParameter(fields.String):
             raise ValidationError(str(error)) from None
 
 
-class Text(fields.String):
+class BoundedText(fields.String):
     """Any text without NUL, up to a number of characters."""
 
     default_error_messages = _MESSAGES
@@ -73,7 +73,7 @@ class Text(fields.String):
 
 
 class Flag(fields.Boolean):
-    """true, false, 1, 0, t or f, in any case."""
+    """true, false, 1, 0, t or f, in any case (docs/interface.md#booleans)."""
 
     default_error_messages = _MESSAGES
 
@@ -84,8 +84,8 @@ class Flag(fields.Boolean):
         return flag
 
 
-class TransferId(fields.String):
-    """32 bytes in hex: with or without ``0x`` and in any case outside, ``bytes`` inside."""
+class TransferIdHex(fields.String):
+    """A transfer id: hex in JSON (docs/interface.md#transfer-id), ``bytes`` in Python."""
 
     default_error_messages = _MESSAGES
 
@@ -97,14 +97,14 @@ class TransferId(fields.String):
 
 
 class Rate(fields.Float):
-    """An exact rate, as a JSON number for people; 0 stays 0."""
+    """An exact rate as a JSON number for people. 0 is written as the integer 0."""
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
         return rate_as_number(value) if value else 0
 
 
 class Number(fields.Float):
-    """A JSON number that goes out as it is: 0 stays 0."""
+    """A JSON number, written as it is: an integer stays one."""
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
         return value

@@ -15,17 +15,17 @@ health = Blueprint("health", __name__)
 @health.get("/healthz")
 def up() -> Response:
     """The process answers."""
-    return _nothing_wrong()
+    return _healthy()
 
 
 @health.get("/readyz")
 def ready() -> Response:
     """The database is reachable and migrated, and the configuration is fresh."""
-    wrong = what_is_wrong(current_gateway())
-    if wrong:
-        raise Unavailable(wrong)
-    return _nothing_wrong()
+    complaint = what_is_wrong(current_gateway())
+    if complaint:
+        raise Unavailable(complaint)
+    return _healthy()
 
 
-def _nothing_wrong() -> Response:
+def _healthy() -> Response:
     return Response(b'{"err":null}', headers=PRIVATE_HEADERS)

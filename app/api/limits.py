@@ -1,4 +1,4 @@
-"""How often one caller may ask (``RATE_LIMIT``). Without a limit there is no limiter at all."""
+"""The rate limit of each caller (``RATE_LIMIT``). Where none is set, there is no limiter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flask_limiter import Limiter, RequestLimit
 from app.http.public import caller
 
 LIMITED_PREFIXES: Final = ("/v2/", "/v1/", "/sgn.gateway.v1.Web/", "//sgn.gateway.v1.Web/")
-"""The doors that are open to everybody; health checks, the console and the feed are not counted."""
+"""Requests that are counted: the public doors, but no health checks, no console and no feed."""
 
 _IPV6_SUBSCRIBER_BITS: Final = 64
 
@@ -22,8 +22,8 @@ def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) 
     """Count the requests of each caller over all public operations together.
 
     :param limit: such as ``20/second`` or ``100/minute;1000/hour``; checked where settings are read.
-    :param storage_url: ``memory://`` counts in each process; a shared store counts for all. While
-        that one is out of reach, each process counts for itself.
+    :param storage_url: ``memory://`` counts in each process; a shared store counts for all processes.
+        While that store cannot be reached, each process counts for itself.
     """
     app.config["RATE_LIMIT_TRUSTED_PROXIES"] = trusted_proxies
     Limiter(
@@ -34,12 +34,12 @@ def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) 
         storage_uri=storage_url,
         strategy="fixed-window",
         in_memory_fallback=[limit],
-        on_breach=_tell_when_to_come_back,
+        on_breach=_note_retry_after,
     )
 
 
 def _caller_key() -> str:
-    """The caller; of IPv6, the network that one subscriber has to choose addresses from."""
+    """The caller's address; of IPv6 its /64, from which one subscriber can take any address."""
     address = caller(current_app.config["RATE_LIMIT_TRUSTED_PROXIES"])
     if isinstance(address, IPv6Address):
         return str(ip_network((address, _IPV6_SUBSCRIBER_BITS), strict=False))
@@ -50,5 +50,5 @@ def _is_not_counted() -> bool:
     return request.method == "OPTIONS" or not request.path.startswith(LIMITED_PREFIXES)
 
 
-def _tell_when_to_come_back(limit: RequestLimit) -> None:
+def _note_retry_after(limit: RequestLimit) -> None:
     g.retry_after = max(1, ceil(limit.window.reset_time - time()))

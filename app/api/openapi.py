@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the schemas that read and write the real requests."""
+"""The OpenAPI document, made from the schemas that read the requests and write the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
-from app.api.catalogue import CATALOGUE
 from app.api.config_schemas import ConfigsAnswer
 from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, EVIDENCE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
@@ -29,6 +28,7 @@ from app.api.schemas import (
     StatusAnswer,
     StatusBody,
 )
+from app.domain.error_catalogue import ERRORS
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
@@ -43,14 +43,14 @@ _FAILURES: Final = {
 _REASON_HEADER: Final = {
     "X-Gateway-Reason": {
         "description": "Why, for machines; there on every err.",
-        "schema": {"type": "string", "enum": [entry.reason.value for entry in CATALOGUE]},
+        "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
     }
 }
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document. The same for every application: twins and compatibility stay unannounced."""
+    """The whole document. It leaves out /v1 and what ``COMPAT_CLIENTS`` adds."""
     spec = APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
@@ -186,7 +186,7 @@ def _health(path: str) -> dict[str, Any]:
 
 
 def _responses(shape: type[Schema], examples: dict[str, Any], *failures: int) -> dict[str, Any]:
-    """The answers of an operation: one shape for all of them."""
+    """The answers of an operation; all of them have one shape."""
     content = {"application/json": {"schema": shape}}
     good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
     answers: dict[str, Any] = {

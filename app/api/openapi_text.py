@@ -1,10 +1,10 @@
-"""The prose of the OpenAPI document: how to use the gateway, and the rules a client must follow."""
+"""The introduction of the OpenAPI document: how to use the gateway, and the rules for clients."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from app.api.catalogue import codes_table, reasons_table
+from app.api.error_tables import codes_table, reasons_table
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 

@@ -1,4 +1,4 @@
-"""Reading requests strictly: what is not exactly of the documented form is refused, never guessed."""
+"""Reading requests strictly: what does not have the documented form exactly is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from flask import request
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import UnsupportedMediaType
 
-from app.api.compiled import loader
 from app.domain.errors import BadRequest
 from app.services import strict_json
 
@@ -49,10 +48,10 @@ def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, An
 def query_values(query: str, known: Container[str]) -> dict[str, str]:
     """Name and decoded value of every known parameter that is not empty.
 
-    Unknown parameters are not even decoded. An empty value is as good as none.
+    Values of unknown parameters are not decoded. An empty value counts as left out.
 
-    :param query: as WSGI hands it over: percent-encoded, other bytes as Latin-1.
-    :raises BadRequest: a parameter comes twice, or is not UTF-8.
+    :param query: as WSGI has it: percent-encoded, other bytes as Latin-1.
+    :raises BadRequest: a parameter is there twice, or is not UTF-8.
     """
     values: dict[str, str] = {}
     for part in query.split("&"):
@@ -71,7 +70,7 @@ def query_values(query: str, known: Container[str]) -> dict[str, str]:
 
 
 def _decoded(text: str) -> str | None:
-    """The text behind percent-encoding, None where that is broken."""
+    """The percent-decoded text; None where it is not valid UTF-8 or not validly encoded."""
     if text.isascii() and "%" not in text:
         return text.replace("+", " ")
     if _BROKEN_ESCAPE.search(text):
@@ -84,7 +83,8 @@ def _decoded(text: str) -> str | None:
 
 def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
     try:
-        return loader(schema)(values)
+        loaded: dict[str, Any] = schema.load(values)
     except ValidationError as error:
         faults = {name: " ".join(texts) for name, texts in error.messages_dict.items()}
         raise BadRequest.naming(faults) from None
+    return loaded

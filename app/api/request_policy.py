@@ -1,4 +1,4 @@
-"""How the public door behaves to everybody: origins, body sizes, who the caller is."""
+"""What holds for every public request: origins, the size of bodies, who the caller is."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Final
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from app.api.door import PREFIX, TWIN_PREFIX, current_door
+from app.api.door import LEGACY_PREFIX, PREFIX, current_door
 from app.domain.blocking import IPAddress
 from app.http import public
 from app.http.public import MAX_QUESTION_BYTES, preflight
 
-_PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{TWIN_PREFIX}/", "/openapi.json")
+_PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
 
 
 def is_public(path: str) -> bool:
-    """Whether pages of any origin may read what this path answers. The console's never may."""
+    """Whether pages of any origin may read the answers of this path (docs/interface.md#cors)."""
     return path.startswith(_PUBLIC_PREFIXES)
 
 
-def guard() -> Response | None:
+def apply_request_policy() -> Response | None:
     """Before every public operation: answer a preflight, refuse a body that is too large.
 
-    Looks at the bare environment first: most requests have no body.
+    It reads the WSGI environment directly, as most requests are neither.
     """
     environ = request.environ
     if environ["REQUEST_METHOD"] == "OPTIONS":
@@ -34,8 +34,8 @@ def guard() -> Response | None:
 
 
 def _bound_body() -> None:
-    """Refuse a body over the limit; one of undeclared length (chunked) is read here to find out."""
-    # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
+    """Refuse a body over the limit. One of undeclared length (chunked) is read here to measure it."""
+    # One byte more than allowed: otherwise a body cut off at the limit would look complete.
     request.max_content_length = MAX_QUESTION_BYTES + 1
     length = request.content_length
     if length is None:
@@ -45,5 +45,5 @@ def _bound_body() -> None:
 
 
 def caller() -> IPAddress | None:
-    """The address of who asks, as ``TRUSTED_PROXIES`` defines it."""
+    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
     return public.caller(current_door().trusted_proxies)

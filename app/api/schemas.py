@@ -1,7 +1,7 @@
 """The public shapes: every query string, body and answer. The OpenAPI document is made from them.
 
-``dump_default`` is a field's zero value: an error answer is its schema dumped with nothing but
-``err``, so it always has every field (wire facts, "JSON").
+``dump_default`` is a field's zero value. An error is the schema dumped with nothing but ``err``, so it has
+every field (docs/interface.md#json-envelope).
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, fields, post_load
 
-from app.api.fields import AmountParameter, Flag, Number, Rate, Text, TransferId, Uint
+from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
 from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
 
-def doc(description: str, example: Any = None, **more: Any) -> dict[str, Any]:
+def describe(description: str, example: Any = None, **more: Any) -> dict[str, Any]:
     """What the OpenAPI document says about a field."""
     return {"description": description} | ({} if example is None else {"example": example}) | more
 
 
 class Question(Schema):
-    """What clients send; what is not known is ignored."""
+    """What clients send. Unknown fields are ignored."""
 
     class Meta:
         """Options of every question."""
@@ -32,39 +32,41 @@ class Question(Schema):
 class EstimateQuery(Question):
     """Parameters of an estimate."""
 
-    src_chain_id = Uint(32, required=True, metadata=doc("Source chain id, from the transfer configs.", 1))
-    dst_chain_id = Uint(
-        32, required=True, metadata=doc("Destination chain id, from the transfer configs.", 56)
+    src_chain_id = Uint(
+        32, required=True, metadata=describe("Source chain id, from the transfer configs.", 1)
     )
-    token_symbol = Text(
+    dst_chain_id = Uint(
+        32, required=True, metadata=describe("Destination chain id, from the transfer configs.", 56)
+    )
+    token_symbol = BoundedText(
         MAX_SYMBOL_CHARACTERS,
         required=True,
-        metadata=doc("Token symbol, from the transfer configs.", "USDT"),
+        metadata=describe("Token symbol, from the transfer configs.", "USDT"),
     )
-    amt = AmountParameter(
+    amt = AmountString(
         required=True,
-        metadata=doc(
+        metadata=describe(
             "Amount in the source token's smallest unit: 1 USDT with 6 decimals is 1000000. "
             "Digits alone, up to 2^256-1.",
             "1000000",
             pattern="^[0-9]{1,78}$",
         ),
     )
-    usr_addr = Text(
+    usr_addr = BoundedText(
         MAX_ADDRESS_CHARACTERS,
-        metadata=doc("The user's wallet address. Any text, compared without regard to case."),
+        metadata=describe("The user's wallet address. Any text, compared without regard to case."),
     )
     slippage_tolerance = Uint(
         32,
         required=True,
-        metadata=doc(
+        metadata=describe(
             "Tolerated slippage in parts per million, an integer from 1 to 999999: 3000 is 0.3 %. "
             "Outside of that range a pool transfer gets code 1012; a pegged one ignores it.",
             3000,
         ),
     )
     is_pegged = Flag(
-        metadata=doc(
+        metadata=describe(
             "true for a transfer of a pegged token. Left out, the pegged pair configs decide. "
             "Also written 1, 0, t or f, in any case.",
         )
@@ -72,12 +74,12 @@ class EstimateQuery(Question):
 
 
 class CompatEstimateQuery(EstimateQuery):
-    """As above for clients that leave the tolerance out (``COMPAT_CLIENTS``)."""
+    """For clients that leave the tolerance out (docs/interface.md#compat-clients)."""
 
     slippage_tolerance = Uint(32)
 
     @post_load
-    def _count_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def _default_to_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
         left_out = "slippage_tolerance" not in values
         return {"slippage_tolerance": 0, "tolerance_left_out": left_out} | values
 
@@ -85,16 +87,16 @@ class CompatEstimateQuery(EstimateQuery):
 class LatencyQuery(Question):
     """Parameters of a latency question."""
 
-    src_chain_id = Uint(64, required=True, metadata=doc("Source chain id.", 1))
-    dst_chain_id = Uint(64, required=True, metadata=doc("Destination chain id.", 56))
+    src_chain_id = Uint(64, required=True, metadata=describe("Source chain id.", 1))
+    dst_chain_id = Uint(64, required=True, metadata=describe("Destination chain id.", 56))
 
 
 class StatusBody(Question):
     """Body of a status question."""
 
-    transfer_id = TransferId(
+    transfer_id = TransferIdHex(
         required=True,
-        metadata=doc(
+        metadata=describe(
             "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
             "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6",
             pattern="^(0[xX])?[0-9a-fA-F]{64}$",
@@ -107,10 +109,11 @@ class Err(Schema):
 
     code = fields.Integer(
         required=True,
-        metadata=doc("See the table of errors.", 500, enum=[code.value for code in ErrCode if code]),
+        metadata=describe("See the table of errors.", 500, enum=[code.value for code in ErrCode if code]),
     )
     msg = fields.String(
-        required=True, metadata=doc("For people: what is wrong and what would succeed.", "amount should > 0")
+        required=True,
+        metadata=describe("For people: what is wrong and what would succeed.", "amount should > 0"),
     )
 
 
@@ -118,7 +121,7 @@ class Answer(Schema):
     """What every answer has."""
 
     err = fields.Nested(
-        Err, allow_none=True, dump_default=None, metadata=doc("null when the call succeeded.")
+        Err, allow_none=True, dump_default=None, metadata=describe("null when the call succeeded.")
     )
 
 
@@ -129,34 +132,36 @@ class PlainAnswer(Answer):
 class EstimateAnswer(Answer):
     """What the transfer would bring. Amounts are strings in smallest units."""
 
-    eq_value_token_amt = AmountParameter(
+    eq_value_token_amt = AmountString(
         dump_default="",
-        metadata=doc("The amount sent, as destination tokens, before fees.", "1000001000000000000"),
+        metadata=describe("The amount sent, as destination tokens, before fees.", "1000001000000000000"),
     )
     bridge_rate = Rate(
         dump_default=0,
-        metadata=doc("Rate between the chains, for people; not an input to any sum.", 1.000001),
+        metadata=describe("Rate between the chains, for people; not an input to any sum.", 1.000001),
     )
-    perc_fee = AmountParameter(dump_default="", metadata=doc("Protocol fee, in destination units.", "0"))
-    base_fee = AmountParameter(
+    perc_fee = AmountString(dump_default="", metadata=describe("Protocol fee, in destination units.", "0"))
+    base_fee = AmountString(
         dump_default="",
-        metadata=doc("Fee for the destination chain's gas, in destination units.", "605437528092011966"),
+        metadata=describe("Fee for the destination chain's gas, in destination units.", "605437528092011966"),
     )
     slippage_tolerance = fields.Integer(
-        dump_default=0, metadata=doc("Echo of the request's slippage_tolerance.", 3000)
+        dump_default=0, metadata=describe("Echo of the request's slippage_tolerance.", 3000)
     )
     max_slippage = fields.Integer(
         dump_default=0,
-        metadata=doc(
+        metadata=describe(
             "Parts per million, for the on-chain send of a pool transfer; 0 for a pegged one.", 608436
         ),
     )
-    estimated_receive_amt = AmountParameter(
+    estimated_receive_amt = AmountString(
         dump_default="",
-        metadata=doc("eq_value_token_amt - perc_fee - base_fee, in destination units.", "394563471907988034"),
+        metadata=describe(
+            "eq_value_token_amt - perc_fee - base_fee, in destination units.", "394563471907988034"
+        ),
     )
-    drop_gas_amt = AmountParameter(
-        dump_default="", metadata=doc("Native gas token dropped on the destination chain.", "0")
+    drop_gas_amt = AmountString(
+        dump_default="", metadata=describe("Native gas token dropped on the destination chain.", "0")
     )
 
 
@@ -169,53 +174,57 @@ class StatusAnswer(Answer):
     """Where a transfer is, and the evidence for a refund where one is to be confirmed."""
 
     status = fields.Integer(
-        dump_default=0, metadata=doc("TransferHistoryStatus.", 5) | enumerated(TransferHistoryStatus)
+        dump_default=0, metadata=describe("TransferHistoryStatus.", 5) | enumerated(TransferHistoryStatus)
     )
     wd_onchain = fields.String(
         allow_none=True,
         dump_default=None,
-        metadata=doc("Serialized on-chain withdraw request, base64. Filled while status is 8."),
+        metadata=describe("Serialized on-chain withdraw request, base64. Filled while status is 8."),
     )
     sorted_sigs = fields.List(
         fields.String(),
         dump_default=list,
-        metadata=doc("Signatures over wd_onchain, base64, sorted by signer. Filled while status is 8.", []),
+        metadata=describe(
+            "Signatures over wd_onchain, base64, sorted by signer. Filled while status is 8.", []
+        ),
     )
     signers = fields.List(
         fields.String(),
         dump_default=list,
-        metadata=doc(
+        metadata=describe(
             "The source chain's whole validator set, base64 of 20 bytes. Filled while status is 8.", []
         ),
     )
     powers = fields.List(
         fields.String(),
         dump_default=list,
-        metadata=doc(
+        metadata=describe(
             "Each signer's power, base64 of a minimal big-endian integer. Filled while status is 8.", []
         ),
     )
     refund_reason = fields.Integer(
         dump_default=0,
-        metadata=doc("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
+        metadata=describe("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
     )
     block_delay = fields.Integer(
-        dump_default=0, metadata=doc("Blocks the transfer waits on the source chain.", 30)
+        dump_default=0, metadata=describe("Blocks the transfer waits on the source chain.", 30)
     )
     src_block_tx_link = fields.String(
         dump_default="",
-        metadata=doc("The source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"),
+        metadata=describe("The source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"),
     )
     dst_block_tx_link = fields.String(
         dump_default="",
-        metadata=doc("The destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"),
+        metadata=describe(
+            "The destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
+        ),
     )
 
 
 class CompatStatusAnswer(StatusAnswer):
-    """As above for clients that expect the way of the transfer (``COMPAT_CLIENTS``)."""
+    """For clients that expect the type of the bridge (docs/interface.md#compat-clients)."""
 
-    bridge_type = fields.Integer(dump_default=0, metadata=doc("BridgeType.", 1) | enumerated(BridgeType))
+    bridge_type = fields.Integer(dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType))
 
 
 class LatencyAnswer(Answer):
@@ -223,5 +232,5 @@ class LatencyAnswer(Answer):
 
     median_transfer_latency_in_second = Number(
         dump_default=0,
-        metadata=doc("Median of the transfers released in the last 7 days, in seconds.", 612.5),
+        metadata=describe("Median of the transfers released in the last 7 days, in seconds.", 612.5),
     )

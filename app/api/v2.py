@@ -1,4 +1,4 @@
-"""The three operations. Each view parses, calls and dumps; rules stand in the services."""
+"""The three operations. Each view parses the request, calls a service and dumps the answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flask import Blueprint, Response
 from app.api.answers import answer
 from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
 from app.api.parsing import read_body, read_query
-from app.api.request_policy import caller, guard
+from app.api.request_policy import apply_request_policy, caller
 from app.domain.estimate.inputs import EstimateRequest
 from app.runtime.gateway import current_gateway
 from app.services.estimates.estimate import estimate_transfer
@@ -15,7 +15,7 @@ from app.services.latency import median_latency
 from app.services.transfers.status import transfer_status
 
 operations = Blueprint("v2", __name__)
-operations.before_request(guard)
+operations.before_request(apply_request_policy)
 
 
 @operations.post(STATUS_PATH)

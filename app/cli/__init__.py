@@ -1,4 +1,4 @@
-"""Commands of ``flask --app wsgi``, one group a file."""
+"""Commands of ``flask --app wsgi``, one group a module."""
 
 from flask import Flask
 

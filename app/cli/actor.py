@@ -1,4 +1,4 @@
-"""Who types the commands."""
+"""Who runs the commands, for the audit log."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def cli_actor() -> Actor:
     number = os.getuid()
     try:
         name = pwd.getpwuid(number).pw_name
-    except KeyError:  # a container may run as a user that nothing names
+    except KeyError:  # a container may run as a user without a name
         name = str(number)
     return Actor(f"cli:{name}", Source.CLI)

@@ -1,4 +1,4 @@
-"""``flask --app wsgi audit …``: who changed what, and whether the log of it holds."""
+"""``flask --app wsgi audit …``: who changed what, and whether the log is intact."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def verify(heads: dict[int, bytes]) -> None:
 def list_(actor: str | None, action: str | None, since: datetime | None, limit: int) -> None:
     """List the newest records, newest first."""
     for row in list_audit(current_gateway(), AuditFilter(actor, action, since=since), limit=limit):
-        _say(f"{row.id}  {_shown(row.at)}  {row.actor}  {row.action}  {row.detail or row.subject}")
+        _print(f"{row.id}  {_shown(row.at)}  {row.actor}  {row.action}  {row.detail or row.subject}")
 
 
 @audit.command("show")
@@ -83,14 +83,14 @@ def show(record_id: int) -> None:
         raise click.ClickException(f"there is no record {record_id}")
     row = entry.record
     origin = f"{row.source}, {row.address}" if row.address else row.source
-    _say(f"{row.id}  {_shown(row.at)}  {row.actor} ({origin})  {row.action}  {row.subject}")
+    _print(f"{row.id}  {_shown(row.at)}  {row.actor} ({origin})  {row.action}  {row.subject}")
     if row.detail:
-        _say(row.detail)
+        _print(row.detail)
     for change in entry.changes:
         action = "added" if change.before is None else "removed" if change.after is None else "changed"
-        _say(f"{action} {change.subject}")
+        _print(f"{action} {change.subject}")
         for line in difference(change.before, change.after):
-            _say(f"  {line}")
+            _print(f"  {line}")
 
 
 @audit.command("export")
@@ -101,8 +101,8 @@ def export(actor: str | None, action: str | None, since: datetime | None) -> Non
         click.echo(line, nl=False)
 
 
-def _say(line: str) -> None:
-    """A line whose texts came from anywhere: what would steer a terminal comes out escaped."""
+def _print(line: str) -> None:
+    """Print a line, with control characters escaped: its texts come from outside."""
     click.echo("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line))
 
 

@@ -1,4 +1,4 @@
-"""``flask --app wsgi events …``: the feed, by hand."""
+"""``flask --app wsgi events …``: the event feed and its log on the command line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REPORTER = "cli"
 
 
 class LogGroup(DataGroup):
-    """Commands that work on the log: where transfers were made up without one, they say so and end."""
+    """Commands that need the event log: they fail where transfers were generated without one."""
 
     def invoke(self, ctx: click.Context) -> Any:
         _require_log()
@@ -49,7 +49,7 @@ events = LogGroup("events", help="The event feed and its log.")
 
 @contextmanager
 def _progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal that is told how far the work is; nothing where the length is not known."""
+    """A progress bar on a terminal, and a function that sets its position; no bar without a length."""
     if not length or not sys.stderr.isatty():
         yield lambda _position: None
         return

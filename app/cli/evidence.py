@@ -11,7 +11,7 @@ import click
 import orjson
 from flask.cli import AppGroup
 
-from app.cli.evidence_text import laid_out
+from app.cli.evidence_text import evidence_lines
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.errors import GatewayError
@@ -91,7 +91,7 @@ def verify(
         answer = {"err": None, **shown.as_dict()}
         click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
     else:
-        click.echo("\n".join(laid_out(shown)))
+        click.echo("\n".join(evidence_lines(shown)))
     context.exit(VALID if shown.valid else NOT_VALID)
 
 
@@ -109,7 +109,7 @@ def _of_transfer(transfer_id: bytes, known: Known) -> RefundExplanation:
 
 
 def _of_file(path: str, known: Known) -> RefundExplanation:
-    """Never asks for the gateway: a file is judged by what is in it and what is known beside it."""
+    """Judge a saved answer. It needs neither the gateway nor its database."""
     try:
         if path == "-":
             text = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)

@@ -15,8 +15,8 @@ _INDENT: Final = "  "
 _WIDTH: Final = 100
 
 
-def laid_out(shown: RefundExplanation) -> Iterator[str]:
-    """The lines: the verdict, what is missing, then what it rests on, from the transfer to who signed."""
+def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
+    """The lines: the verdict, what is missing, then the facts from the transfer to the signers."""
     yield _verdict(shown)
     yield from _listed(shown.missing)
     yield ""
@@ -73,14 +73,14 @@ def _facts(shown: RefundExplanation) -> list[tuple[str, str]]:
 
 
 def _data(call: ContractCall | None) -> str | None:
-    """The call's first bytes: the whole is a screenful."""
+    """The first bytes of the call's data, and how long it is."""
     if call is None or call.data is None:
         return None
     return f"{call.data[:10]}… ({len(call.data) // 2 - 1} bytes; whole with --json)"
 
 
 def _signers(shown: RefundExplanation) -> Iterator[str]:
-    """The set, then the sums under its powers."""
+    """The validator set, then the sums of its powers."""
     version = f" version {shown.validator_set_version}," if shown.validator_set_version is not None else ""
     yield f"validators,{version} hash {shown.validator_set_hash}"
     total = shown.power_total or "0"
@@ -96,7 +96,7 @@ def _mark(signed: bool) -> str:
 
 
 def _share(power: int, total: int) -> str:
-    """In percent, cut to a tenth: a quorum that is just missed must not look reached."""
+    """In percent, rounded down to a tenth: a quorum just missed must not look reached."""
     tenths = power * 1000 // total if total else 0
     return f"{tenths // 10:>3}.{tenths % 10} %"
 

@@ -14,8 +14,8 @@ from app.runtime.readiness import database_complaint
 
 
 class DataGroup(AppGroup):
-    """Commands that need a migrated database: without one, and where it fails them, they end with
-    a line, not a traceback.
+    """Commands that need a migrated database. Without one, or when it fails, they end with a message
+    instead of a traceback.
     """
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -1,4 +1,4 @@
-"""``flask --app wsgi network …``: the network document, by hand."""
+"""``flask --app wsgi network …``: import and export of the network document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flask --app wsgi operators …``: accounts of the console, from the server itself."""
+"""``flask --app wsgi operators …``: the accounts of the console."""
 
 from __future__ import annotations
 

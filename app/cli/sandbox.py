@@ -1,4 +1,4 @@
-"""``flask --app wsgi sandbox …``: a network and transfers to try everything with."""
+"""``flask --app wsgi sandbox …``: a made-up network with transfers, for trying the gateway."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from app.domain.times import rfc3339
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows under their head, in columns as wide as they need to be."""
+    """A table of text with columns as wide as their longest cell."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(

@@ -1,11 +1,11 @@
-"""The wire's numbers (interface.md), and the machine-readable reasons of this gateway."""
+"""Numbers and reasons of the public interface, with their published names."""
 
 from enum import IntEnum, StrEnum
 from typing import Final
 
 
 class TransferHistoryStatus(IntEnum):
-    """Where a transfer is. Sent as its number."""
+    """Where a transfer is, sent as a number (docs/interface.md#transfer-history-status)."""
 
     TRANSFER_UNKNOWN = 0
     TRANSFER_SUBMITTING = 1
@@ -46,7 +46,7 @@ REFUND_STATUSES: Final = frozenset(
 
 
 class XferStatus(IntEnum):
-    """The validator network's word about a transfer; the BAD values are refund reasons."""
+    """The network status of a transfer; the BAD values are refund reasons (docs/interface.md#xfer-status)."""
 
     UNKNOWN = 0
     OK_TO_RELAY = 1
@@ -66,7 +66,7 @@ class XferStatus(IntEnum):
 
 
 class ErrCode(IntEnum):
-    """``err.code``. 0 is a placeholder and never sent."""
+    """``err.code`` (docs/interface.md#errors). 0 is a placeholder and never sent."""
 
     ERROR_CODE_UNDEFINED = 0
     ERROR_CODE_COMMON = 500
@@ -83,7 +83,7 @@ class ErrCode(IntEnum):
 
 
 class BridgeType(IntEnum):
-    """How a transfer crosses; part of the status only for ``COMPAT_CLIENTS``."""
+    """The type of the bridge; part of the status only for clients of docs/interface.md#compat-clients."""
 
     UNDEFINED = 0
     POOL = 1
@@ -101,7 +101,7 @@ class SendKind(StrEnum):
 
 
 class Reason(StrEnum):
-    """Value of ``X-Gateway-Reason``: what ``err.code`` 500 alone cannot tell a machine."""
+    """Value of ``X-Gateway-Reason``: the cause, finer than ``err.code`` (docs/interface.md#reasons)."""
 
     BAD_REQUEST = "bad_request"
     PATH_NOT_FOUND = "path_not_found"

@@ -1,30 +1,41 @@
-"""Errors that name a code and what the caller can do. They know no HTTP."""
+"""Errors that name a reason. Its row in the table of errors has the code and the kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from app.domain.codes import ErrCode, Reason
+from app.domain.error_catalogue import ErrorKind, row_of
 
 
 class GatewayError(Exception):
-    """An answer that is an error: ``code`` and ``msg`` go into ``err``.
+    """An answer that is an error.
 
-    ``msg`` is shown to people and says what would succeed; ``reason`` is for machines.
+    :param msg: shown to people; says what is wrong and what would succeed.
+    :param reason: for machines. It decides the code and how a door answers.
     """
 
-    def __init__(self, msg: str, *, reason: Reason, code: ErrCode = ErrCode.ERROR_CODE_COMMON) -> None:
+    def __init__(self, msg: str, *, reason: Reason) -> None:
         super().__init__(msg)
         self.msg = msg
         self.reason = reason
-        self.code = code
+
+    @property
+    def code(self) -> ErrCode:
+        """``err.code`` of the answer."""
+        return row_of(self.reason).code
+
+    @property
+    def kind(self) -> ErrorKind:
+        """What the error says about the request."""
+        return row_of(self.reason).kind
 
 
 class BadRequest(GatewayError):
-    """The request cannot be read: HTTP 400, gRPC INVALID_ARGUMENT."""
+    """The request cannot be read."""
 
-    def __init__(self, msg: str, *, reason: Reason = Reason.BAD_REQUEST) -> None:
-        super().__init__(msg, reason=reason)
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg, reason=Reason.BAD_REQUEST)
 
     @classmethod
     def naming(cls, faults: Mapping[str, str]) -> BadRequest:
@@ -33,28 +44,28 @@ class BadRequest(GatewayError):
 
 
 class Unavailable(GatewayError):
-    """The gateway itself cannot answer right now: HTTP 503, gRPC UNAVAILABLE."""
+    """The gateway cannot answer at the moment."""
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg, reason=Reason.UNAVAILABLE)
 
 
 class Unauthorized(GatewayError):
-    """No valid token was presented: HTTP 401."""
+    """No valid token was presented."""
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg, reason=Reason.UNAUTHORIZED)
 
 
 class TooLarge(GatewayError):
-    """More was sent than is taken at once: HTTP 413."""
+    """The body, the message or a line is larger than the gateway reads."""
 
     def __init__(self, msg: str, *, reason: Reason = Reason.BODY_TOO_LARGE) -> None:
         super().__init__(msg, reason=reason)
 
 
 class UnsupportedFormat(GatewayError):
-    """What was sent is in a format or an encoding that is not read here: HTTP 415."""
+    """The body has a format or an encoding that is not read here."""
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg, reason=Reason.UNSUPPORTED_MEDIA_TYPE)

@@ -1,7 +1,7 @@
-"""What a client may send, value by value, through whichever door it comes (wire, JSON).
+"""Reading the values of public requests, for both doors (docs/interface.md#json-envelope).
 
-Each function returns the value that the gateway works with or raises ``ValueError`` with a sentence for
-people; the door puts the name of the field before it. Amounts are read by ``amounts.parse_uint256``.
+Each function returns the value or raises ``ValueError`` with a message for people; the door puts the name
+of the field before it. Amounts are read by ``amounts.parse_uint256``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 def parse_transfer_id(value: object) -> bytes:
     """The 32 bytes of a transfer id in hex, with or without ``0x``, in any case.
 
-    :param value: a string, or whatever else JSON may hold, which is refused.
+    :param value: any JSON value; all but strings are refused.
     """
     if value == "":
         raise ValueError(MISSING)
@@ -33,7 +33,7 @@ def parse_transfer_id(value: object) -> bytes:
 
 
 def bounded_text(text: str, longest: int) -> str:
-    """The text itself: any up to that many characters, but for NUL, which PostgreSQL cannot keep."""
+    """The text itself, where it has at most ``longest`` characters and no NUL (PostgreSQL stores none)."""
     if "\0" in text:
         raise ValueError("must not contain the character NUL")
     if len(text) > longest:
@@ -42,24 +42,24 @@ def bounded_text(text: str, longest: int) -> str:
 
 
 def bounded_uint(number: int, bits: int) -> int:
-    """The number itself, at least 0 already, where an unsigned integer of that many bits holds it."""
+    """The number itself, where it fits an unsigned integer of that many bits. It is not negative."""
     if number >> bits:
         raise ValueError(f"must be at most {2**bits - 1}")
     return number
 
 
 def token_symbol(text: str) -> str:
-    """A token's symbol as the transfer configs spell it."""
+    """A token's symbol, as in the transfer configs."""
     return bounded_text(text, MAX_SYMBOL_CHARACTERS)
 
 
 def user_address(text: str) -> str:
-    """A wallet's address: any text, because not every chain is an EVM."""
+    """A wallet's address: any text, as not every chain is an EVM (docs/interface.md#usr-addr)."""
     return bounded_text(text, MAX_ADDRESS_CHARACTERS)
 
 
 def required(rule: Callable[[str], T]) -> Callable[[str], T]:
-    """The rule for a value that must be there: an empty one is as good as none."""
+    """The rule for a value that must be there: an empty one counts as missing."""
 
     def read(text: str) -> T:
         if not text:

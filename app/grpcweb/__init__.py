@@ -1,4 +1,4 @@
-"""The gRPC-Web door."""
+"""The gRPC-Web door: framing, reading messages, answers and errors (docs/interface.md#grpc-web)."""
 
 from app.grpcweb.door import open_door
 

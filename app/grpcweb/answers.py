@@ -1,4 +1,4 @@
-"""Answers as protobuf messages: the same values as over HTTP, in the types of the wire."""
+"""Answers as protobuf messages: the same values as over HTTP (docs/interface.md#grpc-fields)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.runtime.snapshot import TransferConfigs
 from app.services.transfers.status import TransferStatus
 
 MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
-"""The largest ``float`` of protobuf. A rate beyond it becomes this one: infinity is no rate."""
+"""The largest ``float`` of protobuf. A larger rate is sent as this one, not as infinity."""
 
 
 def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
@@ -52,5 +52,5 @@ def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryRespon
 
 
 def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
-    """The configs. Takes milliseconds, where the other answers take microseconds."""
+    """The configs. This takes milliseconds; the other answers take microseconds."""
     return ParseDict(dict(configs.answer), GetTransferConfigsResponse())

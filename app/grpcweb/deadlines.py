@@ -1,4 +1,4 @@
-"""How long a caller waits: the header ``grpc-timeout``."""
+"""The header ``grpc-timeout``: how long the caller waits for the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DeadlineExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When the caller stops waiting, in seconds of a monotonic clock; None: never."""
+    """When the caller stops waiting, in seconds of a monotonic clock; None where it waits for ever."""
 
     at: float | None
 
@@ -36,9 +36,9 @@ class Deadline:
         return cls(now + int(match[1]) * _SECONDS[match[2]])
 
     def check(self, now: float) -> None:
-        """Go on while the caller waits.
+        """Check that the caller still waits.
 
-        :raises DeadlineExceeded: it has stopped.
+        :raises DeadlineExceeded: it does not.
         """
         if self.at is not None and now >= self.at:
             raise DeadlineExceeded

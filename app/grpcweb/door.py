@@ -1,4 +1,4 @@
-"""The service as a part of the Flask application: every request under its path, whatever it is."""
+"""The service as a part of the Flask application: it answers every request under its path."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from flask import Blueprint, Flask, Response, current_app, request
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
 
-from app.domain.errors import TooLarge, UnsupportedFormat
+from app.domain.codes import Reason
+from app.domain.errors import GatewayError, TooLarge, UnsupportedFormat
 from app.grpcweb.deadlines import Deadline
 from app.grpcweb.encodings import BINARY, TEXT, encoding_of
-from app.grpcweb.errors import NotAPost, UnknownMethod, refuse
+from app.grpcweb.errors import refuse
 from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Call, Method, methods
@@ -20,11 +22,11 @@ from app.http.public import MAX_QUESTION_BYTES, caller, preflight
 from app.runtime.gateway import current_gateway
 
 PATH: Final = "/sgn.gateway.v1.Web/"
-"""Followed by the method. With a doubled slash in front, it is the same path to the router."""
+"""Followed by the method. The router takes a doubled slash in front for the same path."""
 
 MAX_BODY_BYTES: Final = HEADER.size + MAX_QUESTION_BYTES
 MAX_TEXT_BYTES: Final = 2 * MAX_BODY_BYTES
-"""Base64 is 4/3 of its bytes; the rest is for padding between its pieces."""
+"""Base64 takes 4/3 of its bytes; the rest allows for padding between pieces."""
 
 _KEY: Final = "grpcweb"
 _ENDPOINT: Final = "grpcweb.call"
@@ -33,43 +35,43 @@ web = Blueprint("grpcweb", __name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """What the door of one application knows."""
+class GrpcWebDoor:
+    """The setting and the methods of the door of one application."""
 
     trusted_proxies: int
     methods: dict[str, Method] = field(default_factory=methods)
 
 
-class _Rest(BaseConverter):
-    """Whatever is left of a path, also nothing."""
+class _RestOfPath(BaseConverter):
+    """The rest of a path, of any characters and possibly empty."""
 
     regex = ".*?"
     part_isolating = False
 
 
 def open_door(app: Flask, *, trusted_proxies: int) -> None:
-    """Serve the service.
+    """Add the service to the application.
 
-    The rules name no HTTP method, so they match all of them: the answer to any request here is
-    gRPC's, never the framework's.
+    The rules name no HTTP method, so they match every one: every request is answered in gRPC's form,
+    never by the framework.
     """
-    app.extensions[_KEY] = Door(trusted_proxies)
+    app.extensions[_KEY] = GrpcWebDoor(trusted_proxies)
     app.register_blueprint(web)
-    app.url_map.converters["rest"] = _Rest
+    app.url_map.converters["rest"] = _RestOfPath
     for websocket in (False, True):
         app.url_map.add(Rule(f"{PATH}<rest:name>", endpoint=_ENDPOINT, websocket=websocket))
 
 
 @web.endpoint(_ENDPOINT)
 def call(name: str) -> Response:
-    """One call, or a browser's question before it."""
+    """One call, or the preflight of a browser before it."""
     if request.method == "OPTIONS":
         return preflight(200)
     if request.method != "POST":
-        raise NotAPost
+        raise GatewayError("calls are POST requests", reason=Reason.METHOD_NOT_ALLOWED)
     method = _door().methods.get(name)
     if method is None:
-        raise UnknownMethod
+        raise GatewayError("this method is not implemented", reason=Reason.PATH_NOT_FOUND)
     encoding = encoding_of(request.headers.get("Content-Type", ""))
     if encoding is None:
         raise UnsupportedFormat(f"the Content-Type must be {BINARY} or {TEXT}")
@@ -83,25 +85,31 @@ def call(name: str) -> Response:
 
 @web.errorhandler(Exception)
 def answer_error(error: Exception) -> Response:
-    """Whatever was raised, also before the call began (by the limiter)."""
+    """Answer any exception, also one from before the call, such as the limiter's."""
     name = (request.view_args or {}).get("name", "")
     return refuse(error, _door().methods.get(name))
 
 
 def _body(*, text: bool) -> bytes:
-    """The frames of the request, not larger than is read at all."""
+    """The frames of the request.
+
+    :raises TooLarge: they are longer than one message can be.
+    """
     longest = MAX_TEXT_BYTES if text else MAX_BODY_BYTES
-    # One byte more than is allowed: a body cut off exactly at the limit could not be told from a whole one.
+    # One byte more than allowed: otherwise a body cut off at the limit would look complete.
     request.max_content_length = longest + 1
     if (request.content_length or 0) > longest:
         raise TooLarge(TOO_LARGE)
-    body = request.get_data(cache=False)
+    try:
+        body = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        raise TooLarge(TOO_LARGE) from None
     if len(body) > longest:
         raise TooLarge(TOO_LARGE)
     return decode_text(body) if text else body
 
 
-def _door() -> Door:
+def _door() -> GrpcWebDoor:
     door = current_app.extensions[_KEY]
-    assert isinstance(door, Door)  # noqa: S101  narrows the type of an untyped registry
+    assert isinstance(door, GrpcWebDoor)  # noqa: S101  narrows the type of an untyped registry
     return door

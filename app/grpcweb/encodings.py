@@ -21,7 +21,7 @@ def encoding_of(content_type: str) -> str | None:
 
 
 def answer_encoding(content_type: str, accept: str) -> str:
-    """``BINARY`` or ``TEXT``: the first that the Accept header names, else what the request has.
+    """``BINARY`` or ``TEXT``: the first that the Accept header names, else that of the request.
 
     Clients that read streams as text say so in Accept; ``*/*`` names neither.
     """

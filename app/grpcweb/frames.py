@@ -30,7 +30,7 @@ _UNESCAPED: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code)
 
 
 class CompressedMessage(Exception):
-    """The message is compressed, which this gateway does not understand."""
+    """The message is compressed; this gateway reads no compressed messages."""
 
 
 def read_message(body: bytes, longest: int) -> bytes:
@@ -69,9 +69,9 @@ def write_answer(message: bytes | None, trailers: Mapping[str, str]) -> bytes:
 
 
 def decode_text(body: bytes) -> bytes:
-    """The bytes behind the pieces of base64.
+    """The bytes that the pieces of base64 encode.
 
-    :raises BadRequest: where that is not what they are; white space is not base64 either.
+    :raises BadRequest: it is not base64; white space is refused as well.
     """
     if not _TEXT.fullmatch(body):
         raise BadRequest("body: is not base64")
@@ -79,7 +79,7 @@ def decode_text(body: bytes) -> bytes:
 
 
 def encode_text(body: bytes) -> bytes:
-    """The bytes as one piece of base64, which the strictest reader takes, too."""
+    """The bytes as one piece of base64, which every reader accepts."""
     return b64encode(body)
 
 

@@ -1,4 +1,4 @@
-"""Reading request messages strictly: what is not of the documented form is refused, never guessed."""
+"""Reading request messages strictly: what does not have the documented form is refused."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.domain.errors import BadRequest
 from app.domain.wire_values import bounded_uint
 
 Rules = Mapping[str, Callable[[Any], Any]]
-"""For fields that hold more than their type says: the name, and what reads the value or raises ValueError."""
+"""For fields with a rule beyond their type: a function that reads the value or raises ValueError."""
 
 _BITS: Final = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64}
 _VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)
 
 
 def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, Any]:
-    """The value of every field of a request by its name; zero where the field was left out.
+    """The value of every field of a request by its name; zero where the field is not there.
 
-    :raises BadRequest: these bytes are no such message, or naming every field of the wrong form.
+    :raises BadRequest: the bytes are no such message, or fields are malformed: then it names each of them.
     """
     try:
         message = kind.FromString(raw)
@@ -43,10 +43,10 @@ def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, An
 
 
 def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
-    """What is wrong with integers beyond their type, by field name.
+    """Integers that do not fit their field's type: the fault by field name.
 
-    Protobuf's own reader cuts them to size: chain 4294967297 would be chain 1 (formats, the order of
-    the checks, 1).
+    Protobuf itself drops the upper bits: chain 4294967297 would be read as chain 1
+    (docs/interface.md#integers).
     """
     faults = {}
     for number, value in _varints(raw):
@@ -60,9 +60,9 @@ def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
 
 
 def _varints(raw: bytes) -> Iterator[tuple[int, int]]:
-    """Field number and value of the message's own variable-length integers.
+    """Field number and value of each variable-length integer of the message itself.
 
-    :param raw: a message that protobuf has read, so its lengths are known to be right.
+    :param raw: a message that protobuf has read without an error, so its lengths are valid.
     """
     at = depth = 0
     while at < len(raw):
@@ -82,7 +82,7 @@ def _varints(raw: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    """The integer that begins there, in groups of seven bits with the lowest first, and where it ends."""
+    """The integer at an offset, in groups of seven bits with the lowest first, and the offset after it."""
     value = shift = 0
     while True:
         byte = raw[at]

@@ -1,4 +1,4 @@
-"""HTTP answers of gRPC-Web: always status 200, the outcome in ``grpc-status``."""
+"""HTTP answers of gRPC-Web: the status is always 200, the result is in ``grpc-status``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADERS: Final = (
 
 
 class GrpcStatus(IntEnum):
-    """The outcomes of gRPC that this gateway uses."""
+    """The status codes of gRPC that this gateway uses."""
 
     OK = 0
     INVALID_ARGUMENT = 3
@@ -31,6 +31,7 @@ class GrpcStatus(IntEnum):
     UNIMPLEMENTED = 12
     INTERNAL = 13
     UNAVAILABLE = 14
+    UNAUTHENTICATED = 16
 
 
 def respond(
@@ -43,9 +44,9 @@ def respond(
 ) -> Response:
     """The answer to the request being served, in the content type that it asks for.
 
-    An answer without a message has its trailers as headers, too: some clients look there alone
-    (and then not into the body), others into the body alone. What is not gRPC's own is a header
-    alone: there are clients that join the values of the two.
+    An answer without a message repeats its trailers as headers: some clients read only those, others only
+    the body. ``X-Gateway-Reason`` and ``Retry-After`` are headers alone, as some clients join the values
+    of both.
 
     :param message: the bytes of the answer; None where ``status`` is not OK.
     :param text: ``grpc-message``, for people.

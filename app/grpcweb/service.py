@@ -1,4 +1,4 @@
-"""The methods of the service. Each reads, calls and answers; rules stand in the services."""
+"""The methods of the service. Each reads the message, calls a service and makes the answer."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ESTIMATE_RULES: Final[Rules] = {
     "token_symbol": required(token_symbol),
     "amt": required(parse_uint256),
     "usr_addr": lambda text: user_address(text) or None,
-    "is_pegged": lambda flag: flag or None,  # false is not told from left out (wire, gRPC-Web)
+    "is_pegged": lambda flag: flag or None,  # false counts as left out (docs/interface.md#grpc-fields)
 }
 _STATUS_RULES: Final[Rules] = {"transfer_id": parse_transfer_id}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: the bytes of its message, and who asks (None where that is no IP address)."""
+    """One call: the bytes of its message, and the caller's address (None where it is no IP address)."""
 
     gateway: Gateway
     message: bytes
@@ -73,7 +73,7 @@ def get_latest_7_day_transfer_latency(call: Call) -> Message:
 
 
 class _Configs:
-    """What can be transferred where? Made when the network changes, then answered as it is."""
+    """What can be transferred where? The message is made again when the network changes."""
 
     def __init__(self) -> None:
         self._made: tuple[TransferConfigs, Message] | None = None
@@ -89,7 +89,7 @@ class _Configs:
 
 
 def methods() -> dict[str, Method]:
-    """The methods that are answered, by name; what else the service names is unimplemented."""
+    """The methods that are answered, by name; any other is unimplemented."""
     configs = Method(_Configs(), pb.GetTransferConfigsResponse)
     return {
         "EstimateAmt": Method(estimate_amt, pb.EstimateAmtResponse),

@@ -1,1 +1,1 @@
-"""What the HTTP doors share."""
+"""What the HTTP doors share: headers, preflights, the caller, and errors."""

@@ -1,4 +1,4 @@
-"""Answers that every HTTP door gives alike: JSON, never stored by anybody on the way."""
+"""Headers that every HTTP door uses, and answers that no cache stores and no other origin reads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ NO_STORE: Final = ("Cache-Control", "no-store")
 NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
 
 PRIVATE_HEADERS: Final = (JSON, NO_STORE, NO_SNIFF)
-"""Of an answer that pages of other origins may not read."""
+"""Headers of an answer that pages of other origins may not read."""
 
 
 def private_answer(document: Any) -> Response:
-    """A document as a successful answer to a program that was let in, not to any web page."""
+    """A document as a successful answer that pages of other origins may not read."""
     return Response(orjson.dumps(document), 200, PRIVATE_HEADERS)

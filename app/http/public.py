@@ -1,4 +1,4 @@
-"""What every door that is open to everybody promises, whatever it speaks (wire, JSON and gRPC-Web)."""
+"""What the public doors share: limits, origins (docs/interface.md#cors) and the caller's address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.domain.caller import caller_address
 from app.http.answers import NO_STORE
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
-"""The largest JSON body or protobuf message that is read; questions have a few short fields."""
+"""The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""
 
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
@@ -31,13 +31,13 @@ _PREFLIGHT: Final = (
 
 
 def preflight(status: int) -> Response:
-    """The answer to a browser's question: pages of any origin may ask, without credentials."""
+    """The answer to a browser's preflight: pages of any origin may ask, without credentials."""
     response = Response(status=status, headers=_PREFLIGHT)
-    del response.headers["Content-Type"]  # nothing has no type
+    del response.headers["Content-Type"]  # an empty body has no type
     return response
 
 
 def caller(trusted_proxies: int) -> IPAddress | None:
-    """The address of who asks, as ``TRUSTED_PROXIES`` defines it."""
+    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
     environ = request.environ
     return caller_address(environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), trusted_proxies)

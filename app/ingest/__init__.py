@@ -1,4 +1,4 @@
-"""The door of the event feed: reporters with a token post events, never a web page."""
+"""The door of the event feed: reporters with a token post events (docs/interface.md#event-feed)."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["register_ingest"]
 
 
 def register_ingest(app: Flask) -> None:
-    """Open the door."""
+    """Add the operations of the feed to the application."""
     app.register_blueprint(feed, url_prefix="/ingest/v1")

@@ -1,4 +1,4 @@
-"""The lines of a request's body, inflated where it is compressed, never held as a whole."""
+"""The lines of a request's body, decompressed where needed, and never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from app.services.feed.lines import MAX_LINE_BYTES, lines_of
 MEDIA_TYPE: Final = "application/x-ndjson"
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of a body, as it is sent and as it is inflated: the lines below at 600 bytes each, which is more
-than most events need. What is sent is bounded too: gzip can make nothing out of much."""
+"""Bytes of a body, both as sent and after decompression: ``MAX_LINES`` lines of 600 bytes, more than most
+events need. The bytes sent are bounded as well, because gzip can be larger than what it decompresses to."""
 
 MAX_LINES: Final = 100_000
-"""Lines in one body: about a minute's work, for which a thread is held and proxies still wait."""
+"""Lines of one body: about a minute's work. It keeps a thread busy, and proxies wait that long."""
 
 SILENCE_SECONDS: Final = 30
-"""How long the next byte may be waited for: a connection that has died without saying so would
-hold a thread for ever."""
+"""How long to wait for the next byte. Without a limit, a dead connection would keep a thread for ever."""
 
 _CHUNK: Final = 64 * 1024
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -53,7 +52,7 @@ def lines_of_request() -> Iterator[bytes]:
 
 
 def _bound_silence() -> None:
-    """Gunicorn reads from a socket that waits for ever, and hands it to us."""
+    """Set a timeout on gunicorn's socket, which has none."""
     socket = request.environ.get("gunicorn.socket")
     if socket is not None:
         socket.settimeout(SILENCE_SECONDS)
@@ -80,7 +79,7 @@ def _broken(how: str) -> BadRequest:
 
 
 class _Body(io.RawIOBase):
-    """The body as it was sent. Servers end a broken one in different ways, some of them silently."""
+    """The body as it was sent. Some servers end an incomplete body with an error, others silently."""
 
     def __init__(self, stream: IO[bytes], declared: int | None) -> None:
         self._stream = stream
@@ -105,7 +104,7 @@ class _Body(io.RawIOBase):
 
 
 class _Inflated(io.RawIOBase):
-    """What gzip made the body from: one member or several, a bounded piece at a time."""
+    """The decompressed body, of one gzip member or several, a bounded piece at a time."""
 
     def __init__(self, source: io.RawIOBase) -> None:
         self._source = source
@@ -125,7 +124,7 @@ class _Inflated(io.RawIOBase):
         return len(data)
 
     def _next(self, size: int) -> bytes:
-        """At most so many bytes; none at the end of the last member."""
+        """At most ``size`` bytes; none at the end of the last member."""
         while True:
             if not self._pending:
                 self._pending = self._source.read(_CHUNK) or b""

@@ -1,4 +1,4 @@
-"""The two operations of the feed. Rules stand in the services."""
+"""The two operations of the feed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ feed = Blueprint("ingest", __name__)
 
 @feed.post("/events", provide_automatic_options=False)
 def post_events() -> Response:
-    """Take events, one a line. The answer is given after the last of them is committed."""
+    """Take events, one a line. The answer comes after all of them are committed."""
     token = bearer()
     verdict = report(current_gateway(), token, lines_of_request())
     return private_answer(verdict.as_json())
@@ -23,6 +23,6 @@ def post_events() -> Response:
 
 @feed.get("/cursor", provide_automatic_options=False)
 def get_cursor() -> Response:
-    """How far had this reporter come?"""
+    """The last event that was accepted from this reporter."""
     last = cursor(current_gateway(), bearer())
     return private_answer({"err": None, "cursor": last.as_json() if last else None})

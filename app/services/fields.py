@@ -1,4 +1,4 @@
-"""What documents of this gateway hold, as marshmallow fields: text in, exact values out, and back."""
+"""Marshmallow fields of the gateway's documents: the network document and events."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Amount(fields.Field[int]):
 
 
 class Text(fields.Field[str]):
-    """Text without NUL, which PostgreSQL cannot keep."""
+    """Text without NUL, which PostgreSQL cannot store."""
 
     default_error_messages = {"invalid": "must be a text of {least} to {most} characters without NUL"}
 

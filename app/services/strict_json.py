@@ -1,4 +1,4 @@
-"""JSON as its RFC has it, and nothing that two readers could understand differently."""
+"""A strict JSON reader: it refuses what two readers could understand differently."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ MAX_DEPTH: Final = 64
 
 
 class UnreadableJson(ValueError):
-    """What is wrong with the text, in a sentence for the sender ("is not JSON: …")."""
+    """The fault of the text, in words for the sender ("is not JSON: …")."""
 
 
 def loads(text: bytes) -> Any:
     """Read one JSON document.
 
     Refused beyond what JSON forbids: repeated keys, lone surrogates, NaN, infinities and numbers
-    that come out as one, NUL in a string (PostgreSQL cannot keep it), nesting over ``MAX_DEPTH``
-    levels, integers over 4,300 digits. Integers come out exact, of any size.
+    that are read as one, NUL in a string (PostgreSQL cannot store it), nesting over ``MAX_DEPTH``
+    levels, integers over 4,300 digits. Integers are exact, of any size.
 
-    Read twice: orjson is strict about encoding, surrogates and infinities, and its depth is bounded;
-    the standard library shows every key and keeps integers over 64 bits. The second reading costs a
-    few microseconds for a request or a line of the feed.
+    The text is read twice. orjson is strict about encoding, surrogates and infinities, and bounds the
+    depth. The standard library shows repeated keys and keeps integers over 64 bits. The second reading
+    takes a few microseconds for a request or a line of the feed.
 
     :raises UnreadableJson: for all of these.
     """
     try:
-        surveyed = orjson.loads(text)
+        parsed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise UnreadableJson(f"is not JSON: {error}") from None
-    _bound_depth(surveyed, MAX_DEPTH)
+    _bound_depth(parsed, MAX_DEPTH)
     try:
         value = _DECODER.decode(text.decode())
     except UnreadableJson:
         raise
-    except RecursionError:  # only below a key that is repeated: the rest has been surveyed
+    except RecursionError:  # only below a repeated key, of which orjson keeps the last value alone
         raise UnreadableJson("is nested too deeply") from None
     except ValueError:  # the interpreter's bound on the digits of an integer
         raise UnreadableJson("has an integer of too many digits") from None
@@ -67,13 +67,13 @@ def _holds_nul(value: Any) -> bool:
 def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) != len(pairs):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen:
+            if key in keys:
                 raise UnreadableJson(f"repeats the key {key!r}")
-            seen.add(key)
+            keys.add(key)
     return read
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_repeated_key)
-"""Made once: making one costs more than reading a line with it."""
+"""Made once: making one takes longer than reading a line with it."""

@@ -13,9 +13,19 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug import exceptions as http
 
 from app.api import v2
-from app.api.errors import OUTCOMES, outcome_of
-from app.domain.codes import ErrCode, Reason
-from app.domain.errors import BadRequest, GatewayError, Unavailable
+from app.api.errors import HTTP_STATUS, status_and_error
+from app.domain.codes import Reason
+from app.domain.error_catalogue import ErrorKind
+from app.domain.errors import (
+    BadRequest,
+    GatewayError,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+    UnsupportedFormat,
+)
+from app.http.errors import FRAMEWORK_ERRORS
+from app.runtime.faults import DATABASE_UNAVAILABLE
 from tests.api.shapes import LATENCY, STATUS, assert_refused
 
 SECRET = "postgresql://user:hunter2@db/gateway"
@@ -32,6 +42,14 @@ FAULTS = [
     (http.RequestTimeout(SECRET), 408, "bad_request"),
     (http.BadRequestKeyError(SECRET), 400, "bad_request"),
 ]
+
+OWN_STATUS: dict[type[Exception], int] = {
+    BadRequest: 400,
+    Unauthorized: 401,
+    TooLarge: 413,
+    UnsupportedFormat: 415,
+    Unavailable: 503,
+}
 
 
 @pytest.fixture
@@ -74,7 +92,7 @@ def test_faults(
         (Unavailable("ask again"), 503, "unavailable", 500),
         (BadRequest("amt: no"), 400, "bad_request", 500),
         (
-            GatewayError("no", reason=Reason.TOTAL_CAP, code=ErrCode.ERROR_CODE_LIQ_OVER_CAP),
+            GatewayError("no", reason=Reason.TOTAL_CAP),
             200,
             "total_cap",
             1017,
@@ -87,12 +105,25 @@ def test_errors_of_the_gateway_keep_their_words(
     assert assert_refused(failing(LATENCY, error), status, reason, LATENCY, code) == error.msg
 
 
-def test_every_line_of_the_table_is_reached() -> None:
-    for kind, outcome in OUTCOMES.items():
-        if kind is not Exception:
-            subclass = type("Sub", (kind,), {})
-            assert outcome_of(subclass.__new__(subclass)) == outcome
-    assert outcome_of(ValueError()) == OUTCOMES[Exception]
+def test_every_kind_of_error_has_a_status() -> None:
+    assert set(HTTP_STATUS) == set(ErrorKind)
+
+
+@pytest.mark.parametrize("kind", [*FRAMEWORK_ERRORS, *DATABASE_UNAVAILABLE, *OWN_STATUS])
+def test_subclasses_are_answered_like_the_exception(kind: type[Exception]) -> None:
+    subclass = type("Sub", (kind,), {})
+    error = subclass("no") if issubclass(kind, GatewayError) else subclass.__new__(subclass)
+    status, answered = status_and_error(error)
+    if issubclass(kind, http.HTTPException):
+        reason, msg = FRAMEWORK_ERRORS[kind]
+        assert (status, answered.reason, answered.msg) == (kind.code, reason, msg)
+    else:
+        assert status == OWN_STATUS.get(kind, 503)
+
+
+def test_any_other_exception_is_a_fault_of_the_gateway() -> None:
+    status, answered = status_and_error(ValueError())
+    assert (status, answered.reason) == (500, Reason.INTERNAL)
 
 
 def test_the_allowed_methods_are_named(client: FlaskClient) -> None:

@@ -11,8 +11,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from openapi_spec_validator import validate
 
-from app.api.catalogue import CATALOGUE, CODE_CAUSES, codes_table, reasons_table
+from app.api.error_tables import codes_table, reasons_table
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
+from app.domain.error_catalogue import CODE_CAUSES, ERRORS
 from tests.api.shapes import ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -62,10 +63,10 @@ def test_the_error_page_is_the_catalogue() -> None:
 
 
 def test_the_catalogue_is_whole() -> None:
-    assert [entry.reason for entry in CATALOGUE] == list(dict.fromkeys(entry.reason for entry in CATALOGUE))
-    assert {entry.reason for entry in CATALOGUE} == set(Reason)
+    assert [row.reason for row in ERRORS] == list(dict.fromkeys(row.reason for row in ERRORS))
+    assert {row.reason for row in ERRORS} == set(Reason)
     assert set(CODE_CAUSES) == set(ErrCode)
-    assert {entry.code for entry in CATALOGUE} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
+    assert {row.code for row in ERRORS} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
 
 
 @pytest.mark.parametrize("values", [TransferHistoryStatus, XferStatus])

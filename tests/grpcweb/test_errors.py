@@ -9,13 +9,29 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from werkzeug import exceptions as framework
 
-from app.domain.codes import ErrCode, Reason
-from app.domain.errors import BadRequest, GatewayError, Unavailable
+from app.domain.codes import Reason
+from app.domain.error_catalogue import ErrorKind
+from app.domain.errors import BadRequest, GatewayError, TooLarge, Unavailable, UnsupportedFormat
 from app.grpcweb import service
-from app.grpcweb.errors import OUTCOMES, outcome_of
+from app.grpcweb.deadlines import DeadlineExceeded
+from app.grpcweb.errors import GRPC_STATUS
+from app.grpcweb.frames import CompressedMessage
 from tests.api.test_errors import FAULTS
-from tests.grpcweb.wire import INTERNAL, INVALID_ARGUMENT, OK, UNAVAILABLE, Answer, ask, read, refused
+from tests.grpcweb.wire import (
+    DEADLINE_EXCEEDED,
+    INTERNAL,
+    INVALID_ARGUMENT,
+    OK,
+    RESOURCE_EXHAUSTED,
+    UNAVAILABLE,
+    UNIMPLEMENTED,
+    Answer,
+    ask,
+    read,
+    refused,
+)
 
 STATUS_OF = {400: INVALID_ARGUMENT, 408: INTERNAL, 500: INTERNAL, 503: UNAVAILABLE}
 """Of the HTTP door's faults. A 408 comes from its framework alone and means nothing here."""
@@ -75,7 +91,7 @@ def test_errors_of_the_gateway_keep_their_words(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_business_errors_are_answers(failing: Fail, method: str) -> None:
-    error = GatewayError("nö", reason=Reason.TOTAL_CAP, code=ErrCode.ERROR_CODE_LIQ_OVER_CAP)
+    error = GatewayError("nö", reason=Reason.TOTAL_CAP)
     answer = failing(method, error)
     told = read(answer, method)
     assert (answer.status, answer.reason, told.err.code, told.err.msg) == (OK, "total_cap", 1017, "nö")
@@ -83,12 +99,28 @@ def test_business_errors_are_answers(failing: Fail, method: str) -> None:
     assert told.ByteSize() == 0
 
 
-def test_every_line_of_the_table_is_reached() -> None:
-    for kind, outcome in OUTCOMES.items():
-        if kind is not Exception:
-            subclass = type("Sub", (kind,), {})
-            assert outcome_of(subclass.__new__(subclass)) == outcome
-    assert outcome_of(ValueError()) == OUTCOMES[Exception]
+def test_every_kind_of_error_has_a_status() -> None:
+    assert set(GRPC_STATUS) == set(ErrorKind)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (framework.BadRequest(), INVALID_ARGUMENT, "bad_request"),
+        (framework.RequestEntityTooLarge(), RESOURCE_EXHAUSTED, "body_too_large"),
+        (framework.TooManyRequests(), RESOURCE_EXHAUSTED, "rate_limited"),
+        (TooLarge("no"), RESOURCE_EXHAUSTED, "body_too_large"),
+        (UnsupportedFormat("no"), INVALID_ARGUMENT, "unsupported_media_type"),
+        (CompressedMessage(), UNIMPLEMENTED, "unsupported_media_type"),
+        (DeadlineExceeded(), DEADLINE_EXCEEDED, None),
+        (ValueError(), INTERNAL, "internal"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_errors_by_their_class(failing: Fail, error: Exception, status: int, reason: str | None) -> None:
+    subclass = type("Sub", (type(error),), {})
+    answer = failing("EstimateAmt", subclass(*error.args))
+    assert (answer.status, answer.reason) == (status, reason)
 
 
 def test_the_database_is_gone(open_app: Any, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from flask import Flask
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
-from app.domain.codes import ErrCode, Reason
+from app.domain.codes import Reason
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.estimate.estimate import EstimateRefused
 from app.models.engine import reading, writing
@@ -81,7 +81,7 @@ def test_a_failure_of_the_gateway_counts_too(gateway: Gateway) -> None:
 
 def test_processes_add_to_the_same_rows(gateway: Gateway) -> None:
     others = [EstimateCounts(gateway.engine, gateway.clock, NEVER) for _ in range(3)]
-    blocked = GatewayError("", reason=Reason.ADDRESS_BLOCKED, code=ErrCode.ERROR_CODE_ADDRESS_BLOCKED)
+    blocked = GatewayError("", reason=Reason.ADDRESS_BLOCKED)
     for n, counts in enumerate([gateway.estimate_counts, *others], 1):
         for _ in range(n):
             counts.answered()

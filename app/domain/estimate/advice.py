@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.amounts import format_units
-from app.domain.codes import ErrCode, Reason
+from app.domain.codes import Reason
 from app.domain.estimate.inputs import EstimateInputs
 from app.domain.estimate.pricing import Price, TransferTerms, price_of
 from app.domain.estimate.refusals import Check, EstimateRefused
@@ -30,17 +30,16 @@ class Advice:
 
 
 _OVER_LIMIT = {
-    Check.INBOUND_LIMIT: (Reason.INBOUND_LIMIT, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT),
-    Check.EPOCH_CAP: (Reason.EPOCH_CAP, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT),
-    Check.TOTAL_CAP: (Reason.TOTAL_CAP, ErrCode.ERROR_CODE_LIQ_OVER_CAP),
-    Check.DST_BALANCE: (Reason.NOT_ENOUGH_LIQUIDITY, ErrCode.ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN),
-    Check.RESULT_SIZE: (Reason.AMOUNT_TOO_LARGE, ErrCode.ERROR_CODE_COMMON),
+    Check.INBOUND_LIMIT: Reason.INBOUND_LIMIT,
+    Check.EPOCH_CAP: Reason.EPOCH_CAP,
+    Check.TOTAL_CAP: Reason.TOTAL_CAP,
+    Check.DST_BALANCE: Reason.NOT_ENOUGH_LIQUIDITY,
+    Check.RESULT_SIZE: Reason.AMOUNT_TOO_LARGE,
 }
 
 
 def over_limit(inputs: EstimateInputs, transfer: TransferTerms, check: Check) -> EstimateRefused:
     """Refuse an amount over an upper limit: 1005, 1017, 1004, or 500 for a result over 2^256-1."""
-    reason, code = _OVER_LIMIT[check]
     advice = _advise(inputs, transfer)
     if advice.below is not None:
         msg = f"You can transfer up to {_written(transfer, advice.below)} at this moment"
@@ -51,7 +50,7 @@ def over_limit(inputs: EstimateInputs, transfer: TransferTerms, check: Check) ->
         msg = _nothing_passes(inputs, transfer)
     if check is Check.EPOCH_CAP:
         msg += _next_epoch(inputs, transfer)
-    return _refused(msg, check, reason, code, advice)
+    return _refused(msg, check, _OVER_LIMIT[check], advice)
 
 
 def empty_curve(transfer: TransferTerms) -> EstimateRefused:
@@ -62,7 +61,6 @@ def empty_curve(transfer: TransferTerms) -> EstimateRefused:
         "at this moment, as one of the two pools is empty: ask again when liquidity was added",
         check=Check.DST_BALANCE,
         reason=Reason.NOT_ENOUGH_LIQUIDITY,
-        code=ErrCode.ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN,
     )
 
 
@@ -88,7 +86,7 @@ def fees_eat(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused
         )
     else:
         msg = f"The fees would take all of this amount. {_nothing_passes(inputs, transfer)}"
-    return _refused(msg, Check.FEES, Reason.AMOUNT_TOO_SMALL, ErrCode.ERROR_CODE_COMMON, advice)
+    return _refused(msg, Check.FEES, Reason.AMOUNT_TOO_SMALL, advice)
 
 
 def slippage_too_high(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused:
@@ -103,9 +101,7 @@ def slippage_too_high(inputs: EstimateInputs, transfer: TransferTerms) -> Estima
         remedies.append(f"transfer up to {_written(transfer, advice.below)}")
     what = "With this slippage_tolerance nothing may be left of this amount"
     msg = f"{what}: {', or '.join(remedies)}" if remedies else f"{what}. {_nothing_passes(inputs, transfer)}"
-    return _refused(
-        msg, Check.MAX_SLIPPAGE, Reason.SLIPPAGE_TOO_HIGH, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE, advice
-    )
+    return _refused(msg, Check.MAX_SLIPPAGE, Reason.SLIPPAGE_TOO_HIGH, advice)
 
 
 def _advise(inputs: EstimateInputs, transfer: TransferTerms, *, with_tolerance: bool = False) -> Advice:
@@ -162,12 +158,11 @@ def _next_epoch(inputs: EstimateInputs, transfer: TransferTerms) -> str:
     return f"; the limit is renewed at {rfc3339(Epoch.at(inputs.now, seconds).ends_at)}"
 
 
-def _refused(msg: str, check: Check, reason: Reason, code: ErrCode, advice: Advice) -> EstimateRefused:
+def _refused(msg: str, check: Check, reason: Reason, advice: Advice) -> EstimateRefused:
     return EstimateRefused(
         msg,
         check=check,
         reason=reason,
-        code=code,
         largest_passing_amt=advice.below,
         smallest_passing_amt=advice.above,
         largest_passing_tolerance=advice.tolerance,

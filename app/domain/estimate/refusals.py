@@ -1,14 +1,14 @@
-"""Why an estimate is refused, in the gateway's codes and in words that say what would succeed.
+"""Why an estimate is refused: the reason, and a message that says what would succeed.
 
-This file words the checks that look at no amount; estimate_advice words those that do.
-The reason or source of a block is in no message (formats, "Estimate: the order of the checks").
+This module has the refusals of the checks that look at no amount; ``advice`` has those that do. No message
+tells why something is blocked, or by which list (docs/interface.md#estimate-checks).
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from app.domain.codes import ErrCode, Reason
+from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.estimate.inputs import ChainTerms, EstimateInputs, RouteBlock
 
@@ -17,7 +17,7 @@ ECHOED_CHARACTERS = 32
 
 
 class Check(StrEnum):
-    """The checks in the order in which they are made (formats, "Estimate: the order of the checks")."""
+    """The checks in the order in which they are made (docs/interface.md#estimate-checks)."""
 
     CALLER_NETWORK = "caller_network"
     ADDRESS = "address"
@@ -43,7 +43,7 @@ class Check(StrEnum):
 
 
 class EstimateRefused(GatewayError):
-    """No estimate: ``check`` names the rule, the rest what would pass, where that is a number.
+    """An estimate is refused by ``check``; the numbers are what would pass, where the check has such.
 
     ``largest_passing_amt`` and ``smallest_passing_amt`` (source units) pass at the tolerance
     that was asked for: the nearest below and above the amount that was refused.
@@ -56,12 +56,11 @@ class EstimateRefused(GatewayError):
         *,
         check: Check,
         reason: Reason,
-        code: ErrCode = ErrCode.ERROR_CODE_COMMON,
         largest_passing_amt: int | None = None,
         smallest_passing_amt: int | None = None,
         largest_passing_tolerance: int | None = None,
     ) -> None:
-        super().__init__(msg, reason=reason, code=code)
+        super().__init__(msg, reason=reason)
         self.check = check
         self.largest_passing_amt = largest_passing_amt
         self.smallest_passing_amt = smallest_passing_amt
@@ -69,27 +68,25 @@ class EstimateRefused(GatewayError):
 
 
 def network_blocked() -> EstimateRefused:
-    """1018: the caller's network."""
+    """The caller's network is blocked."""
     return EstimateRefused(
         "Estimates are not given to VPN users: turn the VPN off and ask again from another network",
         check=Check.CALLER_NETWORK,
         reason=Reason.NETWORK_BLOCKED,
-        code=ErrCode.ErrCode_ERROR_CODE_VPN_BLOCK,
     )
 
 
 def address_blocked() -> EstimateRefused:
-    """1015: ``usr_addr``."""
+    """``usr_addr`` is blocked."""
     return EstimateRefused(
         "Transfers for this address are not possible; if this is a mistake, contact the gateway's operator",
         check=Check.ADDRESS,
         reason=Reason.ADDRESS_BLOCKED,
-        code=ErrCode.ERROR_CODE_ADDRESS_BLOCKED,
     )
 
 
 def same_chain(inputs: EstimateInputs) -> EstimateRefused:
-    """500: source and destination are one chain."""
+    """Source and destination are one chain."""
     return EstimateRefused(
         "Only transfers from one chain to another are accepted: choose a dst_chain_id other than the "
         f"src_chain_id {inputs.request.src_chain_id}",
@@ -99,7 +96,7 @@ def same_chain(inputs: EstimateInputs) -> EstimateRefused:
 
 
 def chain_unknown(chain_id: int) -> EstimateRefused:
-    """500: no such chain here."""
+    """The network has no such chain."""
     return EstimateRefused(
         f"Chain {chain_id} is unknown here: choose one of the chains in /v2/getTransferConfigs",
         check=Check.CHAIN_KNOWN,
@@ -108,7 +105,7 @@ def chain_unknown(chain_id: int) -> EstimateRefused:
 
 
 def chain_disabled(chain: ChainTerms) -> EstimateRefused:
-    """500: the operator has taken the chain out of service."""
+    """An operator has disabled the chain."""
     return EstimateRefused(
         f"{chain.name} is disabled at this moment: choose another chain, or ask again later",
         check=Check.CHAIN_ENABLED,
@@ -117,7 +114,7 @@ def chain_disabled(chain: ChainTerms) -> EstimateRefused:
 
 
 def token_not_on_src(inputs: EstimateInputs, chain: ChainTerms) -> EstimateRefused:
-    """1002: the source chain does not have the token."""
+    """The source chain does not have the token."""
     elsewhere = [name for name in inputs.symbol_chains if name != chain.name]
     hint = (
         f"it can be sent from {_listed(elsewhere)}"
@@ -128,23 +125,21 @@ def token_not_on_src(inputs: EstimateInputs, chain: ChainTerms) -> EstimateRefus
         f"{symbol_of(inputs)} is not supported on {chain.name}: {hint}",
         check=Check.SRC_TOKEN,
         reason=Reason.TOKEN_NOT_ON_SRC,
-        code=ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
     )
 
 
 def token_not_on_dst(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
-    """1001: the destination chain does not have the token."""
+    """The destination chain does not have the token."""
     return EstimateRefused(
         f"{symbol_of(inputs)} is not supported on {dst.name}: {_destinations(inputs, src)}",
         check=Check.DST_TOKEN,
         reason=Reason.TOKEN_NOT_ON_DST,
-        code=ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
     )
 
 
 def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged: bool) -> EstimateRefused:
-    """1001: both chains have the token, but nothing of the wanted kind joins them."""
-    route_key = "pegged pair" if pegged else "pool route"
+    """Both chains have the token, but no route or pegged pair, whichever was asked for, joins them."""
+    kind = "pegged pair" if pegged else "pool route"
     if pegged and inputs.route is not None:
         hint = "ask without is_pegged for a transfer through the pools"
     elif not pegged and inputs.pegged is not None:
@@ -152,26 +147,24 @@ def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged
     else:
         hint = _destinations(inputs, src)
     return EstimateRefused(
-        f"There is no {route_key} for {symbol_of(inputs)} from {src.name} to {dst.name}: {hint}",
+        f"There is no {kind} for {symbol_of(inputs)} from {src.name} to {dst.name}: {hint}",
         check=Check.ROUTE,
         reason=Reason.NO_PEGGED_PAIR if pegged else Reason.NO_ROUTE,
-        code=ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
     )
 
 
 def token_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTerms) -> EstimateRefused:
-    """1009: the token is switched off on one of the chains."""
+    """The token is disabled on one of the chains."""
     hint = _destinations(inputs, src) if disabled_on is not src else "ask again later"
     return EstimateRefused(
         f"Transfers of {symbol_of(inputs)} are disabled on {disabled_on.name} at this moment: {hint}",
         check=Check.TOKEN_ENABLED,
         reason=Reason.TRANSFER_DISABLED,
-        code=ErrCode.ERROR_CODE_TRANSFER_DISABLED,
     )
 
 
 def route_blocked(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
-    """1009 for a block of both directions, 1016 for one of this direction."""
+    """The route is blocked in both directions, or in this one alone."""
     symbol = symbol_of(inputs)
     if inputs.block is RouteBlock.BOTH:
         return EstimateRefused(
@@ -179,34 +172,31 @@ def route_blocked(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> E
             f"at this moment: {_destinations(inputs, src)}",
             check=Check.TOKEN_ENABLED,
             reason=Reason.TRANSFER_DISABLED,
-            code=ErrCode.ERROR_CODE_TRANSFER_DISABLED,
         )
     return EstimateRefused(
         f"Transfers of {symbol} from {src.name} to {dst.name} are disabled at this moment: "
         f"{_destinations(inputs, src)}",
         check=Check.DIRECTION,
         reason=Reason.DIRECTION_BLOCKED,
-        code=ErrCode.ERROR_CODE_BLOCK_BRIDGE_DIRECT,
     )
 
 
 def amount_zero() -> EstimateRefused:
-    """500, in the words that a production gateway of this kind uses."""
+    """The amount is zero. The message is that of existing gateways: clients may compare it."""
     return EstimateRefused("amount should > 0", check=Check.AMOUNT, reason=Reason.AMOUNT_ZERO)
 
 
 def tolerance_out_of_range(tolerance: int) -> EstimateRefused:
-    """1012: ``slippage_tolerance`` is not from 1 to 999999."""
+    """``slippage_tolerance`` is not from 1 to 999999."""
     return EstimateRefused(
         f"slippage_tolerance is from 1 to 999999 millionths, such as 5000 for 0.5 %; {tolerance} is not",
         check=Check.SLIPPAGE_TOLERANCE,
         reason=Reason.BAD_SLIPPAGE_TOLERANCE,
-        code=ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE,
     )
 
 
 def base_fee_stale(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, allowed: int) -> EstimateRefused:
-    """500: the route's base fee is older than ``allowed`` seconds."""
+    """The route's base fee is older than ``allowed`` seconds."""
     return EstimateRefused(
         f"The base fee of {symbol_of(inputs)} from {src.name} to {dst.name} is older than {allowed} seconds "
         "and is not quoted any more: ask again in a few minutes, when it has been renewed",

@@ -1,4 +1,4 @@
-"""What the public door answers, for those who show it: the console is handed this when the app is made."""
+"""Functions that make the bodies of public answers, for the console: it is handed them at the start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.services.transfers.status import transfer_status
 def status_answerer(*, compat_clients: bool) -> Callable[[Gateway, bytes], bytes]:
     """A function from a known transfer's id to the body of ``getTransferStatus``, byte for byte.
 
-    It raises what the service raises; the door would answer that as an error.
+    It raises what the service raises.
     """
     shape = CompatStatusAnswer() if compat_clients else StatusAnswer()
 

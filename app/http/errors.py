@@ -1,0 +1,59 @@
+"""Any exception as an error of the gateway, for the doors that are open to everybody.
+
+Which exception is which error is decided here; each door answers the kinds of errors in its own protocol.
+No message tells anything about the inside of the gateway: the log has the cause (docs/interface.md#errors).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import g
+from werkzeug import exceptions as framework
+
+from app.domain.codes import Reason
+from app.domain.error_catalogue import ErrorKind
+from app.domain.errors import GatewayError
+
+UNREADABLE: Final = "the request cannot be read"
+
+RETRY_SECONDS: Final = 1
+"""When to ask again while the gateway is unavailable."""
+
+FRAMEWORK_ERRORS: Final[dict[type[BaseException], tuple[Reason, str]]] = {
+    framework.BadRequest: (Reason.BAD_REQUEST, UNREADABLE),
+    framework.NotFound: (Reason.PATH_NOT_FOUND, "there is nothing at this path"),
+    framework.MethodNotAllowed: (Reason.METHOD_NOT_ALLOWED, "this path does not take this method"),
+    framework.RequestEntityTooLarge: (Reason.BODY_TOO_LARGE, "the body is larger than 64 KiB"),
+    framework.UnsupportedMediaType: (
+        Reason.UNSUPPORTED_MEDIA_TYPE,
+        "the body must be sent as Content-Type: application/json",
+    ),
+    framework.TooManyRequests: (Reason.RATE_LIMITED, "too many requests; slow down"),
+}
+"""Reason and message of the framework's own exceptions; subclasses count as the nearest of these."""
+
+
+def as_gateway_error(error: Exception, unreachable: tuple[type[Exception], ...]) -> GatewayError:
+    """The error itself where it is the gateway's own; else the one that says what it means.
+
+    :param unreachable: exceptions which mean that the database cannot be reached. Whatever else is not
+        known here is a fault of the gateway.
+    """
+    if isinstance(error, GatewayError):
+        return error
+    if isinstance(error, unreachable):
+        return GatewayError(
+            "the gateway cannot reach its database; try again in a moment", reason=Reason.UNAVAILABLE
+        )
+    for ancestor in type(error).__mro__:
+        if ancestor in FRAMEWORK_ERRORS:
+            reason, msg = FRAMEWORK_ERRORS[ancestor]
+            return GatewayError(msg, reason=reason)
+    return GatewayError("the gateway failed; this is not the request's fault", reason=Reason.INTERNAL)
+
+
+def retry_after(error: GatewayError) -> int | None:
+    """Seconds after which to ask again: the limiter's for this request, else a second while unavailable."""
+    seconds: int | None = g.get("retry_after", RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None)
+    return seconds
