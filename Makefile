@@ -30,9 +30,10 @@ soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=
 	$(VENV) requirements-dev.txt
 	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
 
-lint: ## find mistakes and bad habits
+lint: ## find mistakes, bad habits and imports that no room may have
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports --no-logo
 
 format-check: ## tell whether `make format` would change anything
 	$(VENV) requirements-dev.txt
@@ -59,5 +60,5 @@ screenshots: ## picture the console into docs/images/ (needs Chromium)
 	@$(BIN)/python -m scripts.screenshots
 
 clean: ## remove .venv and caches (instance/, with the database and the key, stays)
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .tmp
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -27,6 +27,7 @@ USED_OTHERWISE = {
     "uvicorn": "a contestant of make bench",
     "uvloop": "uvicorn's loop",
     "grpcio-tools": "make proto",
+    "import-linter": "make lint",
     "mypy": "make types",
     "pytest-xdist": "make test",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
