@@ -1,7 +1,7 @@
 # `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench soak lint format-check format types proto contracts screenshots clean
+.PHONY: help run test check bench soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -47,6 +47,14 @@ format: ## format the code and fix what can be fixed safely
 types: ## check the types
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make requirements'
+requirements: ## compile requirements*.in into requirements*.txt, with hashes (ARGS="--upgrade-package NAME")
+	$(VENV) requirements-dev.txt
+	@for file in requirements requirements-dev requirements-bench; do \
+		$(COMPILE) $(ARGS) $$file.in --output-file $$file.txt || exit 1; \
+	done
 
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
