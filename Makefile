@@ -1,40 +1,35 @@
-# `make` lists what there is. Everything runs in .venv, which is made and kept up to date by itself.
+# `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench soak lint format-check format types proto contracts screenshots clean
+.PHONY: help run test check bench soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Every day
 
 run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
 	$(VENV) requirements.txt
 	@$(BIN)/python -m scripts.start
 
-test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name" narrows it)
+test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0": pytest's)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
-check: lint format-check types test ## lint, format check, types, tests: what CI runs
+check: lint format-check types test ## what CI runs: lint, format-check, types and test
 
-BENCHES := http feed scale
-bench: ## the benchmarks, as ratios against floors of the same run (docs/performance.md; ONLY=http runs one)
-	$(VENV) requirements-bench.txt
-	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
-		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
-	done; exit $$missed
+##@ The parts of make check, and measurements
 
-soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 tells another story)
-	$(VENV) requirements-dev.txt
-	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
-
-lint: ## find mistakes and bad habits
+lint: ## find mistakes and bad habits (ruff), and imports that break the layers (import-linter)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports --no-logo
 
-format-check: ## tell whether `make format` would change anything
+format-check: ## say whether `make format` would change anything
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff format --check .
 
@@ -43,9 +38,30 @@ format: ## format the code and fix what can be fixed safely
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-types: ## check the types
+types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
+
+BENCHES := http feed scale
+bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, feed or scale; docs/performance.md)
+	$(VENV) requirements-bench.txt
+	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
+		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
+	done; exit $$missed
+
+soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 plays another sequence)
+	$(VENV) requirements-dev.txt
+	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
+
+##@ What is generated
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make requirements'
+requirements: ## compile requirements*.in into requirements*.txt, with hashes (ARGS="--upgrade-package NAME")
+	$(VENV) requirements-dev.txt
+	@for file in requirements requirements-dev requirements-bench; do \
+		$(COMPILE) $(ARGS) $$file.in --output-file $$file.txt || exit 1; \
+	done
 
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
@@ -54,10 +70,12 @@ proto: ## generate the protobuf messages from proto/
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json
 
-screenshots: ## picture the console into docs/images/ (needs Chromium)
+screenshots: ## take pictures of the console for docs/images/ (needs Chromium)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.screenshots
 
-clean: ## remove .venv and caches (instance/, with the database and the key, stays)
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .tmp
+##@ Afterwards
+
+clean: ## remove .venv and caches; instance/, with the database and the keys, stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .tmp
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

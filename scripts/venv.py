@@ -21,19 +21,21 @@ On Debian or Ubuntu: apt-get install python3-venv
 Or name another Python: PYTHON=/path/to/python make run"""
 
 
-def files_of(requirements: Path) -> list[Path]:
-    """The file and those it includes by ``-r``, each once, the included ones first."""
-    included = re.findall(r"^-r\s+(\S+)", requirements.read_text(encoding="utf-8"), re.MULTILINE)
-    nested = [file for name in included for file in files_of(requirements.parent / name)]
+def contained_in(requirements: Path) -> list[Path]:
+    """The file and the smaller ones that it contains, each once, the smallest first.
+
+    ``requirements-dev.txt`` is compiled from ``requirements-dev.in``. Where that includes
+    ``requirements.in`` by ``-r``, the compiled file has every line of ``requirements.txt``.
+    """
+    source = requirements.with_suffix(".in").read_text(encoding="utf-8")
+    included = re.findall(r"^-r\s+(\S+)\.in$", source, re.MULTILINE)
+    nested = [file for name in included for file in contained_in(requirements.parent / f"{name}.txt")]
     return list(dict.fromkeys([*nested, requirements]))
 
 
 def fingerprint(requirements: Path) -> str:
     """A hash of what the file asks for and of the Python it is installed for."""
-    digest = hashlib.sha256(sys.version.encode())
-    for file in files_of(requirements):
-        digest.update(b"\0" + file.read_bytes())
-    return digest.hexdigest()
+    return hashlib.sha256(sys.version.encode() + b"\0" + requirements.read_bytes()).hexdigest()
 
 
 def stamp_of(requirements: Path) -> Path:
@@ -76,15 +78,18 @@ def make_environment() -> None:
 def install(requirements: Path) -> None:
     """Install the file's packages and remember that they are there.
 
+    pip refuses a package without a hash in the file, or whose archive has another one.
+
     :raises SystemExit: where pip could not; it has said why.
     """
     sys.stdout.write(f"Installing {requirements.name} into .venv (only when it changes) ...\n")
     sys.stdout.flush()
     pip = [str(PYTHON), "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check"]
-    done = subprocess.run([*pip, "-r", str(requirements)], stdin=subprocess.DEVNULL, check=False)
+    asked = ["--require-hashes", "-r", str(requirements)]
+    done = subprocess.run([*pip, *asked], stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise SystemExit(f"{requirements.name} could not be installed; see above.")
-    for file in files_of(requirements):
+    for file in contained_in(requirements):
         stamp_of(file).write_text(fingerprint(file), encoding="utf-8")
 
 

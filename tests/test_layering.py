@@ -1,46 +1,116 @@
-"""The rules of the house hold, and the checker that says so finds what breaks them."""
+"""The rules of the code hold, and what checks them finds what breaks them.
+
+Who may import whom are the import-linter contracts in pyproject.toml, habits are ruff's rules there. Both
+run in `make lint`; here violations are planted in a copy to prove that each of them bites. What no tool
+covers is checked here: the size of files and folders, imports by name, places outside the repository.
+"""
 
 from __future__ import annotations
 
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests import layering_rules
-from tests.layering_rules import MAX_LINES, ROOMS, files, violations
-
 ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONTRACTS: list[dict[str, Any]] = PYPROJECT["tool"]["importlinter"]["contracts"]
 
-LAWFUL = {
-    "app/__init__.py": "import flask\nfrom app import models\nfrom app.api import v2\nimport config\n",
-    "app/extensions.py": "from flask_sqlalchemy import SQLAlchemy\ndb = SQLAlchemy()\n",
-    "app/domain/__init__.py": "",
-    "app/domain/codes.py": "import enum\nfrom fractions import Fraction\n",
-    "app/domain/crypto.py": "from coincurve import PublicKey\nfrom Crypto.Hash import keccak\n",
-    "app/domain/evidence_pool.py": "from google.protobuf.message import DecodeError\nfrom . import crypto\n",
-    "app/models/__init__.py": "from app.models import chains\n",
-    "app/models/chains.py": "from sqlalchemy import text\nfrom app.extensions import db\n",
-    "app/queries/chains.py": "from app.models.chains import text\nfrom app.domain import codes\n",
-    "app/services/gateway.py": (
-        "from datetime import UTC, datetime\nfrom flask import current_app\nimport orjson\n"
-        "from app.models import chains\nfrom app.queries import chains as asked\nnow = datetime.now(UTC)\n"
-    ),
-    "app/api/v2.py": "from flask import g\nfrom app.services import gateway\nfrom app.api import schemas\n",
-    "app/http/answers.py": "from flask import Response\nfrom app.domain import codes\n",
-    "app/ingest/v1.py": "from app.http import answers\nfrom app.services import gateway\nimport zlib\n",
-    "app/api/schemas.py": "import marshmallow\nHEADERS = {'X': request.environ['REMOTE_ADDR']}\n",
-    "app/admin/views.py": "import flask_admin\nfrom app.models import chains\n",
-    "app/grpcweb/frames.py": "from google.protobuf import message\nimport struct\n",
-    "app/watcher/loop.py": "import socket\nfrom app.services import gateway\n",
-    "app/cli/chains.py": "import click\nfrom app.services import gateway\nimport time\ntime.monotonic()\n",
-    "app/domain/refund_pb2.py": "x = 1\n" * (MAX_LINES + 1),
-    "config.py": "import os\nos.environ\n",
-    "wsgi.py": "from config import load_settings\n",
-    "scripts/start.py": "import os\nfrom config import load_settings\nos.environ\n",
-    "tests/test_it.py": "def test():\n    import os\n    os.environ\n    from app import models\n",
-    "README.md": "Workers share no connection; see https://example.org/work and ./networks.\n",
+PLANTED = {
+    "layers": {
+        "app/models/planted.py": "from app.queries import transfers\n",
+        "app/services/planted.py": "import app.api.v2\n",
+        "app/api/planted.py": "from app.grpcweb import frames\n",
+        "app/cellar/__init__.py": '"""A room that nobody gave a place."""\n',
+    },
+    "root": {"app/cli/planted_root.py": "from app import create_app\n"},
+    "outside": {
+        "app/queries/planted.py": "from bench import grow\n",
+        "app/runtime/planted.py": "from config import Settings\n",
+    },
+    "domain-layers": {
+        "app/domain/refund/planted.py": "from app.domain.transfer import state\n",
+        "app/domain/estimate/planted.py": "from app.domain.transfer.events import Event\n",
+    },
+    "cycles": {
+        "app/cli/planted_one.py": "from app.cli import planted_two\n",
+        "app/cli/planted_two.py": "from app.cli import planted_one\n",
+    },
+    "pure-domain": {
+        "app/domain/planted_time.py": "import time\n",
+        "app/domain/planted_web.py": "from urllib import request\n",
+    },
+    "narrow-doors": {"app/ingest/planted.py": "from app.models import events\n"},
+    "http-is-for-doors": {"app/services/planted_http.py": "from app.http import answers\n"},
+    "sandbox": {
+        "app/services/planted_sandbox.py": "from app.sandbox import network\n",
+        "app/cli/planted_sandbox.py": "from app.sandbox import network\n",
+    },
+    "library-evidence": {"app/domain/planted_keys.py": "from coincurve import PublicKey\n"},
+    "library-protobuf": {"app/domain/planted_bytes.py": "from google.protobuf import message\n"},
+    "library-sql": {
+        "app/domain/planted_sql.py": "import sqlalchemy\n",
+        "app/api/planted_sql.py": "from sqlalchemy import select\n",
+    },
+    "library-driver": {"app/queries/planted_driver.py": "import psycopg\n"},
+    "library-web": {
+        "app/domain/planted_flask.py": "from flask import request\n",
+        "app/services/planted_flask.py": "from flask import request\n",
+        "app/models/planted_flask.py": "import werkzeug.exceptions\n",
+    },
+    "library-extensions": {"app/api/planted_extension.py": "from flask_migrate import Migrate\n"},
+    "library-api": {"app/ingest/planted_limits.py": "import flask_limiter\n"},
+    "library-console": {"app/api/planted_form.py": "from wtforms import Form\n"},
+    "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
+    "library-json": {"app/domain/planted_json.py": "import orjson\n"},
+    "library-passwords": {"app/admin/planted_password.py": "import argon2\n"},
+    "library-commands": {"app/services/planted_command.py": "import click\n"},
 }
-"""A small house in order."""
+"""For each contract imports that break it."""
+
+BAD_HABITS = {
+    "import os\nos.environ['A']\n": "TID251",
+    "from os import getenv\n": "TID251",
+    "import importlib\nimportlib.import_module('app.api')\n": "TID251",
+    "from datetime import UTC, datetime\ndatetime.now(UTC)\n": "TID251",
+    "import time\ntime.time()\n": "TID251",
+    "from time import time as clock\n": "TID251",
+    "from sqlalchemy import func\nfunc.now()\n": "TID251",
+    "from . import text\n": "TID252",
+    "from datetime import datetime\ndatetime.utcnow()\n": "DTZ003",
+    "import datetime\ndatetime.datetime.now()\n": "DTZ005",
+    "from datetime import datetime\ndatetime.fromtimestamp(1)\n": "DTZ006",
+    "from datetime import date\ndate.today()\n": "DTZ011",
+    "def f():\n    import json\n": "PLC0415",
+    "class A:\n    async def f(self):\n        from os import path\n": "PLC0415",
+}
+"""Code that is refused anywhere in app/, with ruff's rule."""
+
+MAX_LINES = 400
+LONG_FILES: dict[str, str] = {}
+"""Python files over the limit, each with the reason why it is not two files."""
+
+MAX_MODULES = 20
+"""In a folder of app/, its ``__init__.py`` not counted."""
+
+LARGE_FOLDERS: dict[str, str] = {"app/api": "until the error table has left it"}
+"""Folders over the limit, each with the reason."""
+
+SKIPPED = {".git", ".venv", "instance", "node_modules", "__pycache__"}
+CACHES = ("*_cache", ".hypothesis", ".tmp", "*.egg-info")
+PRIVATE = re.compile(r"\.\./shared\b|(?<![\w./-])/wor[k](?![\w-])")
+"""Places outside the repository, which nobody else has."""
 
 OUTSIDE = "/".join(["..", "shared", "notes.md"])
 HOME = "/".join(["", "work", "main"])
@@ -54,17 +124,160 @@ def build(root: Path, tree: dict[str, str]) -> None:
         file.write_text(text)
 
 
-def test_this_house_is_in_order() -> None:
+def lint_imports(root: Path) -> dict[str, str]:
+    """What import-linter says about each contract that is broken, by the contract's id."""
+    done = subprocess.run(
+        [BIN / "lint-imports", "--no-cache", "--no-logo"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(root), "COLUMNS": "200", "PATH": ""},
+    )
+    _, _, details = done.stdout.partition("Broken contracts")
+    assert bool(details) == bool(done.returncode), done.stdout + done.stderr
+    # Each broken contract has a heading: its name, underlined.
+    parts = re.split(r"^(.+)\n-{3,}\n", details, flags=re.MULTILINE)
+    said = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return {contract["id"]: said[contract["name"]] for contract in CONTRACTS if contract["name"] in said}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What import-linter says about a copy of the application with all the violations in it."""
+    root = tmp_path_factory.mktemp("planted")
+    skip = shutil.ignore_patterns("__pycache__", "static", "templates")
+    shutil.copytree(ROOT / "app", root / "app", ignore=skip)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    for tree in PLANTED.values():
+        build(root, tree)
+    return lint_imports(root)
+
+
+def test_the_contracts_are_kept() -> None:
+    assert lint_imports(ROOT) == {}
+
+
+@pytest.mark.parametrize("contract", PLANTED)
+def test_a_broken_contract_is_found(planted: dict[str, str], contract: str) -> None:
+    for path in PLANTED[contract]:
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        # Contracts about siblings name what is under them without what is above.
+        name = module if module in planted[contract] else module.rpartition(".")[2]
+        assert name in planted[contract], module
+
+
+def test_every_contract_is_tried() -> None:
+    assert [contract["id"] for contract in CONTRACTS] == list(PLANTED)
+
+
+def test_every_library_has_its_rooms() -> None:
+    given = {name for contract in CONTRACTS for name in contract.get("protected_modules", ())}
+    for file in (ROOT / "app").rglob("*.py"):
+        unplaced = imported(file) - sys.stdlib_module_names - {"app", "config"} - given
+        assert not unplaced, f"{file}: name in a contract of pyproject.toml who may import {unplaced}"
+
+
+def imported(file: Path) -> set[str]:
+    """The first part of every name that the file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def test_bad_habits_are_refused(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    habits = {f"app/cli/habit_{number}.py": text for number, text in enumerate(BAD_HABITS)}
+    build(tmp_path, habits)
+    command = [BIN / "ruff", "check", "--no-cache", "--output-format", "json", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = {(Path(fault["filename"]).name, fault["code"]) for fault in json.loads(done.stdout)}
+    expected = {(Path(path).name, BAD_HABITS[text]) for path, text in habits.items()}
+    assert expected <= found
+
+
+def violations(root: Path) -> list[str]:
+    """Every broken rule that no tool covers, as ``path:line: what is wrong``."""
+    found: list[str] = []
+    for path in files(root):
+        name = path.relative_to(root).as_posix()
+        found += private_places(path, name)
+        if path.suffix == ".py":
+            found += too_long(path, name)
+        if name.startswith("app/") and path.suffix == ".py" and "__import__(" in path.read_text():
+            found.append(f"{name}:1: an import by name hides a dependency")
+    return [*found, *too_many(root)]
+
+
+def files(root: Path) -> list[Path]:
+    """What belongs to the repository, without what is made from it."""
+    found: list[Path] = []
+    for folder, inner, names in os.walk(root):
+        inner[:] = [name for name in inner if belongs(name)]
+        found += [Path(folder, name) for name in names if belongs(name)]
+    return sorted(found)
+
+
+def belongs(name: str) -> bool:
+    """Whether a file or folder of this name is part of the repository."""
+    return name not in SKIPPED and not any(fnmatch(name, cache) for cache in CACHES)
+
+
+def too_long(path: Path, name: str) -> Iterator[str]:
+    """Files that have grown more than one job, and exemptions that are no longer needed."""
+    lines = path.read_text().count("\n")
+    if name.endswith("_pb2.py"):
+        return
+    if lines > MAX_LINES and name not in LONG_FILES:
+        yield f"{name}:{MAX_LINES}: {lines} lines; split it, or say in LONG_FILES why not"
+    elif lines <= MAX_LINES and name in LONG_FILES:
+        yield f"{name}:1: is short enough now; take it out of LONG_FILES"
+
+
+def too_many(root: Path) -> Iterator[str]:
+    """Folders of the application in which a reader gets lost."""
+    modules = [path for path in files(root) if path.suffix == ".py" and path.name != "__init__.py"]
+    for folder in sorted({path.parent for path in modules if path.is_relative_to(root / "app")}):
+        count = sum(path.parent == folder for path in modules)
+        name = folder.relative_to(root).as_posix()
+        if count > MAX_MODULES and name not in LARGE_FOLDERS:
+            yield f"{name}: {count} modules; at most {MAX_MODULES} are found by their names"
+
+
+def private_places(path: Path, name: str) -> Iterator[str]:
+    """Mentions of folders that are not part of the repository."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        return
+    for number, line in enumerate(lines, 1):
+        if found := PRIVATE.search(line):
+            yield f"{name}:{number}: refers to {found[0]}, outside the repository"
+
+
+def test_this_repository_keeps_the_rules() -> None:
     assert violations(ROOT) == []
 
 
-def test_every_source_is_looked_at() -> None:
-    seen = {path.relative_to(ROOT).as_posix() for path in files(ROOT)}
-    assert {"app/__init__.py", "app/models/engine.py", "config.py", "tests/test_layering.py"} <= seen
-    assert not any(path.startswith((".git/", ".venv/", "instance/")) for path in seen)
+def test_every_file_is_looked_at() -> None:
+    looked_at = {path.relative_to(ROOT).as_posix() for path in files(ROOT)}
+    assert {"app/__init__.py", "app/models/engine.py", "config.py", "tests/test_layering.py"} <= looked_at
+    assert not any(path.startswith((".git/", ".venv/", "instance/")) for path in looked_at)
 
 
-def test_a_house_in_order_has_no_violations(tmp_path: Path) -> None:
+LAWFUL = {
+    "app/__init__.py": "import flask\n",
+    "app/domain/refund_pb2.py": "x = 1\n" * (MAX_LINES + 1),
+    "app/cli/short.py": "x = 1\n" * MAX_LINES,
+    "README.md": "Workers share no connection; see https://example.org/work and ./networks.\n",
+} | {f"app/models/table_{number}.py": "" for number in range(MAX_MODULES)}
+
+
+def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
     build(tmp_path, LAWFUL)
     assert violations(tmp_path) == []
 
@@ -72,77 +285,10 @@ def test_a_house_in_order_has_no_violations(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "said"),
     [
-        ("app/domain/amounts.py", "import sqlalchemy\n", "domain may not import sqlalchemy"),
-        ("app/domain/amounts.py", "from flask import request\n", "domain may not import flask.request"),
-        (
-            "app/domain/amounts.py",
-            "from app.models import chains\n",
-            "domain may not import app.models.chains",
-        ),
-        ("app/domain/amounts.py", "from ..models import chains\n", "domain may not import app.models.chains"),
-        ("app/domain/amounts.py", "from app.extensions import db\n", "domain may not import app.extensions"),
-        ("app/domain/amounts.py", "import coincurve\n", "domain may not import coincurve"),
-        ("app/domain/evidence.py", "import sqlalchemy\n", "domain may not import sqlalchemy"),
-        ("app/domain/amounts.py", "import time\n", "domain may not import time"),
-        ("app/domain/amounts.py", "from urllib import request\n", "domain may not import urllib.request"),
-        (
-            "app/models/pools.py",
-            "from app.queries import chains\n",
-            "models may not import app.queries.chains",
-        ),
-        ("app/models/pools.py", "import flask\n", "models may not import flask"),
-        ("app/queries/pools.py", "from app.services import gateway\n", "queries may not import app.services"),
-        ("app/queries/pools.py", "import marshmallow\n", "queries may not import marshmallow"),
-        ("app/services/status.py", "from flask import request\n", "services may not import flask.request"),
-        ("app/services/status.py", "import flask\n", "services may not import flask"),
-        ("app/services/status.py", "from app.api import v2\n", "services may not import app.api.v2"),
-        ("app/services/status.py", "from app import create_app\n", "services may not import app.create_app"),
-        ("app/api/v3.py", "from app.queries import chains\n", "api may not import app.queries.chains"),
-        ("app/api/v3.py", "from app.models import chains\n", "api may not import app.models.chains"),
-        ("app/api/v3.py", "from sqlalchemy import select\n", "api may not import sqlalchemy.select"),
-        ("app/api/v3.py", "import app.grpcweb.frames\n", "api may not import app.grpcweb.frames"),
-        ("app/http/pages.py", "from app.services import gateway\n", "http may not import app.services"),
-        ("app/http/pages.py", "from app.api import v2\n", "http may not import app.api.v2"),
-        ("app/ingest/v2.py", "from app.api import schemas\n", "ingest may not import app.api.schemas"),
-        ("app/ingest/v2.py", "from sqlalchemy import select\n", "ingest may not import sqlalchemy.select"),
-        ("app/grpcweb/web.py", "from app.api import schemas\n", "grpcweb may not import app.api.schemas"),
-        ("app/admin/pools.py", "from app.queries import chains\n", "admin may not import app.queries.chains"),
-        (
-            "app/watcher/logs.py",
-            "from app.extensions import db\n",
-            "watcher may not import app.extensions.db",
-        ),
-        ("app/cli/pools.py", "from app.models import chains\n", "cli may not import app.models.chains"),
-        ("app/cli/pools.py", "import requests\n", "cli may not import requests"),
-        ("app/extensions.py", "from app.domain import codes\n", "extensions may not import app.domain"),
-        ("app/cellar/wine.py", "", "cellar is no room"),
-        ("app/helpers.py", "", "helpers is no room"),
-        ("app/cli/pools.py", "def f():\n    import json\n", ":2: import inside the function f"),
-        ("app/cli/pools.py", "class A:\n    async def f(self):\n        from os import path\n", "function f"),
-        ("app/cli/pools.py", "import importlib\nimportlib.import_module('app.api')\n", "import at run time"),
-        ("app/services/status.py", "from config import Settings\n", "config.py is not imported here"),
-        ("migrations/env.py", "import config\n", "config.py is not imported here"),
-        (
-            "app/services/status.py",
-            "import os\nos.environ['A']\n",
-            ":2: only config.py reads the environment",
-        ),
-        ("app/services/status.py", "from os import getenv\n", "only config.py reads the environment"),
-        ("wsgi.py", "import os\nos.getenv('A')\n", "only config.py reads the environment"),
-        ("app/cli/pools.py", "from datetime import datetime\ndatetime.utcnow()\n", "utcnow is naive"),
-        ("app/cli/pools.py", "import datetime\ndatetime.datetime.now()\n", "datetime.now() is naive"),
-        ("app/cli/pools.py", "from datetime import date\ndate.today()\n", "date.today is naive"),
-        ("app/cli/pools.py", "datetime.fromtimestamp(1)\n", "without a zone is naive"),
-        ("app/cli/pools.py", "datetime.now(UTC)\n", "datetime.now is a clock of its own"),
-        ("app/cli/pools.py", "import time\ntime.time()\n", "time.time is a clock of its own"),
-        ("app/cli/pools.py", "from time import time\n", "time.time is a clock of its own"),
-        (
-            "app/models/pools.py",
-            "from sqlalchemy import func\nfunc.now()\n",
-            "func.now is a clock of its own",
-        ),
         ("app/cli/long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
         ("tests/test_long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
+        ("app/models/table_20.py", "", f"{MAX_MODULES + 1} modules"),
+        ("app/cli/pools.py", "__import__('app.api')\n", "import by name"),
         ("docs/notes.md", f"see\n{OUTSIDE}\n", f":2: refers to {OUTSIDE.removesuffix('/notes.md')}"),
         ("app/cli/pools.py", f'"""As in {HOME}."""\n', "outside the repository"),
         ("Makefile", f"run:\n\t{HOME}/run\n", "outside the repository"),
@@ -151,28 +297,13 @@ def test_a_house_in_order_has_no_violations(tmp_path: Path) -> None:
 def test_a_broken_rule_is_found(tmp_path: Path, path: str, text: str, said: str) -> None:
     build(tmp_path, LAWFUL | {path: text})
     (found,) = violations(tmp_path)
-    assert found.startswith(path)
+    assert path.startswith(found.partition(":")[0])
     assert said in found
 
 
-def test_a_cycle_is_found_once(tmp_path: Path) -> None:
-    ring = {
-        "app/cli/one.py": "from app.cli import two\n",
-        "app/cli/two.py": "from app.cli.three import x\n",
-        "app/cli/three.py": "from .one import y\n",
-    }
-    build(tmp_path, LAWFUL | ring)
-    (found,) = violations(tmp_path)
-    assert "import cycle: app.cli.one -> app.cli.two -> app.cli.three -> app.cli.one" in found
-
-
 def test_an_exemption_must_be_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layering_rules, "LONG_FILES", {"app/cli/long.py": "a table", "wsgi.py": "none"})
-    build(tmp_path, LAWFUL | {"app/cli/long.py": "x = 1\n" * (MAX_LINES + 1)})
+    monkeypatch.setitem(LONG_FILES, "app/cli/long.py", "a table")
+    monkeypatch.setitem(LONG_FILES, "wsgi.py", "none")
+    build(tmp_path, LAWFUL | {"app/cli/long.py": "x = 1\n" * (MAX_LINES + 1), "wsgi.py": ""})
     (found,) = violations(tmp_path)
     assert found == "wsgi.py:1: is short enough now; take it out of LONG_FILES"
-
-
-def test_the_rules_cover_every_room_of_the_house() -> None:
-    rooms = {path.name for path in (ROOT / "app").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert rooms <= set(ROOMS)

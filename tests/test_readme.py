@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from flask import Flask
@@ -134,11 +133,3 @@ def settings_table(text: str) -> Iterator[tuple[str, str]]:
     """Each variable of the README's table with the default it shows."""
     for name, default in re.findall(r"^\| `([A-Z_]+)` \| ([^|]*) \|", text, re.MULTILINE):
         yield name, default.strip("`")
-
-
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *map(str, (ROOT / "docs").rglob("*.md"))])
-def test_links_between_pages_lead_somewhere(page: str) -> None:
-    file = ROOT / page
-    for target in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
-        if not urlsplit(target).scheme:
-            assert (file.parent / target).exists(), target

@@ -1,11 +1,17 @@
-"""A fresh install is the same everywhere: every package is pinned, and what is imported is asked for."""
+"""A fresh install is the same everywhere: what is imported is asked for, and everything is pinned by hash.
+
+``*.in`` files hold what our own code imports or runs; ``make requirements`` compiles them into ``*.txt``
+files, which pip installs from. Nothing here asks a registry.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,9 +19,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("requirements.txt", "requirements-dev.txt")
-BENCH = "requirements-bench.txt"
-SECOND_PART = "# What the packages above need"
+RUN, DEV, BENCH = "requirements", "requirements-dev", "requirements-bench"
+FILES = (RUN, DEV, BENCH)
+"""Each contains the one before it."""
 OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
@@ -27,32 +33,43 @@ USED_OTHERWISE = {
     "uvicorn": "a contestant of make bench",
     "uvloop": "uvicorn's loop",
     "grpcio-tools": "make proto",
+    "import-linter": "make lint",
     "mypy": "make types",
     "pytest-xdist": "make test",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
     "types-protobuf": "make types",
+    "uv": "make requirements",
 }
 
 
-def lines(file: str) -> list[str]:
-    """The lines that ask for a package, without comments."""
-    text = (ROOT / file).read_text()
-    stripped = (line.split("#")[0].strip() for line in text.splitlines())
-    return [line for line in stripped if line and not line.startswith("-r")]
+def asked_for(file: str) -> dict[str, Requirement]:
+    """What our own code imports or runs, by canonical name: the lines of the ``.in`` file itself."""
+    lines = (line.split("#")[0].strip() for line in (ROOT / f"{file}.in").read_text().splitlines())
+    return by_name(Requirement(line) for line in lines if line and not line.startswith("-"))
 
 
 def pins(file: str) -> dict[str, Requirement]:
-    """Requirements of the file by canonical name."""
-    requirements = [Requirement(line) for line in lines(file)]
+    """What is installed, by canonical name: the lines of the compiled ``.txt`` file."""
+    lines = (ROOT / f"{file}.txt").read_text().splitlines()
+    return by_name(Requirement(line.removesuffix(" \\")) for line in lines if line[0] not in " #")
+
+
+def by_name(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
     return {canonicalize_name(requirement.name): requirement for requirement in requirements}
 
 
-def asked_for(file: str) -> set[str]:
-    """Canonical names of the first part: what our own code imports or runs."""
-    first_part, _, _ = (ROOT / file).read_text().partition(SECOND_PART)
-    names = re.findall(r"^[A-Za-z][A-Za-z0-9_-]*", first_part, re.MULTILINE)
-    return {canonicalize_name(name) for name in names}
+def everything_asked_for(file: str) -> dict[str, Requirement]:
+    """What the file and those that it contains ask for."""
+    asked: dict[str, Requirement] = {}
+    for contained in FILES[: FILES.index(file) + 1]:
+        asked |= asked_for(contained)
+    return asked
+
+
+def applies(requirement: Requirement) -> bool:
+    """Whether the line is for this Python on this system."""
+    return requirement.marker is None or requirement.marker.evaluate()
 
 
 def needed_by(requirement: Requirement, seen: set[tuple[str, str]]) -> set[str]:
@@ -79,50 +96,90 @@ def is_installed(name: str) -> bool:
 
 
 for_benchmarks = pytest.mark.skipif(
-    not all(map(is_installed, pins(BENCH))), reason=f"`make bench` installs what {BENCH} asks for"
+    not all(is_installed(name) for name, line in pins(BENCH).items() if applies(line)),
+    reason=f"`make bench` installs what {BENCH}.txt asks for",
 )
-INSTALLED = [*FILES, pytest.param(BENCH, marks=for_benchmarks)]
+INSTALLED = [RUN, DEV, pytest.param(BENCH, marks=for_benchmarks)]
 
 
-@pytest.mark.parametrize("file", INSTALLED)
-def test_every_line_is_an_exact_pin_that_is_installed(file: str) -> None:
-    for name, requirement in pins(file).items():
+@pytest.mark.parametrize("file", FILES)
+def test_every_package_is_pinned_exactly(file: str) -> None:
+    for requirement in [*asked_for(file).values(), *pins(file).values()]:
         assert re.fullmatch(r"==[0-9][0-9A-Za-z.]*", str(requirement.specifier)), requirement
-        assert distribution(name).version == str(requirement.specifier).removeprefix("=="), name
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_package_has_its_hashes(file: str) -> None:
+    compiled = (ROOT / f"{file}.txt").read_text()
+    blocks = re.split(r"^(?=[a-z0-9])", compiled, flags=re.MULTILINE)[1:]
+    assert len(blocks) == len(pins(file))
+    for block in blocks:
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", block), block.partition(" ")[0]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_registry_is_named(file: str) -> None:
+    for name in (f"{file}.in", f"{file}.txt"):
+        assert not re.search(
+            r"^\s*--?(i|index-url|extra-index-url|find-links|f)\b|://", (ROOT / name).read_text(), re.M
+        )
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_compiled_file_is_up_to_date(file: str) -> None:
+    asked, pinned = everything_asked_for(file), pins(file)
+    for name, requirement in asked.items():
+        assert name in pinned, f"run `make requirements`: {file}.txt lacks {name}"
+        assert pinned[name].specifier == requirement.specifier, f"run `make requirements`: {name}"
+    # Each line says what brought it: those that name a file are the file's own.
+    compiled = (ROOT / f"{file}.txt").read_text()
+    own = re.findall(r"^([a-z0-9-]+)(?:\[.*\])?==(?:(?!^[a-z0-9]).)*?-r requirements", compiled, re.M | re.S)
+    assert set(own) == set(asked)
+
+
+def test_larger_files_contain_the_smaller_ones() -> None:
+    for smaller, larger in pairwise(FILES):
+        assert f"-r {smaller}.in\n-c {smaller}.txt\n" in (ROOT / f"{larger}.in").read_text()
+        versions = {name: str(line) for name, line in pins(larger).items()}
+        assert {name: str(line) for name, line in pins(smaller).items()}.items() <= versions.items()
 
 
 @pytest.mark.parametrize("file", INSTALLED)
-def test_the_second_part_is_exactly_what_the_first_needs(file: str) -> None:
-    pinned = pins(file)
-    before = (*FILES, BENCH)[: (*FILES, BENCH).index(file)]
-    elsewhere = set().union(*map(pins, before))
+def test_what_is_pinned_is_installed(file: str) -> None:
+    for name, requirement in pins(file).items():
+        if applies(requirement):
+            assert distribution(name).version == str(requirement.specifier).removeprefix("=="), name
+
+
+@pytest.mark.parametrize("file", INSTALLED)
+def test_what_is_pinned_is_needed(file: str) -> None:
     seen: set[tuple[str, str]] = set()
-    needed = set().union(*(needed_by(pinned[name], seen) for name in asked_for(file)))
-    assert needed - elsewhere == set(pinned)
+    needed = set().union(*(needed_by(line, seen) for line in everything_asked_for(file).values()))
+    assert needed == {name for name, line in pins(file).items() if applies(line)}
 
 
 def test_what_the_gateway_imports_is_asked_for() -> None:
     places = ["app", "migrations", "config.py", "wsgi.py", "gunicorn.conf.py"]
-    assert_installed_by(asked_for(FILES[0]), places)
+    assert_installed_by(set(asked_for(RUN)), places)
 
 
 def test_what_the_tests_import_is_pinned() -> None:
-    assert_installed_by(set(pins(FILES[0])) | set(pins(FILES[1])), ["tests", "scripts"])
+    assert_installed_by(set(pins(DEV)), ["tests", "scripts"])
 
 
 @for_benchmarks
 def test_what_the_benchmarks_import_is_pinned() -> None:
-    assert_installed_by(set().union(*map(pins, (*FILES, BENCH))), ["bench"])
+    assert_installed_by(set(pins(BENCH)), ["bench"])
 
 
 def test_what_is_asked_for_is_used() -> None:
-    assert asked_for(FILES[0]) | asked_for(FILES[1]) == used_of(FILES[0]) | used_of(FILES[1])
-    assert set(USED_OTHERWISE) <= set().union(*map(asked_for, (*FILES, BENCH)))
+    assert set(everything_asked_for(DEV)) == used_of(RUN) | used_of(DEV)
+    assert set(USED_OTHERWISE) <= set(everything_asked_for(BENCH))
 
 
 @for_benchmarks
 def test_what_the_benchmarks_ask_for_is_used() -> None:
-    assert asked_for(BENCH) == used_of(BENCH)
+    assert set(asked_for(BENCH)) == used_of(BENCH)
 
 
 def used_of(file: str) -> set[str]:
@@ -136,7 +193,7 @@ def used_of(file: str) -> set[str]:
         for name in distributions.get(module, [])
     }
     assert not used & set(USED_OTHERWISE)
-    return asked_for(file) & (used | set(USED_OTHERWISE))
+    return set(asked_for(file)) & (used | set(USED_OTHERWISE))
 
 
 def assert_installed_by(packages: set[str], places: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is generated is what proto/ says, and that is what the wire facts and the code say."""
+"""What is generated is what proto/ says, and that is what docs/interface.md#grpc-fields and the code say."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TransferHistory: transfer_id=1 string, src_send_info=2 TransferInfo, dst_receive
   refund_reason=8 XferStatus, update_ts=9 uint64, bridge_type=10 BridgeType
 TransferInfo: chain=1 Chain, token=2 Token, amount=3 string
 """
-"""The wire facts' messages, in the short form that ``written`` gives."""
+"""The messages of docs/interface.md#grpc-fields, in the short form that ``written`` gives."""
 
 
 def written(name: str) -> str:

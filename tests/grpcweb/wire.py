@@ -59,7 +59,7 @@ def frames(body: bytes) -> list[tuple[int, bytes]]:
 
 
 def understand(response: TestResponse) -> Answer:
-    """The answer, held against what the protocol and the wire facts ask of every one."""
+    """The answer, compared with what the protocol and docs/interface.md#grpc-web ask of every one."""
     assert response.status_code == 200
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert response.headers["Cache-Control"] == "no-store"

@@ -1,4 +1,4 @@
-"""The sandbox's network document keeps the rules of formats.md, and shows what it is there to show."""
+"""The sandbox's network document follows docs/interface.md#network-document and has all it should show."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ IDENTITY = {
     "validators": ("chain_id", "signer"),
 }
 
-# What wire.md states, to be found again.
+# Public addresses of real contracts that the document must have.
 KNOWN_BRIDGES = {
     1: "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820",
     10: "0x9D39Fc627A6d9d9F8C831c16995b209548cc3401",

@@ -1,0 +1,327 @@
+"""Every reference leads somewhere: links, anchors, names of modules, and the rooms of docs/layout.md.
+
+Pages are read whole, Python files by their comments and docstrings. ``dead_references(root)`` finds what
+is not there; violations planted in a small tree prove that it finds each kind.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.test_layering import build, files
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PAGES = {".md", ".toml", ".yaml", ".in", ".proto", ".sol"}
+PLAIN = {"Makefile", "run", ".gitignore"}
+TOP = "app|bench|docs|migrations|proto|scripts|tests"
+
+DOCUMENT = re.compile(r"(?<![\w./-])docs/[\w/-]+\.md(#[\w-]+)?")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+LABELLED = re.compile(r"\[[^\]]*\]\([^)\s]+\)")
+ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
+HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
+DOTTED = re.compile(r"(?<![\w./:@-])((?:app|bench|scripts|tests)(?:\.[A-Za-z_]\w*)+)(?![\w/(])")
+MODULE = re.compile(r"(?<![\w./*{-])(\w+\.py)\b")
+ROW = re.compile(r"^\| `(app/\w[\w/]*?)/?` \|", re.MULTILINE)
+
+OUTSIDE = re.compile(
+    r"\((?:formats|wire|interface)(?:\)|, | facts)|\b[Ww]ire facts\b"
+    r"|(?<![\w/])(?:formats|wire|interface)\.md\b"
+    r"|\b[Ff]ormats, [\"a-z]|\b[Ii]nterface, (?:\"|estimate|error|latency)"
+)
+"""How comments once cited documents that are not in the repository."""
+
+FORMER = re.compile(
+    r"\b(?:estimate_(?:advice|checks|explain|form|limits|pricing|range|refusals|search|terms)"
+    r"|edit_fields|edit_forms|event_fates|ingest_scope|layering_rules|network_ways|refund_explanation"
+    r"|refund_rules|saved_evidence)\b"
+)
+"""Modules that have other names now."""
+
+PENDING = frozenset(
+    {
+        "app/api/schemas.py",
+        "app/domain/codes.py",
+        "app/domain/crypto.py",
+        "app/domain/estimate/advice.py",
+        "app/domain/estimate/checks.py",
+        "app/domain/estimate/estimate.py",
+        "app/domain/estimate/explain.py",
+        "app/domain/estimate/inputs.py",
+        "app/domain/estimate/limits.py",
+        "app/domain/estimate/network_terms.py",
+        "app/domain/estimate/pricing.py",
+        "app/domain/estimate/refusals.py",
+        "app/domain/estimate/stableswap.py",
+        "app/domain/refund/call.py",
+        "app/domain/refund/evidence.py",
+        "app/domain/refund/request.py",
+        "app/domain/refund/rules.py",
+        "app/domain/transfer/latency.py",
+        "app/domain/transfer_ids.py",
+        "app/domain/validators.py",
+        "app/domain/wire_values.py",
+        "app/grpcweb/questions.py",
+        "app/grpcweb/service.py",
+        "app/http/public.py",
+        "app/queries/estimate_facts.py",
+        "app/sandbox/events.py",
+        "app/sandbox/network.py",
+        "app/services/estimates/estimate.py",
+        "app/services/network/changes.py",
+        "app/services/network/configs.py",
+        "app/services/network/document.py",
+        "app/services/network/edits/effects.py",
+        "app/services/network/guards.py",
+        "app/services/network/schema.py",
+        "tests/api/test_compat.py",
+        "tests/domain/estimate/test_order.py",
+    }
+)
+"""Files whose dead references are tolerated until the work on them is done."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of a repository."""
+
+    root: Path
+
+    @cached_property
+    def files(self) -> list[Path]:
+        return files(self.root)
+
+    @cached_property
+    def modules(self) -> set[str]:
+        """File names of all Python modules."""
+        return {path.name for path in self.files if path.suffix == ".py"}
+
+    @cached_property
+    def rooms(self) -> set[str]:
+        """Folders of the application that hold Python modules."""
+        found = {path.parent for path in self.files if path.suffix == ".py"}
+        return {
+            path.relative_to(self.root).as_posix() for path in found if (self.root / "app") in path.parents
+        }
+
+    @cached_property
+    def path(self) -> re.Pattern[str]:
+        """A path from the root, or from app/ as ``services/latency``."""
+        inner = {room.split("/")[1] for room in self.rooms}
+        return re.compile(rf"(?<![\w./%-])(?:{'|'.join([TOP, *sorted(inner)])})/[\w*][\w./*-]*")
+
+    def has(self, path: str) -> bool:
+        """Whether there is a file or folder at this path, seen from the root or from app/."""
+        for base in (self.root, self.root / "app"):
+            if "*" in path and any(base.glob(path)):
+                return True
+            if "*" not in path and ((base / path).exists() or (base / f"{path}.py").exists()):
+                return True
+        return False
+
+    def defines(self, dotted: str) -> bool:
+        """Whether the dotted name is a module, or something that a module defines."""
+        parts = dotted.split(".")
+        for length in range(len(parts), 0, -1):
+            base = self.root.joinpath(*parts[:length])
+            source = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+            if source.exists():
+                return length == len(parts) or parts[length] in defined_in(source)
+        return False
+
+
+def defined_in(source: Path) -> set[str]:
+    """The names that a module defines or imports at its top level."""
+    names: set[str] = set()
+    for node in ast.parse(source.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        else:
+            names |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return names
+
+
+def dead_references(root: Path) -> list[str]:
+    """Every reference that leads nowhere, as ``path:line: what is wrong``."""
+    tree = Tree(root)
+    found: list[str] = []
+    for path in tree.files:
+        name = path.relative_to(root).as_posix()
+        for number, line in said_in(path):
+            found += [f"{name}:{number}: {fault}" for fault in faults(tree, path, line)]
+    return [*found, *unnamed_rooms(tree)]
+
+
+def said_in(path: Path) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a page, or of a Python file's comments and docstrings."""
+    if path.suffix in PAGES or path.name in PLAIN:
+        yield from enumerate(path.read_text().splitlines(), 1)
+    elif path.suffix == ".py" and not path.name.endswith("_pb2.py"):
+        yield from comments_of(path.read_text())
+
+
+def comments_of(source: str) -> Iterator[tuple[int, str]]:
+    """The numbered lines of comments, docstrings, and strings that stand alone."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                yield number, lines[number - 1]
+
+
+def faults(tree: Tree, path: Path, line: str) -> Iterator[str]:
+    """What is wrong with the references in one line."""
+    if path.suffix == ".md":
+        yield from dead_links(path, line)
+        line = LABELLED.sub("", line)
+    if cited := OUTSIDE.search(line):
+        yield f"cites {cited[0]!r}, which is not in the repository"
+    if former := FORMER.search(line):
+        yield f"{former[0]} is the former name of a module"
+    for document in DOCUMENT.finditer(line):
+        yield from dead_document(tree.root, *document[0].partition("#")[::2])
+    for reference in tree.path.finditer(DOCUMENT.sub("", line)):
+        named = reference[0].rstrip("./,:;-")
+        if not tree.has(named):
+            yield f"there is no {named}"
+    for dotted in DOTTED.findall(line):
+        if not tree.defines(dotted):
+            yield f"there is no {dotted}"
+    for module in MODULE.findall(tree.path.sub("", line)):
+        if module not in tree.modules:
+            yield f"no module is called {module}"
+
+
+def dead_links(page: Path, line: str) -> Iterator[str]:
+    """Markdown links of a page to files or anchors that are not there."""
+    for target in LINK.findall(line):
+        parts = urlsplit(target)
+        if not parts.scheme:
+            yield from dead_document(page.parent, parts.path or page.name, parts.fragment)
+
+
+def dead_document(folder: Path, name: str, anchor: str) -> Iterator[str]:
+    """What is missing of a file and an anchor in it."""
+    if not (folder / name).exists():
+        yield f"there is no {name}"
+    elif anchor and anchor not in anchors_of(folder / name):
+        yield f"{name} has no anchor #{anchor}"
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of a page: those written out, and those of its headings."""
+    text = page.read_text()
+    headings = (
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)
+    )
+    return {*ANCHOR.findall(text), *headings}
+
+
+def unnamed_rooms(tree: Tree) -> Iterator[str]:
+    """Rooms of the application without a line in the layout, with two, or with a line but not there."""
+    layout = tree.root / "docs" / "layout.md"
+    named = ROW.findall(layout.read_text()) if layout.exists() else []
+    for room in sorted(tree.rooms - set(named)):
+        yield f"docs/layout.md: {room}/ has no line in the table of rooms"
+    for room in sorted(set(named) - tree.rooms):
+        yield f"docs/layout.md: there is no room {room}/"
+    for room in sorted({room for room in named if named.count(room) > 1}):
+        yield f"docs/layout.md: {room}/ has more than one line"
+
+
+def test_no_reference_is_dead() -> None:
+    found = [fault for fault in dead_references(ROOT) if fault.partition(":")[0] not in PENDING]
+    assert found == []
+
+
+def test_every_rule_of_the_interface_can_be_linked_to() -> None:
+    text = (ROOT / "docs" / "interface.md").read_text()
+    ids = ANCHOR.findall(text)
+    assert len(ids) == len(set(ids))
+    headings = re.findall(r"^(.*)\n##+ ", text, re.MULTILINE)
+    assert all(ANCHOR.fullmatch(before) for before in headings)
+
+
+LIVE = {
+    "app/__init__.py": '"""Put together; see docs/layout.md#rooms."""\n',
+    "app/domain/__init__.py": '"""Pure."""\n',
+    "app/domain/codes.py": '"""See docs/interface.md#errors. Read by ``app.services.status.answer``."""\n',
+    "app/services/__init__.py": "",
+    "app/services/status.py": (
+        '"""As `domain/codes` says, and tests/test_it.py."""\n\n'
+        "def answer():\n    return 'app/nothing.py', 'docs/none.md'  # codes.py, app/*/codes.py\n"
+    ),
+    "tests/test_it.py": "PATHS = ['services/none.py', 'app.none.x']\n",
+    "docs/layout.md": (
+        "# Layout\n\n## Rooms\n| room |\n| `app/domain/` | x |\n| `app/services/` | x |\n\n"
+        "[errors](interface.md#errors) [here](#rooms) [out](https://example.org/app/x.md#y)\n`services/status`\n"
+    ),
+    "docs/interface.md": '<a id="errors"></a>\n## The errors\nAsk POST /admin/none or `admin/`.\n',
+    "README.md": "[layout](docs/layout.md) and `app/domain`, `services/status.py`.\n",
+}
+"""A small repository in which every reference leads somewhere."""
+
+
+def test_nothing_is_found_where_every_reference_leads_somewhere(tmp_path: Path) -> None:
+    build(tmp_path, LIVE)
+    assert dead_references(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("app/domain/new.py", '"""See docs/none.md."""\n', "new.py:1: there is no docs/none.md"),
+        ("app/domain/new.py", "# docs/interface.md#none\n", "docs/interface.md has no anchor #none"),
+        ("README.md", "[x](docs/none.md)\n", "README.md:1: there is no docs/none.md"),
+        ("docs/new.md", "[x](interface.md#none)\n", "interface.md has no anchor #none"),
+        ("docs/new.md", "# One\n[x](#two)\n", "new.md has no anchor #two"),
+        ("docs/new.md", "![x](images/none.png)\n", "there is no images/none.png"),
+        ("docs/new.md", "The way is `services/transfer_status`.\n", "there is no services/transfer_status"),
+        ("docs/new.md", "In `app/services/none.py`.\n", "there is no app/services/none.py"),
+        ("docs/new.md", "All of `app/cellar/`.\n", "there is no app/cellar"),
+        (
+            "app/domain/new.py",
+            '"""One.\n\nSee services/none.py\n"""\n',
+            "new.py:3: there is no services/none.py",
+        ),
+        ("app/domain/new.py", "X = 1\n" + '"""In ``none.py``."""\n', "new.py:2: no module is called none.py"),
+        ("app/domain/new.py", "# app.services.none.answer\n", "there is no app.services.none.answer"),
+        ("app/domain/new.py", "# app.services.status.none\n", "there is no app.services.status.none"),
+        ("pyproject.toml", '"app/domain/none.py" = ["x"]\n', "there is no app/domain/none.py"),
+        ("Makefile", "# tests/none.py\n", "there is no tests/none.py"),
+        ("app/domain/new.py", '"""As ``estimate_checks`` has it."""\n', "former name of a module"),
+        ("app/domain/new.py", '"""The rule (formats, "Pools")."""\n', "not in the repository"),
+        ("app/domain/new.py", "# Bytes (wire, contracts).\n", "not in the repository"),
+        ("app/domain/new.py", "# Numbers (interface.md).\n", "not in the repository"),
+        ("app/domain/new.py", "# Interface, estimate rule 4.2\n", "not in the repository"),
+        ("tests/test_new.py", '"""What the wire facts say."""\n', "not in the repository"),
+        ("app/cellar/wine.py", "", "app/cellar/ has no line"),
+        ("app/domain/estimate/price.py", "", "app/domain/estimate/ has no line"),
+        ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/attic/` | x |\n", "there is no room app/attic/"),
+        ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/domain/` | x |\n", "more than one line"),
+    ],
+)
+def test_a_dead_reference_is_found(tmp_path: Path, path: str, text: str, said: str) -> None:
+    build(tmp_path, LIVE | {path: text})
+    found = dead_references(tmp_path)
+    assert any(said in fault for fault in found), found
