@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from app.admin.pages.components import AnomalyLine, TransferLine, anomaly_line, transfer_line
+from app.admin.pages.estimate_outcomes import EstimateOutcomes, estimate_outcomes
 from app.admin.pages.freshness import Freshness, freshness
+from app.admin.pages.labels import STATUS_WORDS, StatusWords
 from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
-from app.admin.pages.outcomes import EstimateOutcomes, estimate_outcomes
 from app.admin.pages.pools import PoolLine, pool_lines
 from app.admin.pages.refunds import RefundView, refund_view
-from app.admin.pages.shapes import AnomalyLine, TransferLine, anomaly_line, transfer_line
 from app.admin.pages.stuck import StuckPage, stuck_transfers
-from app.admin.pages.words import STATUS_WORDS, StatusWords
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
 from app.models.engine import reading, reading_consistently
-from app.queries.dashboard import (
+from app.queries.transfers.by_status import (
     COUNTED,
     count_open_anomalies,
     oldest_at_status,

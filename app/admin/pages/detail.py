@@ -7,9 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.admin.pages.event_lines import Context, EventLine, event_lines
-from app.admin.pages.refunds import RefundView, refund_view
-from app.admin.pages.shapes import (
+from app.admin.pages.components import (
     AmountText,
     AnomalyLine,
     Transaction,
@@ -19,7 +17,9 @@ from app.admin.pages.shapes import (
     transaction,
     transfer_line,
 )
-from app.admin.pages.words import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.admin.pages.event_lines import Context, EventLine, event_lines
+from app.admin.pages.labels import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.admin.pages.refunds import RefundView, refund_view
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 from app.domain.estimate.network_terms import NetworkTerms
@@ -28,7 +28,7 @@ from app.domain.transfer.events import TransferReleased
 from app.domain.transfer.stages import Progress, StageName, stages_of
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
 from app.models.engine import reading_consistently
-from app.queries.transfer_log import anomalies_of
+from app.queries.transfers.log import anomalies_of
 from app.runtime.gateway import Gateway
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories

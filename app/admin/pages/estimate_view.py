@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from app.admin.pages.estimate_words import (
+from app.admin.pages.components import AmountText
+from app.admin.pages.estimate_labels import (
     BRIDGE_TYPE_WORDS,
     CHECK_WORDS,
     INPUT_WORDS,
@@ -15,7 +16,6 @@ from app.admin.pages.estimate_words import (
     TERM_WORDS,
     Unit,
 )
-from app.admin.pages.shapes import AmountText
 from app.domain.amounts import PPM, format_units
 from app.domain.blocking import IPAddress
 from app.domain.codes import BridgeType

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Row
 
-from app.admin.pages.shapes import Transaction, amount_of, chain_name_of, transaction
-from app.admin.pages.words import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
+from app.admin.pages.components import Transaction, amount_of, chain_name_of, transaction
+from app.admin.pages.labels import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.transfer.events import (
     EventsRetracted,
@@ -24,7 +24,7 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.outcomes import EventOutcome, EventWithOutcome, event_outcomes
 from app.domain.transfer.state import TransferHistory
-from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
+from app.queries.transfers.log import MOST_EVENTS, entries_at, receipts
 from app.services.feed.codec import decode_event
 
 E = TypeVar("E", bound=TransferEvent)

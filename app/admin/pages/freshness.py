@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.admin.pages.shapes import ChainName, chain_name
-from app.admin.pages.words import EVENT_WORDS
+from app.admin.pages.components import ChainName, chain_name
+from app.admin.pages.labels import EVENT_WORDS
 from app.domain.freshness import age_in_words
 from app.domain.transfer.events import EventType
 from app.models.engine import reading
-from app.queries.dashboard import chain_progress, last_event
+from app.queries.transfers.by_status import chain_progress, last_event
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import is_sandbox
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.admin.pages.shapes import ChainName, chain_name
+from app.admin.pages.components import ChainName, chain_name
 from app.domain.transfer.latency import median_seconds, window
 from app.models.engine import reading
-from app.queries.pair_latencies import PairOrder, pair_orders
+from app.queries.latency.by_pair import PairOrder, pair_orders
 from app.runtime.gateway import Gateway
 
 Pair = tuple[int, int]

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from app.admin.pages.shapes import AmountText, ChainName, amount_of, chain_name
+from app.admin.pages.components import AmountText, ChainName, amount_of, chain_name
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import PoolState
 from app.domain.estimate.network_terms import NetworkTerms
 from app.models.engine import reading
-from app.queries.dashboard import pool_counters
-from app.queries.estimate_facts import Epoch, Moved, estimate_facts
+from app.queries.estimates.facts import Epoch, Moved, estimate_facts
+from app.queries.transfers.by_status import pool_counters
 from app.runtime.gateway import Gateway
 from app.services.estimates.estimate import moved_pool
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from app.admin.pages.components import Transaction
 from app.admin.pages.detail import TransferDetail
-from app.admin.pages.shapes import Transaction
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from app.admin.pages.shapes import TransferLine, transfer_line
+from app.admin.pages.components import TransferLine, transfer_line
 from app.admin.pages.transfers import TransferFilters, list_transfers
 from app.domain.crypto import checksum_address
 from app.models.engine import reading
-from app.queries.transfer_list import TransferRow, transfers_of_hash, transfers_with_ids
+from app.queries.transfers.listing import TransferRow, transfers_of_hash, transfers_with_ids
 from app.runtime.gateway import Gateway
 
 MOST_FOUND: Final = 50

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
+from app.admin.pages.components import TransferLine, transfer_line
 from app.admin.pages.latencies import Pair, latencies_by_pair
-from app.admin.pages.shapes import TransferLine, transfer_line
 from app.admin.pages.transfers import PAGE, TransferFilters, read_cursor, write_cursor
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading
-from app.queries.pair_latencies import PairOrder
-from app.queries.transfer_list import Cursor, oldest_in_state
+from app.queries.latency.by_pair import PairOrder
+from app.queries.transfers.listing import Cursor, oldest_in_state
 from app.runtime.gateway import Gateway
 
 TIMES_THE_MEDIAN: Final = 3

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
-from app.admin.pages.shapes import TransferLine, transfer_line
+from app.admin.pages.components import TransferLine, transfer_line
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading
-from app.queries.transfer_list import (
+from app.queries.transfers.listing import (
     EVERYTHING,
     Branch,
     Cursor,

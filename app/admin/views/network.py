@@ -26,7 +26,7 @@ from app.services.audit.results import Conflict, InUse, Invalid, NotConfirmed, P
 from app.services.network.edits.edit import Shown as ShownRow
 from app.services.network.edits.edit import preview_edit, save_edit, show_row
 from app.services.network.edits.locks import locked_fields
-from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.sections import Section
 
 _LARGEST_ID: Final = (1 << 63) - 1

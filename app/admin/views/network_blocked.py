@@ -18,8 +18,8 @@ from app.admin.views.network import NetworkView, flash_saved
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Invalid
-from app.services.network.edits.block_lines import COLUMNS
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.services.network.edits.pasted_lines import COLUMNS
 
 _LARGEST_LIST: Final = 16 * 1024 * 1024
 """Bytes of a form with a pasted list: a hundred thousand lines with a reason each."""

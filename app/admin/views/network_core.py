@@ -23,7 +23,7 @@ from app.models.network import Chain, Pool, Token
 from app.models.pools import PoolCounter
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.edit import Shown, preview_edit
-from app.services.network.edits.plan import Edit
+from app.services.network.edits.planning import Edit
 
 _REASON = "Why it is stopped. Operators will ask; users are never told."
 

@@ -17,7 +17,7 @@ from app.models.engine import reading
 from app.models.network import PeggedPair, Route, RouteBlock
 from app.models.pools import ReportedFee
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.openings import is_open
+from app.services.network.edits.open_routes import is_open
 
 
 def _rate(route: Route) -> str:

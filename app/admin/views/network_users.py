@@ -12,7 +12,7 @@ from app.admin.network_words import row_title
 from app.models.engine import reading
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Users
-from app.services.network.edits.plan import BLOCKED, EDITABLE
+from app.services.network.edits.planning import BLOCKED, EDITABLE
 
 
 @dataclass(frozen=True, slots=True)

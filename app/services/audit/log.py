@@ -12,7 +12,14 @@ import orjson
 
 from app.domain.audit import NO_MAC, AuditedChange, AuditRecord, head_text, read_changes, seal
 from app.models.engine import reading, reading_consistently
-from app.queries.audit import EVERYTHING, AuditFilter, AuditRow, audit_page, audit_record, audit_records
+from app.queries.audit.records import (
+    EVERYTHING,
+    AuditFilter,
+    AuditRow,
+    audit_page,
+    audit_record,
+    audit_records,
+)
 from app.runtime.gateway import Gateway
 
 __all__ = [

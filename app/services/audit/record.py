@@ -20,7 +20,7 @@ from app.domain.audit import (
 )
 from app.models import audit as table
 from app.models.engine import after_commit, writing
-from app.queries.audit import audit_head
+from app.queries.audit.records import audit_head
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
 

@@ -9,7 +9,7 @@ from app.domain.blocking import IPAddress
 from app.domain.estimate.estimate import Estimate, Explanation, estimate, explain
 from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
-from app.queries.estimate_facts import Epoch, Moved, estimate_facts
+from app.queries.estimates.facts import Epoch, Moved, estimate_facts
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
 

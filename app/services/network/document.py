@@ -10,16 +10,16 @@ from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
-from app.queries.network import load_rows
+from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.network.changes import Change, apply, compare, in_words
 from app.services.network.guards import refusals
-from app.services.network.parts import bump
 from app.services.network.reader import Document, NetworkRefused, read_document
 from app.services.network.refold import FactsChanged, refold_after_network_change
 from app.services.network.schema import DOCUMENT_VERSION
 from app.services.network.sections import SECTIONS
+from app.services.network.versions import bump
 
 __all__ = ["ImportOutcome", "NetworkRefused", "export_network", "import_network", "import_within"]
 

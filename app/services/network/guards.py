@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection
 
-from app.queries.network import transfers_use_chain, transfers_use_token
+from app.queries.network.rows import transfers_use_chain, transfers_use_token
 from app.services.network.changes import Change
 
 

@@ -16,7 +16,7 @@ from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
 from app.models.engine import reading, reading_consistently
-from app.queries.network import (
+from app.queries.network.rows import (
     PartVersion,
     load_blocked_addresses,
     load_blocked_networks,

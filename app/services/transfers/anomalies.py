@@ -13,7 +13,7 @@ from app.domain.audit import Actor, AuditedChange
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models import anomalies as table
 from app.models.engine import reading, writing
-from app.queries.anomalies import (
+from app.queries.transfers.anomalies import (
     AnomalyRow,
     anomalies_by_id,
     anomalies_of_transfer,

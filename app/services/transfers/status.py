@@ -11,7 +11,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
-from app.queries.transfers import TransferRow, newest_events, pruned_status, transfer_row
+from app.queries.transfers.status import TransferRow, newest_events, pruned_status, transfer_row
 from app.runtime.gateway import Gateway
 
 

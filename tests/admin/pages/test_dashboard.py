@@ -16,9 +16,9 @@ from app.admin.pages.dashboard import (
     status_counts,
     waiting_refunds,
 )
+from app.admin.pages.estimate_outcomes import estimate_outcomes
 from app.admin.pages.freshness import freshness, shows_sandbox
 from app.admin.pages.latencies import heat_map, latencies_by_pair
-from app.admin.pages.outcomes import estimate_outcomes
 from app.admin.pages.pools import pool_lines
 from app.admin.pages.stuck import stuck_transfers
 from app.domain.codes import TransferHistoryStatus as Status
@@ -28,8 +28,8 @@ from app.models.estimates import EstimateCount
 from app.models.network import Pool
 from app.models.pools import PoolCounter
 from app.models.transfers import LatencyRecord, Transfer
-from app.queries import dashboard as queries
-from app.queries.pair_latencies import pair_orders
+from app.queries.latency.by_pair import pair_orders
+from app.queries.transfers import by_status as queries
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from tests.admin.pages.plans import plans

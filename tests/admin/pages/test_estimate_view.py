@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.admin.pages.estimate_labels import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
 from app.admin.pages.estimate_view import decimal_down, estimate_view, try_estimate
-from app.admin.pages.estimate_words import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import EstimateRefused, estimate
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FeeTier, PoolState
@@ -125,7 +125,7 @@ def test_terms_in_both_ways_of_writing() -> None:
     assert lines["max_slippage_rate"].number.units.startswith("0.0639437528")
     assert lines["bridge_rate"].number.units == "1"
     assert view.received and view.received.text == "9.390562471907988034"
-    assert view.route_key == "through the pools"
+    assert view.bridge_type_words == "through the pools"
     assert view.rate_source == "the route's fixed rate, configured as 1"
     assert view.fee_source == "configured with the route"
     assert ("Amount", "10 USDT, 10000000 smallest units") in view.inputs

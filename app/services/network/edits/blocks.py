@@ -12,14 +12,14 @@ from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
-from app.queries.usage import rows_with
+from app.queries.transfers.usage import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Effect, FieldError, Invalid, Saved, counted
 from app.services.network.changes import Change
-from app.services.network.edits.block_lines import InvalidLine, read_lines
 from app.services.network.edits.edit import save_changes
 from app.services.network.edits.effects import network_effects, recent_transfers
-from app.services.network.edits.plan import EDITABLE
+from app.services.network.edits.pasted_lines import InvalidLine, read_lines
+from app.services.network.edits.planning import EDITABLE
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
 

@@ -12,16 +12,16 @@ from sqlalchemy import Connection
 from app.domain.audit import Actor
 from app.domain.difference import difference
 from app.models.engine import reading, reading_consistently, writing
-from app.queries.usage import row_by_id
+from app.queries.transfers.usage import row_by_id
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.audit.record import record
 from app.services.audit.results import NotConfirmed, Preview, Saved
 from app.services.network.changes import Change, apply, in_words
 from app.services.network.edits.effects import effects_of, needs_typed
-from app.services.network.edits.plan import EDITABLE, Edit, plan_edit
-from app.services.network.parts import bump
+from app.services.network.edits.planning import EDITABLE, Edit, plan_edit
 from app.services.network.refold import FactsChanged, refold_after_network_change
+from app.services.network.versions import bump
 
 
 @dataclass(frozen=True, slots=True)

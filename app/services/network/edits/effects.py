@@ -13,14 +13,14 @@ from app.domain.amounts import format_units
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
 from app.models.network import Token
 from app.models.pools import ReportedFee
-from app.queries.estimate_facts import Epoch, estimate_facts
-from app.queries.network import load_rows
-from app.queries.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
+from app.queries.estimates.facts import Epoch, estimate_facts
+from app.queries.network.rows import load_rows
+from app.queries.transfers.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
 from app.services.audit.results import Effect, Severity, counted
 from app.services.estimates.estimate import moved_pool
 from app.services.network.changes import Change
-from app.services.network.edits.openings import RouteChanges, chain_names, is_open
-from app.services.network.edits.plan import BLOCKED, EditPlan
+from app.services.network.edits.open_routes import RouteChanges, chain_names, is_open
+from app.services.network.edits.planning import BLOCKED, EditPlan
 from app.services.network.edits.prices import ReportedFees, price_effects
 from app.services.network.sections import Row
 

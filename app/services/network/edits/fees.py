@@ -14,15 +14,15 @@ from app.domain.estimate.network_terms import RouteKey
 from app.domain.proportions import times_text
 from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
-from app.queries.network import load_rows
+from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint, require_seen
 from app.services.audit.results import Effect, FieldError, Invalid, Saved
 from app.services.network.changes import Change
 from app.services.network.edits.edit import save_changes
 from app.services.network.edits.effects import reported_fees
-from app.services.network.edits.openings import route_text
-from app.services.network.edits.plan import EDITABLE
+from app.services.network.edits.open_routes import route_text
+from app.services.network.edits.planning import EDITABLE
 from app.services.network.edits.prices import fee_effect
 from app.services.network.sections import Row
 

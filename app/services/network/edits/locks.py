@@ -8,9 +8,9 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from app.models.engine import reading_consistently
-from app.queries.network import transfers_use_chain, transfers_use_token
+from app.queries.network.rows import transfers_use_chain, transfers_use_token
 from app.runtime.gateway import Gateway
-from app.services.network.edits.plan import EDITABLE, FED
+from app.services.network.edits.planning import EDITABLE, FED
 from app.services.network.sections import Section
 
 WHAT_IT_IS_ABOUT: Final = (

@@ -12,7 +12,7 @@ from app.domain.estimate.inputs import FeeTier, FixedRate, RouteTerms, StableSwa
 from app.domain.estimate.network_terms import NetworkTerms, RouteKey
 from app.domain.proportions import leaps, times_text
 from app.services.audit.results import Effect, Severity
-from app.services.network.edits.openings import chain_names, route_text
+from app.services.network.edits.open_routes import chain_names, route_text
 
 FEE_LEAP: Final = Fraction(5)
 """A base fee that is five times the old one, or a fifth, is more likely a slip than a change."""

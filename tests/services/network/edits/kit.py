@@ -12,11 +12,11 @@ from app.domain.audit import Actor, Source
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing
 from app.models.transfers import Transfer
-from app.queries.network import load_rows, load_versions
+from app.queries.network.rows import load_rows, load_versions
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network
 from app.services.network.edits.edit import Shown, show_row
-from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.planning import EDITABLE, Edit
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")

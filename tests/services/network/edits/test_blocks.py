@@ -9,8 +9,8 @@ import pytest
 
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Invalid, Severity
-from app.services.network.edits.block_lines import MAX_LINES, InvalidLine
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.services.network.edits.pasted_lines import MAX_LINES, InvalidLine
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, document, records, versions
 

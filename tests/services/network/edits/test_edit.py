@@ -13,7 +13,7 @@ from app.models.pools import PoolCounter
 from app.runtime.gateway import Gateway
 from app.services.audit.results import InUse, Invalid, NotConfirmed
 from app.services.network.edits.edit import preview_edit, save_edit, show_row
-from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.sections import SECTIONS
 from app.services.transfers.anomalies import list_anomalies
 from tests.services.network import network_kit as kit

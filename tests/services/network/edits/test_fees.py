@@ -16,7 +16,7 @@ from app.runtime.gateway import Gateway
 from app.services.audit.results import Conflict, Invalid, Severity
 from app.services.network.edits.edit import save_edit
 from app.services.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
-from app.services.network.edits.plan import Edit
+from app.services.network.edits.planning import Edit
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, versions
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from app.models.network import NetworkPart
 from app.models.upsert import upsert
-from app.queries.network import load_versions
+from app.queries.network.rows import load_versions
 from app.services.network.sections import Part
 
 

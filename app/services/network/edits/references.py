@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection
 
-from app.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
+from app.queries.transfers.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
 from app.services.audit.results import InUse, Users
 from app.services.network.sections import SECTIONS, Row, Section
 

@@ -10,7 +10,7 @@ from typing import Final
 from app.admin.pages.refunds import share_down
 from app.domain.codes import ErrCode
 from app.models.engine import reading
-from app.queries.dashboard import estimate_counts
+from app.queries.transfers.by_status import estimate_counts
 from app.runtime.gateway import Gateway
 
 LONGEST: Final = timedelta(days=1)

@@ -10,12 +10,12 @@ from typing import Any, Final
 from marshmallow import ValidationError
 from sqlalchemy import Connection
 
-from app.queries.network import load_rows
-from app.queries.usage import row_by_id, rows_with
+from app.queries.network.rows import load_rows
+from app.queries.transfers.usage import row_by_id, rows_with
 from app.services.audit.fingerprint import require_seen
 from app.services.audit.results import Conflict, FieldError, Invalid
 from app.services.network.changes import Change
-from app.services.network.edits.users import require_unused
+from app.services.network.edits.references import require_unused
 from app.services.network.guards import refusals
 from app.services.network.reader import messages_by_path
 from app.services.network.rules import faults

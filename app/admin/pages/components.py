@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from app.admin.pages.words import ANOMALY_WORDS, STATUS_WORDS, UNKNOWN_ANOMALY, StatusWords
+from app.admin.pages.labels import ANOMALY_WORDS, STATUS_WORDS, UNKNOWN_ANOMALY, StatusWords
 from app.domain.amounts import format_units
 from app.domain.codes import SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status

@@ -16,7 +16,7 @@ from app.domain.codes import TransferHistoryStatus
 from app.domain.transfer.latency import median_seconds, window
 from app.models.engine import reading, writing
 from app.models.transfers import LatencyRecord, Transfer
-from app.queries.latency import _MIDDLE, middle_latencies
+from app.queries.latency.middle import _MIDDLE, middle_latencies
 from app.runtime.gateway import current_gateway
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
