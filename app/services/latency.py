@@ -15,7 +15,7 @@ from app.runtime.gateway import Gateway
 def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> float:
     """The exact median, in seconds, of the transfers released in the last 7 days.
 
-    Disabled chains are answered: their transfers took as long as they took.
+    Disabled chains have an answer too.
 
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
     :raises Unavailable: the configuration cannot be read.

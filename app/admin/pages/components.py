@@ -1,4 +1,4 @@
-"""The pieces that every page of the console is made of."""
+"""The values that several pages show: amounts, chains, transfers, transactions and anomalies."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def chain_name(chains: Mapping[int, ChainInfo], chain_id: int) -> ChainName:
 
 
 def chain_name_of(chains: Mapping[int, ChainInfo], chain_id: int | None) -> ChainName | None:
-    """The chain's name, None where no chain is told."""
+    """The chain's name; None where the chain is not known."""
     return None if chain_id is None else chain_name(chains, chain_id)
 
 
 def amount_of(
     terms: NetworkTerms, chain_id: int | None, symbol: str | None, units: int | None
 ) -> AmountText | None:
-    """An amount of a token on a chain, in both ways of writing; None where it is not told."""
+    """An amount of a token on a chain, in smallest units and as people write it; None if unknown."""
     if units is None or symbol is None:
         return None
     token = terms.tokens.get((chain_id, symbol)) if chain_id is not None else None
@@ -81,7 +81,7 @@ def amount_of(
 
 
 def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferState) -> TransferLine:
-    """A row of ``queries.transfer_list``, or a folded transfer, for people."""
+    """A row of ``app.queries.transfers.listing``, or a folded transfer, for people."""
     status = Status(row.status)
     return TransferLine(
         transfer_id=f"0x{row.transfer_id.hex()}",
@@ -113,7 +113,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class AnomalyLine:
-    """Something that cannot be, in words; ``advice`` says what to do about it."""
+    """An anomaly in words. ``advice`` says what to do about it."""
 
     id: int
     kind: str

@@ -1,4 +1,4 @@
-"""The console's words for the terms, limits and checks of an estimate."""
+"""The console's labels for the terms, limits and checks of an estimate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TermWords:
-    """A term for people: its name, its unit, and which way it is rounded."""
+    """A term for people: its name, its unit, and its rounding direction."""
 
     label: str
     unit: Unit
@@ -62,7 +62,7 @@ INPUT_WORDS: Final[dict[str, tuple[str, Unit | None]]] = {
     "minimal_max_slippage": ("source chain's minimum", Unit.PPM),
     "invariant": ("invariant", Unit.CURVE),
 }
-"""What a term is made from, where that is no term itself."""
+"""The inputs of terms that are not terms themselves."""
 
 LIMIT_WORDS: Final[dict[str, tuple[str, Unit]]] = {
     Check.INBOUND_LIMIT.value: ("Inbound limit of the source pool", Unit.SRC),

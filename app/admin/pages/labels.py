@@ -1,4 +1,4 @@
-"""The console's words for statuses, reasons, kinds of transfer and events: for people, not for machines."""
+"""The console's labels for statuses, refund reasons, kinds of transfer, events, stages and anomalies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.domain.transfer.stages import StageName
 
 
 class Tone(StrEnum):
-    """How a status looks: shape and colour of its pill hang on it, its words stand beside."""
+    """How a status looks: it sets the shape and colour of the pill beside the label."""
 
     UNKNOWN = "unknown"
     MOVING = "moving"

@@ -1,4 +1,4 @@
-"""How long transfers take between every two chains: what the heat map shows and "stuck" is measured by."""
+"""Latencies between every two chains: shown in the heat map, and the measure of a stuck transfer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ class PairLatency:
 
 
 def latencies_by_pair(gateway: Gateway) -> dict[Pair, PairOrder]:
-    """The order statistics of the last 7 days, of the pairs that have any.
-
-    Everything in the console that needs them comes here.
-    """
+    """The order statistics of the last 7 days, of the pairs that have any."""
     with reading(gateway.reads) as connection:
         return {
             (order.src_chain_id, order.dst_chain_id): order

@@ -1,4 +1,4 @@
-"""Every pool against its caps."""
+"""The pools: balances, limits, and how much of each cap is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.domain.estimate.inputs import PoolState
 from app.domain.estimate.network_terms import NetworkTerms
 from app.models.engine import reading
 from app.queries.estimates.facts import Epoch, Moved, estimate_facts
-from app.queries.transfers.by_status import pool_counters
+from app.queries.estimates.pool_counters import pool_counters
 from app.runtime.gateway import Gateway
 from app.services.estimates.estimate import moved_pool
 
@@ -33,7 +33,7 @@ class CapUse:
 class PoolLine:
     """One pool now, in its token's units.
 
-    ``under_zero``: events are missing or opening values wrong, and estimates count 0 in its stead.
+    ``under_zero``: events are missing or the opening values are wrong; estimates count 0 instead.
     ``total`` and ``epoch`` are None without such a cap; the epoch's volume starts again at ``epoch_ends``.
     """
 

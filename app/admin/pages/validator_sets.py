@@ -1,4 +1,4 @@
-"""Every validator set that a chain has had, for operators: the opening one and what the feed told since."""
+"""Every validator set that a chain has had: the opening one, and the rotations reported since."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from app.domain.amounts import PPM
 from app.domain.crypto import parse_evm_address
 from app.domain.transfer.events import EventType, ValidatorsUpdated
 from app.domain.validators import ValidatorSet
 from app.models.engine import reading_consistently
-from app.models.network import Chain
+from app.queries.network.names import chain_names
 from app.runtime.gateway import Gateway
 from app.services.feed.facts import load_opening_sets
 from app.services.feed.log import load_chain_events
@@ -31,7 +31,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class SetVersion:
-    """One set, the strongest first. Version 0 is the opening one, which no event tells of."""
+    """One set, the strongest first. Version 0 is the opening one, which no event reports."""
 
     version: int
     current: bool
@@ -57,11 +57,11 @@ def validator_sets(gateway: Gateway) -> list[ChainSets]:
     Rotations are the standing ``validators.updated``, in the order in which the fold counts them.
     """
     with reading_consistently(gateway.engine) as connection:
-        chains = connection.execute(select(Chain.chain_id, Chain.name).order_by(Chain.name)).all()
+        names = chain_names(connection)
         opening = load_opening_sets(connection)
         return [
             ChainSets(chain_id, name, tuple(_versions(connection, chain_id, opening.get(chain_id))))
-            for chain_id, name in chains
+            for chain_id, name in names.items()
         ]
 
 

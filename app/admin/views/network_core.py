@@ -21,8 +21,9 @@ from app.admin.views.network import Attempt, Beside, ChainIs, NetworkView, Symbo
 from app.models.engine import reading
 from app.models.network import Chain, Pool, Token
 from app.models.pools import PoolCounter
+from app.queries.network.rows import chain_row_id
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.edit import Shown, preview_edit
+from app.services.network.edits.edit import ShownRow, preview_edit
 from app.services.network.edits.planning import Edit
 
 _REASON = "Why it is stopped. Operators will ask; users are never told."
@@ -126,7 +127,7 @@ class ChainsView(NetworkView):
         if not 0 < key < 1 << 63:
             return None
         with reading(current_gateway().reads) as connection:
-            return connection.scalar(select(Chain.id).where(Chain.chain_id == key))
+            return chain_row_id(connection, key)
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
         """The chain's id."""
@@ -141,7 +142,7 @@ class ChainsView(NetworkView):
             return redirect(url_for("chains.edit", key=key))
         form = EditForm(self.fields, row.values).fill()
         if request.method == "GET":
-            return self._stop_page(form, row, row.seen)
+            return self._stop_page(form, row, row.fingerprint)
         seen, reason = request.form.get("seen"), request.form.get("disabled_reason", "")
         values = {"disabled": True, "disabled_reason": reason.replace("\r\n", "\n").strip()}
 
@@ -151,12 +152,12 @@ class ChainsView(NetworkView):
         edit = Edit("chains", row.row_id, values, seen)
         return self.attempt(Attempt(edit, form, row, again), save=True)
 
-    def _stop_page(self, form: EditForm, row: Shown, seen: str | None) -> str:
+    def _stop_page(self, form: EditForm, row: ShownRow, seen: str | None) -> str:
         # What it will do does not hang on the reason, which the service wants.
         values = {"disabled": True, "disabled_reason": "to be given"}
         return self.render(
             "console/network/stop.html",
-            preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.seen)),
+            preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.fingerprint)),
             errors=form.errors,
             chain=row.values["name"],
             reason=request.form.get("disabled_reason", ""),
@@ -171,7 +172,7 @@ class ChainsView(NetworkView):
         if not row.values["disabled"]:
             flash(f"{row.values['name']} is in service already.", "warning")
             return redirect(url_for("chains.edit", key=key))
-        seen = request.form.get("seen") if request.method == "POST" else row.seen
+        seen = request.form.get("seen") if request.method == "POST" else row.fingerprint
         edit = Edit("chains", row.row_id, {"disabled": False}, seen)
         form = EditForm(self.fields, row.values, dict.fromkeys(row.values, "")).fill()
 

@@ -1,4 +1,4 @@
-"""The audit log: its head, its records in order, and a page of them."""
+"""Which records has the audit log: the last one, all in order, a page of them, a single one?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, select
 from app.models.audit import AuditRecord
 
 CHUNK = 100
-"""Records read at a time: one import may have changed a hundred thousand rows."""
+"""Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
 
 AuditRow = Row[*tuple[Any, ...]]
 """The columns of ``audit_records``; those of a page without ``changes``."""
@@ -23,9 +23,9 @@ _LISTED = [column for column in _TABLE.c if column.name != "changes"]
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which records; what is None does not matter. ``since`` is included, ``until`` is not.
+    """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
 
-    ``actor`` and ``subject`` are whole; an ``action`` without a dot takes all of its kind:
+    ``actor`` and ``subject`` are compared as a whole. An ``action`` without a dot takes all of its kind:
     ``network`` takes ``network.edit``.
     """
 

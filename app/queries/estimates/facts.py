@@ -28,7 +28,7 @@ class Epoch:
 
     @classmethod
     def at(cls, now: datetime, seconds: int) -> Epoch:
-        """The epoch of this length that ``now`` is in (formats, "Pools")."""
+        """The epoch of this length that ``now`` is in (docs/interface.md#epoch)."""
         start = (now - _UNIX_START) // timedelta(seconds=seconds) * seconds
         return cls(start, start + seconds)
 

@@ -14,7 +14,7 @@ from app.models.transfers import LatencyRecord
 
 @dataclass(frozen=True, slots=True)
 class PairOrder:
-    """Of the sorted latencies between two chains, in microseconds: the middle and the ninetieth percentile.
+    """The middle and the 90th percentile of the sorted latencies between two chains, in microseconds.
 
     ``middle`` is one value of an odd ``count``, two of an even one; ``p90`` is the least latency that at
     least nine in ten of the transfers did not exceed (nearest rank).
@@ -37,7 +37,7 @@ _SORTED: Final = (
             partition_by=(LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id),
             order_by=LatencyRecord.latency_us,
         )
-        .label("place"),
+        .label("rank"),
         func.count().over(partition_by=(LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)).label("n"),
     )
     .where(LatencyRecord.released_at > bindparam("after"), LatencyRecord.released_at <= bindparam("until"))
@@ -46,15 +46,15 @@ _SORTED: Final = (
 _N: Final = _SORTED.c.n
 _WANTED: Final = (
     select(_SORTED)
-    .where(_SORTED.c.place.in_(((_N + 1) // 2, _N // 2 + 1, (9 * _N + 9) // 10)))
-    .order_by(_SORTED.c.src_chain_id, _SORTED.c.dst_chain_id, _SORTED.c.place)
+    .where(_SORTED.c.rank.in_(((_N + 1) // 2, _N // 2 + 1, (9 * _N + 9) // 10)))
+    .order_by(_SORTED.c.src_chain_id, _SORTED.c.dst_chain_id, _SORTED.c.rank)
 )
 
 
 @dataclass(slots=True)
 class _Ranks:
     n: int
-    by_place: dict[int, int] = field(default_factory=dict)
+    by_rank: dict[int, int] = field(default_factory=dict)
 
 
 def pair_orders(connection: Connection, after: datetime, until: datetime) -> Iterator[PairOrder]:
@@ -62,13 +62,13 @@ def pair_orders(connection: Connection, after: datetime, until: datetime) -> Ite
     pairs: dict[tuple[int, int], _Ranks] = {}
     for row in connection.execute(_WANTED, {"after": after, "until": until}):
         found = pairs.setdefault((row.src_chain_id, row.dst_chain_id), _Ranks(row.n))
-        found.by_place[row.place] = row.latency_us
+        found.by_rank[row.rank] = row.latency_us
     for (src, dst), found in pairs.items():
         middle = dict.fromkeys(((found.n + 1) // 2, found.n // 2 + 1))
         yield PairOrder(
             src,
             dst,
             found.n,
-            tuple(found.by_place[place] for place in middle),
-            found.by_place[(9 * found.n + 9) // 10],
+            tuple(found.by_rank[rank] for rank in middle),
+            found.by_rank[(9 * found.n + 9) // 10],
         )

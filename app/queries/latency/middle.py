@@ -1,11 +1,12 @@
 """How long did the transfers between two chains take?
 
-The database finds the middle of the sorted latencies in one statement: from counts the wide bucket in which
-it lies, of that one the fine bucket, and the records of that one. Counts are of the records released after
-some moment; those between it and the window's start, and any of the future, are added or taken off.
+One statement finds the middle of the sorted latencies in three steps: counts give the wide bucket of the
+middle, more counts give the fine bucket within it, and the records of that bucket give the latencies. Counts
+cover the records released after some moment. The records between that moment and the start of the window,
+and any of the future, are added or subtracted.
 
-Each step is joined to the one before, not asked for by subqueries: those would be planned and run again and
-again (docs/performance.md).
+Each step is joined to the one before. Subqueries would be planned and run again and again
+(docs/performance.md).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _COUNTS_OF_PAIR = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _DST)
 
 
 def _number(value: int) -> ColumnElement[int]:
-    """A number in the text, not a parameter: what is indexed, and what is planned once, depends on it."""
+    """A number written into the statement. As a parameter it would keep the planner from using the index."""
     return literal_column(str(value), BigInteger)
 
 
@@ -72,7 +73,7 @@ def _sum(numbers: ColumnElement[int], over: dict[str, Any] | None = None) -> Col
 
 
 def _correction() -> CTE:
-    """Latencies that count otherwise than they are counted: 1 more or 1 less. Many come to 0."""
+    """Corrections of the counts to the window: 1 more or 1 less for a latency, which often add up to 0."""
     since = func.coalesce(select(LatencyWindow.since).scalar_subquery(), _NEVER, type_=UtcTime)
     counted = select(since.label("since")).cte("counted").c.since
     behind = counted < _AFTER
@@ -110,19 +111,19 @@ def _wide(correction: CTE) -> Subquery:
     ).subquery()
 
 
-def _fine(correction: CTE, place: CTE) -> Subquery:
-    """The same for the fine buckets in the place of the middle; ``base`` latencies are below them."""
-    whole = (place.c.base, place.c.total)
-    first, end = place.c.first * _number(1 << WIDE), (place.c.last + _number(1)) * _number(1 << WIDE)
+def _fine(correction: CTE, position: CTE) -> Subquery:
+    """The same for the fine buckets around the middle; ``base`` latencies are below them."""
+    whole = (position.c.base, position.c.total)
+    first, end = position.c.first * _number(1 << WIDE), (position.c.last + _number(1)) * _number(1 << WIDE)
     counts = (
         select(_COUNT.bucket, _COUNT.n, *whole)
-        .select_from(place.join(_COUNTS, true()))
+        .select_from(position.join(_COUNTS, true()))
         .where(*_COUNTS_OF_PAIR, _COUNT.width == _number(FINE))
         .where(_COUNT.bucket >= _shifted(first, FINE), _COUNT.bucket < _shifted(end, FINE))
     )
     corrected = (
         select(_shifted(correction.c.latency_us, FINE), correction.c.n, *whole)
-        .select_from(place.join(correction, true()))
+        .select_from(position.join(correction, true()))
         .where(correction.c.latency_us >= first, correction.c.latency_us < end)
     )
     both = union_all(counts, corrected).subquery()
@@ -138,8 +139,8 @@ def _fine(correction: CTE, place: CTE) -> Subquery:
     )
 
 
-def _place(buckets: Subquery, name: str) -> CTE:
-    """Where the middle lies: its bucket, or two of an even number, and how many latencies are below."""
+def _position(buckets: Subquery, name: str) -> CTE:
+    """The bucket of the middle (two where the number is even), and how many latencies are below it."""
     running = _sum(buckets.c.n, over={"order_by": buckets.c.bucket})
     below = (buckets.c.base + running - buckets.c.n).label("below")
     ranked = select(buckets.c.bucket, buckets.c.n, buckets.c.total, below).subquery().c
@@ -157,21 +158,21 @@ def _place(buckets: Subquery, name: str) -> CTE:
 
 
 def _middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
-    """The places of the middle in the sorted order, counted from 0; the same one of an odd number."""
+    """The ranks of the middle in sorted order, from 0; both are the same where the number is odd."""
     return (total - _number(1)) // _number(2), total // _number(2)
 
 
 def _statement() -> Select[*tuple[Any, ...]]:
     correction = _correction()
-    place = _place(_fine(correction, _place(_wide(correction), "wide_place")), "fine_place")
+    position = _position(_fine(correction, _position(_wide(correction), "wide_place")), "fine_place")
     latency = _RECORD.latency_us
-    rank = place.c.base + func.row_number().over(order_by=latency) - _number(1)
+    rank = position.c.base + func.row_number().over(order_by=latency) - _number(1)
     ranked = (
-        select(latency, rank.label("rank"), place.c.total)
-        .select_from(place.join(_RECORDS, true()))
+        select(latency, rank.label("rank"), position.c.total)
+        .select_from(position.join(_RECORDS, true()))
         .where(
             *_RECORDS_OF_PAIR,
-            _shifted(latency, FINE).in_((place.c.first, place.c.last)),
+            _shifted(latency, FINE).in_((position.c.first, position.c.last)),
             _RECORD.released_at > _AFTER,
             _RECORD.released_at <= _UNTIL,
         )

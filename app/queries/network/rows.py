@@ -1,18 +1,15 @@
-"""The network tables: rows, versions, and whether transfers use a row."""
+"""Which rows does a table of the network configuration have?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from app.extensions import Base
-from app.models.blocked import BlockedAddress, BlockedNetwork
-from app.models.network import NetworkPart
-from app.models.pruned import PrunedPool
-from app.models.transfers import Transfer
+from app.models.blocked import BlockedAddress
+from app.models.network import Chain
 
 
 def load_rows(connection: Connection, model: type[Base]) -> list[dict[str, Any]]:
@@ -21,45 +18,26 @@ def load_rows(connection: Connection, model: type[Base]) -> list[dict[str, Any]]
     return [dict(row) for row in connection.execute(select(table).order_by(table.c.id)).mappings()]
 
 
-class PartVersion(NamedTuple):
-    """How often a part of the configuration has changed, and when it last did."""
-
-    version: int
-    changed_at: datetime
-
-
-def load_versions(connection: Connection) -> dict[str, PartVersion]:
-    """The version of each part that has ever been written, by its name."""
-    rows = connection.execute(select(NetworkPart.part, NetworkPart.version, NetworkPart.changed_at))
-    return {row.part: PartVersion(row.version, row.changed_at) for row in rows}
+def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[str, Any] | None:
+    """One row of a network table by column name."""
+    table = model.__table__
+    row = connection.execute(select(table).where(table.c.id == row_id)).mappings().one_or_none()
+    return None if row is None else dict(row)
 
 
-def load_blocked_addresses(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
-    """Each blocked account and when its block ends, None for never."""
-    yield from connection.execute(select(BlockedAddress.address, BlockedAddress.expires_at))
+def rows_with(
+    connection: Connection, model: type[Base], column: str, values: Collection[Any]
+) -> list[dict[str, Any]]:
+    """The rows whose column has one of the values, at most some hundreds; accounts without regard to case."""
+    table = model.__table__
+    is_one: ColumnElement[bool] = table.c[column].in_(values)
+    if table is BlockedAddress.__table__:
+        # EVM addresses have one spelling, which is indexed. Only the others need the slower comparison.
+        others = [value.lower() for value in values if not (len(value) == 42 and value.startswith("0x"))]
+        is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one
+    return [dict(row) for row in connection.execute(select(table).where(is_one)).mappings()]
 
 
-def load_blocked_networks(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
-    """Each blocked network in CIDR notation and when its block ends, None for never."""
-    yield from connection.execute(select(BlockedNetwork.cidr, BlockedNetwork.expires_at))
-
-
-def transfers_use_chain(connection: Connection, chain_id: int) -> bool:
-    """Whether any known transfer comes from the chain or goes there."""
-    return _any(connection, Transfer.src_chain_id == chain_id) or _any(
-        connection, Transfer.dst_chain_id == chain_id
-    )
-
-
-def transfers_use_token(connection: Connection, chain_id: int, symbol: str) -> bool:
-    """Whether any transfer of the token comes from the chain or goes there, or did and was pruned."""
-    of_symbol = Transfer.symbol == symbol
-    if _any(connection, (PrunedPool.chain_id == chain_id) & (PrunedPool.symbol == symbol)):
-        return True
-    return _any(connection, of_symbol & (Transfer.src_chain_id == chain_id)) or _any(
-        connection, of_symbol & (Transfer.dst_chain_id == chain_id)
-    )
-
-
-def _any(connection: Connection, condition: ColumnElement[bool]) -> bool:
-    return bool(connection.scalar(select(exists().where(condition))))
+def chain_row_id(connection: Connection, chain_id: int) -> int | None:
+    """The row number of the chain with this chain id; None where it is not configured."""
+    return connection.scalar(select(Chain.id).where(Chain.chain_id == chain_id))

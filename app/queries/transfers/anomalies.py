@@ -1,13 +1,14 @@
-"""Anomalies for the operators' eyes: pages of them, and how many wait."""
+"""Which anomalies are there?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
 from app.models.anomalies import Anomaly
+from app.queries.transfers.by_status import COUNTED
 
 AnomalyRow = Row[*tuple[Any, ...]]
 """The columns of ``anomalies``."""
@@ -15,32 +16,25 @@ AnomalyRow = Row[*tuple[Any, ...]]
 _TABLE = Anomaly.__table__
 
 
-def anomalies_page(
-    connection: Connection, *, open_only: bool, kind: str | None, limit: int, offset: int
-) -> list[AnomalyRow]:
-    """The newest first; those that wait before those acknowledged."""
-    query = select(_TABLE).order_by(
-        Anomaly.acknowledged_at.is_not(None), Anomaly.last_at.desc(), Anomaly.id.desc()
-    )
-    if open_only:
-        query = query.where(Anomaly.acknowledged_at.is_(None))
-    if kind is not None:
-        query = query.where(Anomaly.kind == kind)
-    return list(connection.execute(query.limit(limit).offset(offset)))
-
-
 def anomalies_by_id(connection: Connection, ids: Collection[int]) -> list[AnomalyRow]:
     """Those of the ids that there are, by id."""
     return list(connection.execute(select(_TABLE).where(Anomaly.id.in_(ids)).order_by(Anomaly.id)))
 
 
-def anomalies_of_transfer(connection: Connection, transfer_id: bytes) -> list[AnomalyRow]:
-    """All of a transfer, the oldest first."""
-    of_transfer = select(_TABLE).where(Anomaly.transfer_id == transfer_id)
-    return list(connection.execute(of_transfer.order_by(Anomaly.first_at, Anomaly.id)))
+def anomalies_of(connection: Connection, transfer_id: bytes) -> Sequence[AnomalyRow]:
+    """The anomalies of a transfer, the newest first, acknowledged ones too."""
+    return connection.execute(
+        select(_TABLE).where(Anomaly.transfer_id == transfer_id).order_by(Anomaly.last_at.desc())
+    ).all()
 
 
-def open_anomalies_by_kind(connection: Connection) -> dict[str, int]:
-    """How many wait to be acknowledged, by kind; kinds without any are left out."""
-    waiting = select(Anomaly.kind, func.count().label("waiting")).where(Anomaly.acknowledged_at.is_(None))
-    return {row.kind: row.waiting for row in connection.execute(waiting.group_by(Anomaly.kind))}
+def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
+    """Anomalies that nobody has acknowledged, the newest first."""
+    found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
+    return connection.execute(found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(size)).all()
+
+
+def count_open_anomalies(connection: Connection) -> int:
+    """How many nobody has acknowledged; counted up to ``COUNTED``."""
+    some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
+    return connection.scalar(select(func.count()).select_from(some)) or 0

@@ -1,8 +1,8 @@
-"""Which transfers are there? Lists for the console, each page bounded however many transfers there are.
+"""Which transfers are there? Pages of a list, each read at a bounded cost however many transfers there are.
 
-A list is merged from branches, each of which walks a stretch of one index (models.transfers) from its newest
-end. Filters that no index serves are applied to the rows walked over, and of those at most ``SCANNED`` are
-looked at for a page: then the page may be short, and ``Page.rest`` says where to look on.
+A list is merged from branches. Each branch reads a range of one index (app/models/transfers.py) from its
+newest end. Filters that no index serves are applied to the rows read. At most ``SCANNED`` rows are read for
+a page. So a page may be short, and ``Page.rest`` says where the next page continues.
 """
 
 from __future__ import annotations
@@ -18,21 +18,19 @@ from sqlalchemy import (
     Row,
     Select,
     TextClause,
-    and_,
     func,
     literal,
     or_,
     select,
     tuple_,
-    union,
     union_all,
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models.transfers import Transfer, TransferHash, transfer_is_open
+from app.models.transfers import Transfer, transfer_is_open
 
 SCANNED: Final = 5_000
-"""Rows looked at for one page where a filter has no index; about 10 ms on PostgreSQL."""
+"""Rows read for one page where a filter has no index; about 10 ms on PostgreSQL."""
 
 MOST_PARTNERS: Final = 256
 
@@ -40,7 +38,7 @@ _NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
 _ALWAYS: Final = datetime(9999, 12, 31, tzinfo=UTC)
 
 Condition = ColumnElement[bool] | TextClause
-TransferRow = Row[*tuple[Any, ...]]
+ListedTransfer = Row[*tuple[Any, ...]]
 
 COLUMNS: Final = (
     Transfer.transfer_id,
@@ -62,7 +60,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A row's place in a list: its time and, among equals, its id."""
+    """A position in a list: the time of a row and, among equal times, its id."""
 
     at: datetime
     transfer_id: bytes
@@ -80,7 +78,7 @@ class Span:
 class Page:
     """Rows and where the next page begins; ``rest`` is None when there are no more."""
 
-    rows: Sequence[TransferRow]
+    rows: Sequence[ListedTransfer]
     rest: Cursor | None
 
 
@@ -108,12 +106,12 @@ def by_open_status(statuses: Sequence[int]) -> list[Branch]:
 
 
 def by_pair(src_chain_id: int, dst_chain_id: int) -> list[Branch]:
-    """Transfers between two chains, one way."""
+    """Transfers from one chain to another."""
     return [Branch((Transfer.src_chain_id, Transfer.dst_chain_id), (src_chain_id, dst_chain_id))]
 
 
 def by_source(connection: Connection, chain_id: int) -> list[Branch]:
-    """Transfers from a chain, also those of which no destination is told."""
+    """Transfers from a chain, also those whose destination is not known."""
     of_chain = Transfer.src_chain_id == chain_id
     partners = _distinct(connection, Transfer.dst_chain_id, of_chain)
     to = [by_pair(chain_id, partner)[0] for partner in partners]
@@ -163,7 +161,7 @@ def newest_transfers(
     rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(size + 1)).all()
     frontier = _frontier(connection, branches, span, after, depth) if others else None
     if frontier is not None:
-        # Beyond it a branch may have rows that were not looked at.
+        # Beyond it a branch may have rows that were not read.
         rows = [row for row in rows if _key(row) >= (frontier.at, frontier.transfer_id)]
     if len(rows) > size:
         return Page(rows[:size], Cursor(*_key(rows[size - 1])))
@@ -173,8 +171,9 @@ def newest_transfers(
 def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:
     """A branch from its newest row on; ids decide between equal times.
 
-    Written as a stretch of the index, in the index's order, and not as equalities: those would let a
-    planner walk the index of time alone and pass over everything, for values that are rarer than it thinks.
+    The conditions are written as a range of the index, in the order of the index, and not as equalities.
+    With equalities a planner may choose the index of time alone and read past very many rows, where
+    values are rarer than it estimates.
     """
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     conditions = list(branch.conditions)
@@ -196,7 +195,7 @@ def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any
 def _frontier(
     connection: Connection, branches: Sequence[Branch], span: Span, after: Cursor | None, depth: int
 ) -> Cursor | None:
-    """The last row that was looked at in the branch that was not looked at furthest; None where all ended."""
+    """The position up to which every branch was read; None where all were read to their end."""
     lasts = [
         _walk(branch, span, after)
         .with_only_columns(Transfer.updated_at, Transfer.transfer_id)
@@ -209,55 +208,9 @@ def _frontier(
     return max((Cursor(row.updated_at, row.transfer_id) for row in rows), key=_cursor_key, default=None)
 
 
-def _key(row: TransferRow) -> tuple[datetime, bytes]:
+def _key(row: ListedTransfer) -> tuple[datetime, bytes]:
     return row.updated_at, row.transfer_id
 
 
 def _cursor_key(cursor: Cursor) -> tuple[datetime, bytes]:
     return cursor.at, cursor.transfer_id
-
-
-def oldest_in_state(
-    connection: Connection,
-    statuses: Sequence[int],
-    until: datetime,
-    after: Cursor | None,
-    size: int,
-) -> Sequence[TransferRow]:
-    """Transfers at these statuses since ``until`` or longer, the longest first.
-
-    :param after: the ``status_since`` and id of the last row of the page before.
-    """
-    since, transfer_id = Transfer.status_since, Transfer.transfer_id
-    conditions = [since <= until]
-    if after is not None:
-        conditions.append(and_(since >= after.at, or_(since > after.at, transfer_id > after.transfer_id)))
-    walks = [
-        select(*COLUMNS)
-        .where(Transfer.status == status, *conditions)
-        .order_by(since, transfer_id)
-        .limit(size)
-        .subquery()
-        for status in statuses
-    ]
-    walked = union_all(*(select(walk) for walk in walks)).subquery()
-    oldest = select(walked).order_by(walked.c.status_since, walked.c.transfer_id).limit(size)
-    return connection.execute(oldest).all()
-
-
-def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequence[TransferRow]:
-    """The transfers whose log names this transaction, the last changed first."""
-    named = (
-        select(Transfer.transfer_id).where(Transfer.src_tx_hash == tx_hash),
-        select(Transfer.transfer_id).where(Transfer.dst_tx_hash == tx_hash),
-        select(TransferHash.transfer_id).where(TransferHash.tx_hash == tx_hash),
-    )
-    found = union(*(select(each.limit(size).subquery()) for each in named))
-    return transfers_with_ids(connection, connection.scalars(found).all()[:size])
-
-
-def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[TransferRow]:
-    """These of the transfers that are known, the last changed first."""
-    at, transfer_id = Transfer.updated_at, Transfer.transfer_id
-    known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
-    return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()

@@ -1,20 +1,18 @@
-"""Where is a transfer, and what serves its refund?"""
+"""At which status is a transfer, and which evidence serves its refund?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from app.models.direct import DirectSelect
-from app.models.events import ChainProgress
 from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
 
 
 class TransferRow(NamedTuple):
-    """What a status is answered from. The last four are the refund's evidence, None where there is none."""
+    """The columns that a status answer is made of. The last four are the refund's evidence, or None."""
 
     status: int
     refund_reason: int
@@ -50,9 +48,6 @@ _STATUS = DirectSelect(
     TransferRow,
 )
 _PRUNED = select(PrunedTransfer.status).where(PrunedTransfer.transfer_id == bindparam("transfer_id"))
-_FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
-    ChainProgress.newest_at.desc(), ChainProgress.chain_id
-)
 
 
 def transfer_row(connection: Connection, transfer_id: bytes) -> TransferRow | None:
@@ -63,8 +58,3 @@ def transfer_row(connection: Connection, transfer_id: bytes) -> TransferRow | No
 def pruned_status(connection: Connection, transfer_id: bytes) -> int | None:
     """The status that a transfer had when it was pruned, None where it was not."""
     return connection.scalar(_PRUNED, {"transfer_id": transfer_id})
-
-
-def newest_events(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Each chain that has reported, with the time of its newest accepted event, the freshest first."""
-    return connection.execute(_FRESHNESS).all()

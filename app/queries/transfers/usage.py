@@ -1,20 +1,18 @@
-"""What transfers do with chains, tokens and accounts: counted for operators, within bounds."""
+"""How many transfers, and which, have to do with a chain, a token, a route or an account?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
 
 from app.domain.codes import TransferHistoryStatus
-from app.extensions import Base
-from app.models.blocked import BlockedAddress
 from app.models.transfers import Transfer
 
 COUNT_LIMIT: Final = 10_000
-"""Counting ends here: more than that is "over 10,000" to people, and costs the database little."""
+"""Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
 
 FINISHED: Final = (
     TransferHistoryStatus.TRANSFER_UNKNOWN,
@@ -25,26 +23,6 @@ FINISHED: Final = (
 UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in FINISHED)
 
 RouteKey = tuple[str, int, int]
-
-
-def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[str, Any] | None:
-    """One row of a network table by column name."""
-    table = model.__table__
-    row = connection.execute(select(table).where(table.c.id == row_id)).mappings().one_or_none()
-    return None if row is None else dict(row)
-
-
-def rows_with(
-    connection: Connection, model: type[Base], column: str, values: Collection[Any]
-) -> list[dict[str, Any]]:
-    """The rows whose column has one of the values, at most some hundreds; accounts without regard to case."""
-    table = model.__table__
-    is_one: ColumnElement[bool] = table.c[column].in_(values)
-    if table is BlockedAddress.__table__:
-        # EVM addresses have one spelling, and an index; only the others need the slower way.
-        others = [value.lower() for value in values if not (len(value) == 42 and value.startswith("0x"))]
-        is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one
-    return [dict(row) for row in connection.execute(select(table).where(is_one)).mappings()]
 
 
 def of_chain(chain_id: int) -> ColumnElement[bool]:
@@ -66,6 +44,15 @@ def count_transfers(connection: Connection, which: ColumnElement[bool], *, under
     return connection.scalar(select(func.count()).select_from(bounded)) or 0
 
 
+def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, str]]) -> Sequence[bytes]:
+    """The ids of the transfers of any of the tokens, each given by chain id and symbol, on either side."""
+    of_tokens = or_(
+        tuple_(Transfer.src_chain_id, Transfer.symbol).in_(tokens),
+        tuple_(Transfer.dst_chain_id, Transfer.symbol).in_(tokens),
+    )
+    return connection.scalars(select(Transfer.transfer_id).where(of_tokens)).all()
+
+
 def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
     """The ids of some of the transfers."""
     return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(limit)))
@@ -74,7 +61,7 @@ def some_transfers(connection: Connection, which: ColumnElement[bool], limit: in
 def sent_since(
     connection: Connection, since: datetime, route_keys: Collection[RouteKey]
 ) -> dict[RouteKey, int]:
-    """How many transfers were sent on each of the ways since then; ways without any are left out."""
+    """How many transfers were sent on each of the routes since then; routes without any are omitted."""
     if not route_keys:
         return {}
     counts = connection.execute(
@@ -91,16 +78,16 @@ def sent_since(
 
 
 def parties_since(
-    connection: Connection, since: datetime, places: Collection[tuple[int, str]]
+    connection: Connection, since: datetime, tokens: Collection[tuple[int, str]]
 ) -> Iterator[tuple[str | None, str | None]]:
     """Sender and receiver of each transfer sent since then.
 
-    :param places: chain and symbol of every token there is: by them the index finds the recent ones.
+    :param tokens: chain id and symbol of every configured token; the index needs them to find recent sends.
     """
     yield from connection.execute(
         select(Transfer.sender, Transfer.receiver).where(
-            Transfer.src_chain_id.in_({chain_id for chain_id, _ in places}),
-            Transfer.symbol.in_({symbol for _, symbol in places}),
+            Transfer.src_chain_id.in_({chain_id for chain_id, _ in tokens}),
+            Transfer.symbol.in_({symbol for _, symbol in tokens}),
             Transfer.sent_at >= since,
         )
     )

@@ -1,4 +1,4 @@
-"""What would a transfer cost and bring?"""
+"""Estimates: what a transfer would cost, and what its receiver would get."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.domain.blocking import IPAddress
-from app.domain.estimate.estimate import Estimate, Explanation, estimate, explain
+from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, PoolState, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
 from app.queries.estimates.facts import Epoch, Moved, estimate_facts
@@ -17,10 +17,10 @@ from app.runtime.snapshot import NetworkSnapshot
 def estimate_transfer(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> Estimate:
-    """The estimate as things stand now.
+    """The estimate by the present configuration, pools and fees, counted by how it ends.
 
     :param usr_addr: the user's account on any chain, None where it was left out.
-    :param caller: where the request comes from (wire, JSON), None where that is no IP address.
+    :param caller: the IP address of the caller (docs/interface.md#caller), None where it is not known.
     :raises EstimateRefused: with the code of the first check that fails.
     :raises Unavailable: when the configuration is too old to be trusted.
     """
@@ -33,17 +33,10 @@ def estimate_transfer(
     return answer
 
 
-def explain_estimate(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
-) -> Explanation:
-    """How the estimate, or its refusal, comes about. Raises only ``Unavailable``."""
-    return explain(estimate_inputs(gateway, request, usr_addr, caller))
-
-
 def estimate_inputs(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> EstimateInputs:
-    """Everything the estimate depends on: the configuration, and the pools and fees read afresh."""
+    """Everything that the estimate depends on: the configuration, and the pools and fees read now."""
     now = gateway.clock()
     inputs = _configured(gateway.snapshots.current(), request, now, usr_addr, caller)
     route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool
@@ -69,7 +62,7 @@ def _configured(
     usr_addr: str | None,
     caller: IPAddress | None,
 ) -> EstimateInputs:
-    """The inputs as the configuration alone has them; pools at their opening values."""
+    """The inputs from the configuration alone, with the pools at their opening values."""
     terms, symbol = snapshot.terms, request.token_symbol
     route_key = symbol, request.src_chain_id, request.dst_chain_id
     src, dst = (request.src_chain_id, symbol), (request.dst_chain_id, symbol)

@@ -1,4 +1,4 @@
-"""Versions of the parts of the configuration: how readers learn that something changed."""
+"""Raises the versions of the parts of the configuration, by which readers notice a change."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sqlalchemy import Connection
 
 from app.models.network import NetworkPart
 from app.models.upsert import upsert
-from app.queries.network.rows import load_versions
+from app.queries.network.versions import load_versions
 from app.services.network.sections import Part
 
 
-def bump(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
-    """Raise the version of each part by one. In the transaction of the change, under the writer's lock."""
+def raise_versions(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
+    """Raise the version of each part by one, in the writing transaction of the change."""
     before = load_versions(connection)
     upsert(
         connection,

@@ -19,7 +19,7 @@ from app.domain.estimate.inputs import EstimateRequest, PoolState
 from app.models.pools import PoolVolume
 from app.queries.estimates.facts import Epoch
 from app.runtime.gateway import Gateway, current_gateway
-from app.services.estimates.estimate import estimate_inputs, explain_estimate
+from app.services.estimates.estimate import estimate_inputs
 from app.services.network.document import import_network
 from app.services.network.snapshot import NetworkSnapshots
 from tests.actors import TESTER
@@ -184,8 +184,3 @@ def test_an_old_configuration_is_no_estimate(gateway: Gateway) -> None:
 
     with pytest.raises(Unavailable):
         answer(replace(gateway, snapshots=Lost(gateway.engine, 0)))
-
-
-def test_an_explanation_has_the_same_answer(gateway: Gateway) -> None:
-    assert explain_estimate(gateway, ask(), None, None) is not None
-    assert explain_estimate(gateway, ask(amt=0), None, None) is not None

@@ -1,4 +1,4 @@
-"""Which ways of transfers an edit stops or opens at once."""
+"""Which routes an edit stops or opens."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 
 from app.domain.codes import BridgeType
 from app.domain.estimate.network_terms import NetworkTerms, RouteKey
-from app.services.audit.results import Effect, Severity, counted
+from app.services.network.edits.results import Effect, Severity, counted
 
 LISTED: Final = 50
-"""Ways that are listed one by one; the rest is counted."""
+"""How many routes are listed one by one; the rest is only counted."""
 
 
-class Opening(NamedTuple):
+class OpenRoute(NamedTuple):
     """One direction in which a token can be sent now: through pools (``bridge`` None) or pegged."""
 
     route_key: RouteKey
@@ -23,22 +23,22 @@ class Opening(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RouteChanges:
-    """What an edit does to the ways. ``names`` are of chains, by their ids."""
+    """The routes that an edit stops and opens. ``names`` are those of the chains, by id."""
 
-    stopped: frozenset[Opening]
-    opened: frozenset[Opening]
+    stopped: frozenset[OpenRoute]
+    opened: frozenset[OpenRoute]
     names: Mapping[int, str]
 
     @classmethod
     def between(cls, before: NetworkTerms, after: NetworkTerms) -> RouteChanges:
-        """The ways that are open by one configuration and not by the other."""
+        """The routes that are open in one configuration and not in the other."""
         was, will = open_routes(before), open_routes(after)
         return cls(was - will, will - was, chain_names(before) | chain_names(after))
 
     def effects(self, recent: Mapping[RouteKey, int]) -> Iterator[Effect]:
-        """In words.
+        """The effects in words.
 
-        :param recent: transfers of the last 24 hours by way.
+        :param recent: how many transfers of the last 24 hours took each route.
         """
         if self.stopped:
             text = f"{summary(self.stopped)} {_verb('stop', self.stopped)} at once"
@@ -51,7 +51,7 @@ class RouteChanges:
             text = f"{summary(self.opened)} {_verb('open', self.opened)} at once"
             yield Effect(text, Severity.NOTICE, self._listed(self.opened, {}))
 
-    def _listed(self, openings: Iterable[Opening], recent: Mapping[RouteKey, int]) -> tuple[str, ...]:
+    def _listed(self, openings: Iterable[OpenRoute], recent: Mapping[RouteKey, int]) -> tuple[str, ...]:
         lines = []
         for opening in sorted(openings, key=lambda opening: (opening.bridge is not None, opening.route_key)):
             kind = " (pegged)" if opening.bridge is not None else ""
@@ -62,15 +62,15 @@ class RouteChanges:
         return tuple(lines) if rest <= 0 else (*lines[:LISTED], f"and {rest:,} more")
 
 
-def open_routes(terms: NetworkTerms) -> frozenset[Opening]:
-    """Every direction that estimates are given for, whatever pools and fees say."""
-    all_ways = [Opening(route_key, None) for route_key in terms.routes]
-    all_ways += [Opening(route_key, pegged.bridge_type) for route_key, pegged in terms.pegged.items()]
-    return frozenset(opening for opening in all_ways if is_open(terms, opening.route_key))
+def open_routes(terms: NetworkTerms) -> frozenset[OpenRoute]:
+    """Every direction in which the configuration lets a token be sent, whatever pools and fees are."""
+    every = [OpenRoute(route_key, None) for route_key in terms.routes]
+    every += [OpenRoute(route_key, pegged.bridge_type) for route_key, pegged in terms.pegged.items()]
+    return frozenset(opening for opening in every if is_open(terms, opening.route_key))
 
 
 def is_open(terms: NetworkTerms, route_key: RouteKey) -> bool:
-    """Whether neither chain, token nor block stops the way."""
+    """Whether neither a chain, a token nor a block stops the route."""
     symbol, *ends = route_key
     return route_key not in terms.blocks and not any(
         terms.chains[end].disabled or terms.tokens[end, symbol].xfer_disabled for end in ends
@@ -88,7 +88,7 @@ def route_text(route_key: RouteKey, names: Mapping[int, str]) -> str:
     return f"{symbol} from {names.get(src, f'chain {src}')} to {names.get(dst, f'chain {dst}')}"
 
 
-def summary(openings: Iterable[Opening]) -> str:
+def summary(openings: Iterable[OpenRoute]) -> str:
     """``4 routes and 2 pegged pairs``: routes are counted by direction, pairs once for both of theirs."""
     routes: set[RouteKey] = set()
     pairs: dict[tuple[str, frozenset[int], bool], int] = {}
@@ -111,6 +111,6 @@ def summary(openings: Iterable[Opening]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _verb(verb: str, openings: frozenset[Opening]) -> str:
+def _verb(verb: str, openings: frozenset[OpenRoute]) -> str:
     """The verb for one or for several."""
     return verb if not summary(openings).startswith("1 ") or " and " in summary(openings) else f"{verb}s"

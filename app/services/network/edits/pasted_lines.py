@@ -1,4 +1,4 @@
-"""Reading pasted lists of what shall be blocked, line by line."""
+"""Reads pasted lists of accounts and networks to block, line by line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "blocked_addresses": ("address", "reason", "source", "expires_at"),
     "blocked_networks": ("cidr", "reason", "expires_at"),
 }
-"""What a line may hold, in this order; only the first is required."""
+"""The cells of a line in their order; only the first is required."""
 
 HEADINGS: Final = frozenset({"address", "cidr", "network"})
-"""What a spreadsheet's first line begins with: it is no entry."""
+"""First cells of a heading, as spreadsheets have one. Such a line is skipped."""
 
 MAX_LINES: Final = 100_000
 MAX_LINE: Final = 4096
@@ -37,7 +37,7 @@ class GoodLine:
 
 @dataclass(frozen=True, slots=True)
 class InvalidLine:
-    """A line that cannot: its number from 1, its text as far as it is shown, and what is wrong."""
+    """A line that cannot be taken: its number from 1, its text as far as it is shown, and the reason."""
 
     number: int
     text: str
@@ -45,7 +45,7 @@ class InvalidLine:
 
 
 def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterator[GoodLine | InvalidLine]:
-    """Every line but blank ones, headings, and comments after ``#``.
+    """Every line except blank ones, headings, and comments that begin with ``#``.
 
     Cells are separated by commas, or by tabs as spreadsheets copy them.
 
@@ -71,28 +71,28 @@ def _lines(text: str) -> list[str]:
 def _read(
     section: Section, number: int, line: str, shared: Mapping[str, Any]
 ) -> GoodLine | InvalidLine | None:
-    def wrong(reason: str) -> InvalidLine:
+    def invalid(reason: str) -> InvalidLine:
         return InvalidLine(number, line[:LONGEST_SHOWN], reason)
 
     columns, delimiter = COLUMNS[section.name], "\t" if "\t" in line else ","
     if len(line) > MAX_LINE:
-        return wrong(f"is longer than {MAX_LINE:,} characters")
+        return invalid(f"is longer than {MAX_LINE:,} characters")
     try:
         (cells,) = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        return wrong("has a quotation mark that does not end")
+        return invalid("has a quotation mark that does not end")
     cells = [cell.strip() for cell in cells]
     if cells[0].casefold() in HEADINGS:
         return None
     if any(cells[len(columns) :]):
-        return wrong(f"has more than {len(columns)} cells: {', '.join(columns)}")
+        return invalid(f"has more than {len(columns)} cells: {', '.join(columns)}")
     given = {name: cell for name, cell in zip(columns, cells, strict=False) if cell}
     if section.name == "blocked_networks" and "cidr" in given:
         given["cidr"] = _as_network(given["cidr"])
     try:
         row: Row = section.schema.load({**shared, **given})
     except ValidationError as error:
-        return wrong("; ".join(f"{path} {message}" for path, message in messages_by_path(error.messages)))
+        return invalid("; ".join(f"{path} {message}" for path, message in messages_by_path(error.messages)))
     return GoodLine(number, row)
 
 

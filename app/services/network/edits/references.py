@@ -1,4 +1,4 @@
-"""Who uses a row, so that removing it is refused with the reasons."""
+"""What refers to a row: other rows and transfers. A row that is referred to is not removed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection
 
 from app.queries.transfers.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
-from app.services.audit.results import InUse, Users
+from app.services.network.edits.results import InUse, RowUsers
 from app.services.network.sections import SECTIONS, Row, Section
 
 NAMED: Final = 10
-"""How many users of a kind are named."""
+"""How many rows or transfers of a kind are named in the refusal."""
 
 _KINDS: Final = {
     "tokens": "token",
@@ -33,17 +33,17 @@ Rows = Mapping[str, list[Row]]
 
 
 def require_unused(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
-    """Make sure that nothing uses the row.
+    """Make sure that neither rows nor transfers use the row.
 
     :param rows: of every section but the blocked accounts and networks.
-    :raises InUse: with who does.
+    :raises InUse: with what uses it.
     """
     users = tuple(_users(connection, section, row, rows))
     if users:
         raise InUse(section.describe(row), users, _ADVICE[section.name])
 
 
-def _users(connection: Connection, section: Section, row: Row, rows: Rows) -> Iterator[Users]:
+def _users(connection: Connection, section: Section, row: Row, rows: Rows) -> Iterator[RowUsers]:
     if section.name == "chains":
         yield from _referring(rows, tuple(_KINDS), row["chain_id"], None)
         yield from _transfers(connection, of_chain(row["chain_id"]))
@@ -55,7 +55,7 @@ def _users(connection: Connection, section: Section, row: Row, rows: Rows) -> It
         yield from _referring(rows, ("routes",), row["chain_id"], row["symbol"])
 
 
-def _referring(rows: Rows, names: tuple[str, ...], chain_id: int, symbol: str | None) -> Iterator[Users]:
+def _referring(rows: Rows, names: tuple[str, ...], chain_id: int, symbol: str | None) -> Iterator[RowUsers]:
     """Rows that name the chain, and the symbol where it matters."""
     for section in SECTIONS:
         if section.name not in names:
@@ -67,10 +67,10 @@ def _referring(rows: Rows, names: tuple[str, ...], chain_id: int, symbol: str | 
             and symbol in (None, row.get("symbol"))
         ]
         if found:
-            yield Users(_KINDS[section.name], len(found), tuple(found[:NAMED]))
+            yield RowUsers(_KINDS[section.name], len(found), tuple(found[:NAMED]))
 
 
-def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[Users]:
+def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[RowUsers]:
     if count := count_transfers(connection, which):
         names = tuple(f"0x{i.hex()}" for i in some_transfers(connection, which, NAMED))
-        yield Users("transfer", min(count, COUNT_LIMIT), names, at_least=count > COUNT_LIMIT)
+        yield RowUsers("transfer", min(count, COUNT_LIMIT), names, at_least=count > COUNT_LIMIT)

@@ -1,4 +1,4 @@
-"""What became of the estimates that were asked for lately."""
+"""How the estimates of the last hour ended: how many were given, how many refused and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from app.admin.pages.refunds import share_down
 from app.domain.codes import ErrCode
 from app.models.engine import reading
-from app.queries.transfers.by_status import estimate_counts
+from app.queries.estimates.counts import estimate_counts
 from app.runtime.gateway import Gateway
 
 LONGEST: Final = timedelta(days=1)
@@ -19,10 +19,10 @@ _MINUTE: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeLine:
-    """Estimates that ended alike. ``code`` is ``err.code``, ``reason`` the header X-Gateway-Reason.
+class RefusalCount:
+    """Refusals with the same code and reason: ``err.code`` and the header X-Gateway-Reason.
 
-    ``share`` is of all that were asked for.
+    ``share`` is of all estimates that were asked for.
     """
 
     code: int
@@ -33,7 +33,7 @@ class OutcomeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeMinute:
+class MinuteCount:
     """One minute: how many estimates were given and how many refused."""
 
     at: datetime
@@ -42,20 +42,20 @@ class OutcomeMinute:
 
 
 @dataclass(frozen=True, slots=True)
-class EstimateOutcomes:
-    """The outcomes since ``since``: refusals, the most frequent first, and every minute of the time."""
+class EstimateSummary:
+    """The estimates since ``since``. Refusals have the most frequent first; ``minutes`` has every minute."""
 
     since: datetime
     asked: int
     answered: int
-    refusals: tuple[OutcomeLine, ...]
-    minutes: tuple[OutcomeMinute, ...]
+    refusals: tuple[RefusalCount, ...]
+    minutes: tuple[MinuteCount, ...]
 
 
-def estimate_outcomes(gateway: Gateway, span: timedelta = timedelta(hours=1)) -> EstimateOutcomes:
-    """What became of estimates in the whole minutes of the last ``span``, at most a day.
+def estimate_summary(gateway: Gateway, span: timedelta = timedelta(hours=1)) -> EstimateSummary:
+    """How estimates ended in the whole minutes of the last ``span``, at most a day.
 
-    Each process adds its counts every few seconds, so the last of them are still to come.
+    Processes write their counts every few seconds, so the last ones are still missing.
     """
     last = (gateway.clock() - _UNIX_START) // _MINUTE
     first = last - min(span, LONGEST) // _MINUTE + 1
@@ -70,16 +70,16 @@ def estimate_outcomes(gateway: Gateway, span: timedelta = timedelta(hours=1)) ->
         else:
             answered[row.minute] += row.asked
     asked = answered.total() + refused.total()
-    return EstimateOutcomes(
+    return EstimateSummary(
         since=_at(first),
         asked=asked,
         answered=answered.total(),
         refusals=tuple(
-            OutcomeLine(code, _name(code), reason, count, share_down(count, asked))
+            RefusalCount(code, _name(code), reason, count, share_down(count, asked))
             for (code, reason), count in sorted(ends.items(), key=lambda end: (-end[1], end[0]))
         ),
         minutes=tuple(
-            OutcomeMinute(_at(minute), answered[minute], refused[minute]) for minute in range(first, last + 1)
+            MinuteCount(_at(minute), answered[minute], refused[minute]) for minute in range(first, last + 1)
         ),
     )
 

@@ -1,11 +1,11 @@
-"""Whose token is this, and what was last accepted from its bearer?"""
+"""Which ingest tokens are there, and what was last accepted from a reporter?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Row, RowMapping, bindparam, select
 
 from app.models.events import Event
 from app.models.ingest_tokens import IngestToken
@@ -55,3 +55,10 @@ def last_accepted(connection: Connection, reporter: str) -> Row[*tuple[Any, ...]
 def every_token(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
     """All tokens by name, revoked ones too."""
     return connection.execute(_ALL).all()
+
+
+def token_by_id(connection: Connection, token_id: int) -> RowMapping | None:
+    """The token in this row, revoked or not, all columns but the digest; None where there is none."""
+    columns = [column for column in IngestToken.__table__.columns if column.key != "digest"]
+    found = select(*columns).where(IngestToken.id == token_id)
+    return connection.execute(found).mappings().one_or_none()
