@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
-from app.domain.amounts import MAX_UINT256, format_units, mul_div_up
+from app.domain.amounts import MAX_UINT256, mul_div_up
 from app.domain.audit import Actor
 from app.domain.estimate.network_terms import RouteKey
 from app.domain.proportions import times_text
@@ -52,16 +52,6 @@ class FeeRow:
     after: int
     decimals: int
     effect: Effect
-
-    @property
-    def before_text(self) -> str:
-        """The old fee as people write it."""
-        return format_units(self.before, self.decimals)
-
-    @property
-    def after_text(self) -> str:
-        """The new fee as people write it."""
-        return format_units(self.after, self.decimals)
 
     @property
     def times(self) -> str:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.admin.formats import units
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Conflict
 from app.services.network.edits.edit import save_edit
@@ -51,7 +52,10 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
     ]
     assert preview.changed == 2
     assert preview.rows[0].times == "about 1.667 times the old one"
-    assert (preview.rows[0].before_text, preview.rows[0].after_text) == ("0.000003", "0.000005")
+    assert tuple(units(fee, 6) for fee in (preview.rows[0].before, preview.rows[0].after)) == (
+        "0.000003",
+        "0.000005",
+    )
     assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
     before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
 
@@ -72,7 +76,7 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
 def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
     edit = FeeEdit(56, "USDT", amount=7 * 10**18)
     preview = preview_fees(gateway, edit)
-    assert [row.after_text for row in preview.rows] == ["7", "7"]
+    assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
     assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
     save_fees(gateway, edit, shown=preview.fingerprint, actor=ALICE)
     assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
