@@ -28,8 +28,9 @@ from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.queries.runtime.contents import is_empty
 from app.runtime.gateway import Gateway
-from app.sandbox.loader import SandboxRefused, is_empty
+from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
 from app.services.audit.record import record
 from app.services.feed.facts import load_network_facts

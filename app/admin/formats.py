@@ -14,7 +14,7 @@ from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
 from app.admin.pages.freshness import shows_sandbox
-from app.admin.pages.words import Tone
+from app.admin.pages.labels import Tone
 from app.domain.amounts import format_units
 from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway

@@ -7,12 +7,11 @@ from typing import Any
 
 from flask import g
 from markupsafe import Markup
-from sqlalchemy import select
 
 from app.admin.formats import grouped, units
 from app.domain.amounts import format_units
 from app.models.engine import reading
-from app.models.network import Chain, Token
+from app.queries.network import names as queries
 from app.runtime.gateway import current_gateway
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
@@ -25,8 +24,7 @@ def chain_names() -> Mapping[int, str]:
     """Names of the chains by id, in the order of the names."""
     if "network_chain_names" not in g:
         with reading(current_gateway().reads) as connection:
-            rows = connection.execute(select(Chain.chain_id, Chain.name)).all()
-        found = {row.chain_id: row.name for row in rows}
+            found = queries.chain_names(connection)
         g.network_chain_names = dict(sorted(found.items(), key=lambda item: item[1].casefold()))
     names: Mapping[int, str] = g.network_chain_names
     return names
@@ -36,8 +34,7 @@ def token_decimals() -> Mapping[tuple[int, str], int]:
     """Decimals by chain id and symbol."""
     if "network_decimals" not in g:
         with reading(current_gateway().reads) as connection:
-            rows = connection.execute(select(Token.chain_id, Token.symbol, Token.decimal)).all()
-        g.network_decimals = {(row.chain_id, row.symbol): row.decimal for row in rows}
+            g.network_decimals = queries.token_decimals(connection)
     decimals: Mapping[tuple[int, str], int] = g.network_decimals
     return decimals
 

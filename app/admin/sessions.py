@@ -10,7 +10,7 @@ from flask_security.utils import logout_user
 
 from app.admin.requests import actor_named
 from app.runtime.gateway import current_gateway
-from app.services.operators.sessions import begin_session, end_session, session_stands
+from app.services.operators.sessions import begin_session, end_session, session_is_open
 
 SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
 
@@ -36,7 +36,7 @@ def leave_ended_session() -> bool:
     """Forget a sign-in whose session has ended, here or elsewhere; whether there was one."""
     if not current_user.is_authenticated:
         return False
-    if session_stands(current_gateway(), current_user.id, session.get(SECRET, "")):
+    if session_is_open(current_gateway(), current_user.id, session.get(SECRET, "")):
         return False
     logout_user()
     session.clear()

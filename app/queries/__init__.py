@@ -1,1 +1,1 @@
-"""Every select of the answering path, one file a question."""
+"""Every select that reads, one question a file: given a connection, answered in rows or dataclasses."""

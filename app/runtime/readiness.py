@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
 from app.models.engine import ask
-from app.queries.readiness import applied_migrations
+from app.queries.runtime.readiness import applied_migrations
 from app.runtime.gateway import Gateway
 
 _MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"

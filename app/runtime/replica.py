@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.models.engine import ask, reading
-from app.queries.replication import flushed_position, replayed_position
+from app.queries.runtime.replication import flushed_position, replayed_position
 
 CHECKS_IN_MAX_LAG: Final = 4
 """How many checks there are within the allowed lag ..."""

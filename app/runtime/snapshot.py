@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.estimate.network_terms import NetworkTerms
-from app.queries.network import PartVersion
+from app.queries.network.versions import PartVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 import orjson
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.models.engine import reading, writing
-from app.models.events import Event
-from app.models.network import Chain
-from app.models.transfers import LatencyRecord
+from app.queries.latency.newest_release import newest_release
+from app.queries.runtime.contents import first_reporter, is_empty
 from app.runtime.gateway import Gateway
 from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document
@@ -33,8 +32,7 @@ class SandboxRefused(Exception):
 
 def is_sandbox(connection: Connection) -> bool:
     """Whether the data are the sandbox's: its first event is of the sandbox."""
-    reporter = connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))
-    return reporter == REPORTER
+    return first_reporter(connection) == REPORTER
 
 
 def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
@@ -64,7 +62,7 @@ def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     """Load the sandbox into an empty database, refresh an old sandbox, and leave other data alone."""
     with reading(gateway.reads) as connection:
         empty, ours = is_empty(connection), is_sandbox(connection)
-        newest = connection.scalar(select(func.max(LatencyRecord.released_at)))
+        newest = newest_release(connection)
     if empty:
         return load_sandbox(gateway, actor=actor)
     now = gateway.clock()
@@ -75,11 +73,6 @@ def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     freshened = f"sandbox freshened: {verdict.accepted} events"
     record_alone(gateway, actor, "sandbox.freshen", "sandbox", detail=freshened)
     return freshened
-
-
-def is_empty(connection: Connection) -> bool:
-    """Whether the database holds no event and no configuration."""
-    return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
 
 
 def _lines(events: Iterable[dict[str, object]]) -> Iterator[bytes]:

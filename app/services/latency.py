@@ -8,7 +8,7 @@ from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo
 from app.domain.transfer.latency import median_seconds, window
-from app.queries.latency import middle_latencies
+from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
 
 

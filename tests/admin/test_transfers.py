@@ -11,7 +11,7 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.admin.pages.detail import transfer_detail
-from app.admin.pages.words import STATUS_WORDS
+from app.admin.pages.labels import STATUS_WORDS
 from app.domain.operators import Role
 from app.models.engine import writing
 from app.models.network import Chain

@@ -12,7 +12,7 @@ from app.admin.forms.fields import Field, Input, Wrong, percent_of
 from app.admin.network_words import chain_names, in_units
 from app.admin.requests import unexpected_field_complaint
 from app.domain.difference import FieldDifference
-from app.services.audit.results import FieldError
+from app.services.network.edits.results import FieldError
 
 STEPS: Final = frozenset({"seen", "confirm", "back", "typed"})
 """What the forms post beside their fields."""

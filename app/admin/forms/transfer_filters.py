@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 from werkzeug.datastructures import MultiDict
 
+from app.admin.pages.labels import STATUS_WORDS
 from app.admin.pages.transfers import TransferFilters
-from app.admin.pages.words import STATUS_WORDS
 from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.crypto import checksum_address, parse_evm_address

@@ -1,1 +1,1 @@
-"""What the operators' console shows: read here, laid out there. Nothing here writes."""
+"""The read models of the console's pages: what each page shows, in words. Nothing here writes."""

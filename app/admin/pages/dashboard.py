@@ -1,4 +1,4 @@
-"""What goes on right now, at a glance."""
+"""The dashboard: what is going on now."""
 
 from __future__ import annotations
 
@@ -6,31 +6,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from app.admin.pages.components import AnomalyLine, TransferLine, anomaly_line, transfer_line
+from app.admin.pages.estimate_summary import EstimateSummary, estimate_summary
 from app.admin.pages.freshness import Freshness, freshness
+from app.admin.pages.labels import STATUS_WORDS, StatusWords
 from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
-from app.admin.pages.outcomes import EstimateOutcomes, estimate_outcomes
 from app.admin.pages.pools import PoolLine, pool_lines
 from app.admin.pages.refunds import RefundView, refund_view
-from app.admin.pages.shapes import AnomalyLine, TransferLine, anomaly_line, transfer_line
 from app.admin.pages.stuck import StuckPage, stuck_transfers
-from app.admin.pages.words import STATUS_WORDS, StatusWords
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
 from app.models.engine import reading, reading_consistently
-from app.queries.dashboard import (
-    COUNTED,
-    count_open_anomalies,
-    oldest_at_status,
-    open_anomalies,
-    reached_since,
-)
+from app.queries.transfers.anomalies import count_open_anomalies, open_anomalies
+from app.queries.transfers.by_status import COUNTED, oldest_at_status, reached_since
 from app.runtime.gateway import Gateway
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories
 from app.services.refunds.evidence import evidence_of
 
 SHOWN: Final = 10
-"""Rows of each list; the lists themselves have pages."""
+"""Rows of each list on the page."""
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
@@ -38,7 +33,7 @@ WEEK: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number, exact while it is under ``queries.dashboard.COUNTED``."""
+    """A number, exact while it is under ``COUNTED``."""
 
     number: int
 
@@ -71,7 +66,7 @@ class WaitingRefund:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """Everything on the first page. Each part has a function of its own, too."""
+    """Everything on the first page. Each part has a function of its own."""
 
     now: datetime
     statuses: tuple[StatusCount, ...]
@@ -81,7 +76,7 @@ class Dashboard:
     anomalies_open: Count
     latencies: tuple[PairLatency, ...]
     pools: tuple[PoolLine, ...]
-    estimates: EstimateOutcomes
+    estimates: EstimateSummary
     freshness: Freshness
 
 
@@ -101,19 +96,19 @@ def dashboard(gateway: Gateway) -> Dashboard:
         anomalies_open=number,
         latencies=heat_map(gateway, orders),
         pools=pool_lines(gateway),
-        estimates=estimate_outcomes(gateway),
+        estimates=estimate_summary(gateway),
         freshness=freshness(gateway),
     )
 
 
 def status_counts(gateway: Gateway) -> tuple[StatusCount, ...]:
-    """Where the transfers that moved lately are. Of status 0 nothing tells since when, so it is left out."""
+    """How many transfers came to each status lately. Status 0 has no time, so it is not counted."""
     now = gateway.clock()
-    told = [status for status in Status if status is not Status.TRANSFER_UNKNOWN]
+    known = [status for status in Status if status is not Status.TRANSFER_UNKNOWN]
     with reading(gateway.reads) as connection:
-        day, week = (reached_since(connection, [*map(int, told)], now - span) for span in (DAY, WEEK))
+        day, week = (reached_since(connection, [*map(int, known)], now - span) for span in (DAY, WEEK))
     return tuple(
-        StatusCount(status, STATUS_WORDS[status], Count(day[status]), Count(week[status])) for status in told
+        StatusCount(status, STATUS_WORDS[status], Count(day[status]), Count(week[status])) for status in known
     )
 
 

@@ -1,4 +1,4 @@
-"""Everything about one transfer on one page."""
+"""The page of one transfer."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.admin.pages.event_lines import Context, EventLine, event_lines
-from app.admin.pages.refunds import RefundView, refund_view
-from app.admin.pages.shapes import (
+from app.admin.pages.components import (
     AmountText,
     AnomalyLine,
     Transaction,
@@ -19,7 +17,9 @@ from app.admin.pages.shapes import (
     transaction,
     transfer_line,
 )
-from app.admin.pages.words import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.admin.pages.event_lines import Context, EventLine, event_lines
+from app.admin.pages.labels import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.admin.pages.refunds import RefundView, refund_view
 from app.domain.codes import REFUND_STATUSES, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import NetworkTerms
@@ -28,7 +28,7 @@ from app.domain.transfer.events import TransferReleased
 from app.domain.transfer.stages import Progress, StageName, stages_of
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
 from app.models.engine import reading_consistently
-from app.queries.transfer_log import anomalies_of
+from app.queries.transfers.anomalies import anomalies_of
 from app.runtime.gateway import Gateway
 from app.services.feed.facts import load_network_facts
 from app.services.feed.log import load_histories
@@ -38,7 +38,7 @@ from app.services.transfers.status import transfer_not_found
 
 @dataclass(frozen=True, slots=True)
 class StageLine:
-    """One stage of the way; ``event_ids`` are the standing events that tell of it."""
+    """One stage of the transfer; ``event_ids`` are the standing events that report it."""
 
     name: StageName
     label: str
@@ -49,12 +49,12 @@ class StageLine:
 
 @dataclass(frozen=True, slots=True)
 class TransferDetail:
-    """A transfer as its page shows it, all of one moment.
+    """A transfer as its page shows it, read from one view of the database.
 
-    ``paid_out`` is what the release paid, in destination units, None while nothing was or where nobody
-    said how much. ``refund_reason`` is empty while the status is not 6. ``refund`` is there once a refund
-    is due, or evidence of one is known. ``events`` are in the order in which they happened, those that
-    fell too.
+    ``paid_out`` is what the release paid, in destination units; None before the release, and where no
+    event gives the amount. ``refund_reason`` is empty unless the status is 6. ``refund`` is None until a
+    refund is due or evidence of one is known. ``events`` are in the order in which they happened, and
+    include those that no longer stand.
     """
 
     line: TransferLine
@@ -73,7 +73,7 @@ class TransferDetail:
 
 
 def transfer_detail(gateway: Gateway, transfer_id: bytes) -> TransferDetail:
-    """The transfer folded anew from its log, as the feed folds it. Writes nothing.
+    """The transfer, folded again from its log as the feed folds it. Writes nothing.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.

@@ -1,4 +1,4 @@
-"""An estimate laid open term by term: why this amount, or why none, and what would pass."""
+"""An estimate explained term by term: why this amount or why none, and which amounts would pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from app.admin.pages.estimate_words import (
+from app.admin.pages.components import AmountText
+from app.admin.pages.estimate_labels import (
     BRIDGE_TYPE_WORDS,
     CHECK_WORDS,
     INPUT_WORDS,
@@ -15,30 +16,26 @@ from app.admin.pages.estimate_words import (
     TERM_WORDS,
     Unit,
 )
-from app.admin.pages.shapes import AmountText
 from app.domain.amounts import PPM, format_units
-from app.domain.blocking import IPAddress
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import Explanation, explain
 from app.domain.estimate.explain import CheckOutcome, Refusal
-from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FixedRate
+from app.domain.estimate.inputs import EstimateInputs, FixedRate
 from app.domain.estimate.limits import Limit
 from app.domain.estimate.range import PassingRange, passing_range
 from app.domain.estimate.stableswap import CURVE_DECIMALS
 from app.domain.estimate.terms import Term, Value
 from app.domain.freshness import age_in_words
-from app.runtime.gateway import Gateway
-from app.services.estimates.estimate import estimate_inputs
 
-RATE_PLACES: Final = 18
+RATE_DECIMALS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number in both ways of writing.
+    """A number in two notations.
 
-    ``human`` is in whole tokens or percent with its unit, ``units`` in smallest units or millionths with
-    its own; ``human`` is empty where there is no other way. What is cut off ends in an ellipsis.
+    ``human`` is in whole tokens or percent, ``units`` in smallest units or millionths. ``human`` is empty
+    where there is only one notation. A number with more decimals than are shown ends in an ellipsis.
     """
 
     human: str
@@ -55,7 +52,7 @@ class NamedNumber:
 
 @dataclass(frozen=True, slots=True)
 class TermLine:
-    """A term: how it is made, from what, and which way it is rounded (empty: nothing to round)."""
+    """A term: its formula, its inputs, and its rounding direction (empty: nothing to round)."""
 
     name: str
     label: str
@@ -67,7 +64,7 @@ class TermLine:
 
 @dataclass(frozen=True, slots=True)
 class LimitLine:
-    """A limit, what this transfer counts against it and what is left; broken where ``left`` is under 0."""
+    """A limit, what this transfer uses of it, and what remains (``left``). Broken where that is under 0."""
 
     name: str
     label: str
@@ -115,9 +112,9 @@ class RefusalView:
 class EstimateView:
     """Everything behind one estimate.
 
-    ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no way across is
-    known. ``received`` is None beside a refusal. ``least`` and ``most`` are what passes on these terms,
-    whatever was asked for: ``least`` is None where nothing does, ``most`` also where nothing bounds it.
+    ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no route or
+    pegged pair is known. ``received`` is None beside a refusal. ``least`` and ``most`` are the amounts that
+    pass, whatever was asked for. Both are None where none passes, ``most`` also where there is no bound.
     """
 
     inputs: tuple[tuple[str, str], ...]
@@ -133,20 +130,8 @@ class EstimateView:
     most: AmountText | None
 
 
-def try_estimate(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None = None, caller: IPAddress | None = None
-) -> EstimateView:
-    """Run an estimate as a wallet would, and lay it open. It is not counted among those asked for.
-
-    :param usr_addr: the user's account, None where it is left out.
-    :param caller: whose network is held against the block list; None asks as from anywhere.
-    :raises Unavailable: when the configuration is too old to be trusted.
-    """
-    return estimate_view(estimate_inputs(gateway, request, usr_addr, caller))
-
-
 def estimate_view(inputs: EstimateInputs) -> EstimateView:
-    """The explanation of these inputs for people. Raises nothing."""
+    """The explanation of these inputs for people, of an estimate or of its refusal."""
     explained, units = explain(inputs), _Units(inputs)
     passing = passing_range(inputs)
     receive = {term.name: term.value for term in explained.terms}.get("estimated_receive_amt")
@@ -195,23 +180,23 @@ class _Units:
             return Number("", value)
         if unit in (Unit.PPM, Unit.RATIO):
             share = Fraction(value) / (PPM if unit is Unit.PPM else 1)
-            ppm = f"{value} millionths" if unit is Unit.PPM else decimal_down(share, RATE_PLACES)
+            ppm = f"{value} millionths" if unit is Unit.PPM else decimal_down(share, RATE_DECIMALS)
             return Number(f"{decimal_down(share * 100, 4)} %", ppm)
         decimals = self._decimals.get(unit) if unit is not None else None
         if decimals is None:
-            return Number("", decimal_down(Fraction(value), RATE_PLACES))
+            return Number("", decimal_down(Fraction(value), RATE_DECIMALS))
         whole = decimal_down(Fraction(value) / 10**decimals, decimals + 6)
         human = whole if unit is Unit.CURVE else f"{whole} {self.symbol}"
         return Number(human, decimal_down(Fraction(value), 6))
 
 
-def decimal_down(value: Fraction, places: int) -> str:
-    """A fraction as people write it, cut towards zero after so many places; an ellipsis tells of the rest."""
+def decimal_down(value: Fraction, decimals: int) -> str:
+    """A fraction as people write it, cut towards zero after so many decimals; an ellipsis marks a cut."""
     sign = "-" if value < 0 else ""
-    scaled = abs(value) * 10**places
+    scaled = abs(value) * 10**decimals
     digits = scaled.numerator // scaled.denominator
     rest = "" if scaled.denominator == 1 else "…"
-    return f"{sign}{format_units(digits, places)}{rest}"
+    return f"{sign}{format_units(digits, decimals)}{rest}"
 
 
 def _asked(inputs: EstimateInputs, units: _Units) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The events behind a transfer, those that stand and those that fell, in words."""
+"""The events of a transfer in words, those that stand and those that no longer do."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Row
 
-from app.admin.pages.shapes import Transaction, amount_of, chain_name_of, transaction
-from app.admin.pages.words import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
+from app.admin.pages.components import Transaction, amount_of, chain_name_of, transaction
+from app.admin.pages.labels import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.transfer.events import (
     EventsRetracted,
@@ -24,7 +24,7 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.outcomes import EventOutcome, EventWithOutcome, event_outcomes
 from app.domain.transfer.state import TransferHistory
-from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
+from app.queries.transfers.log import MOST_EVENTS, entries_at, receipts
 from app.services.feed.codec import decode_event
 
 E = TypeVar("E", bound=TransferEvent)
@@ -34,8 +34,8 @@ E = TypeVar("E", bound=TransferEvent)
 class EventLine:
     """One acceptance of one event.
 
-    ``at`` is when it happened, ``received_at`` when it was accepted. ``stands`` says whether it counts;
-    ``fallen`` says in words why not. ``words`` is what it tells beyond its ``label``.
+    ``at`` is when it happened, ``received_at`` when it was accepted. ``stands`` says whether it counts, and
+    ``fallen`` in words why not. ``words`` is what it reports beyond its ``label``.
     """
 
     seq: int
@@ -55,7 +55,7 @@ class EventLine:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the words about a transfer's events need; ``signers`` are addresses by signature, in 0x hex."""
+    """What describing a transfer's events needs. ``signers`` are addresses by signature, both 0x hex."""
 
     terms: NetworkTerms
     src_chain_id: int | None
@@ -65,18 +65,18 @@ class Context:
 
 
 def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
-    """Every acceptance in the order in which things happened; of a very long log the first."""
+    """Every acceptance, by the time of the event; of a very long log only the first ones."""
     known = {row.seq: row for row in receipts(connection, history.transfer_id)}
     entry = [each for each in event_outcomes(history) if each.seq in known][:MOST_EVENTS]
-    takers = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
-    lines = (_line(each, known[each.seq], takers, context) for each in entry)
+    ended_by = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
+    lines = (_line(each, known[each.seq], ended_by, context) for each in entry)
     return tuple(sorted(lines, key=lambda line: (line.at, line.seq)))
 
 
 def _line(
     entry: EventWithOutcome,
     receipt: Row[*tuple[Any, ...]],
-    takers: Mapping[int, Row[*tuple[Any, ...]]],
+    ended_by: Mapping[int, Row[*tuple[Any, ...]]],
     context: Context,
 ) -> EventLine:
     event = entry.event
@@ -94,7 +94,7 @@ def _line(
         block=getattr(event, "block", None),
         transaction=_transaction(event, context),
         stands=entry.stands,
-        fallen=_fallen(entry, takers, context),
+        fallen=_fallen(entry, ended_by, context),
     )
 
 
@@ -110,8 +110,8 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
     return None
 
 
-def _fallen(entry: EventWithOutcome, takers: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
-    by = takers.get(entry.by) if entry.by is not None else None
+def _fallen(entry: EventWithOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+    by = ended_by.get(entry.by) if entry.by is not None else None
     match entry.outcome:
         case EventOutcome.STANDS:
             return ""
@@ -152,7 +152,7 @@ def _failed(event: TransferEvent, _context: Context) -> str:
     return cast("TransferFailed", event).reason or ""
 
 
-def _word(event: TransferEvent, _context: Context) -> str:
+def _network_status(event: TransferEvent, _context: Context) -> str:
     status = cast("NetworkStatus", event).xfer_status
     return f"{NETWORK_WORDS.get(status, '')} ({status.name})"
 
@@ -173,7 +173,7 @@ _WORDS: Final[dict[EventType, Callable[[TransferEvent, Context], str]]] = {
     EventType.TRANSFER_SUBMITTED: _sent,
     EventType.TRANSFER_SENT: _sent,
     EventType.TRANSFER_FAILED: _failed,
-    EventType.NETWORK_STATUS: _word,
+    EventType.NETWORK_STATUS: _network_status,
     EventType.TRANSFER_RELEASED: _released,
     EventType.REFUND_SIGNED: _signed,
 }

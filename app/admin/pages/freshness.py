@@ -1,4 +1,4 @@
-"""How fresh is what the gateway knows?"""
+"""How recently each chain and the feed reported anything."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.admin.pages.shapes import ChainName, chain_name
-from app.admin.pages.words import EVENT_WORDS
+from app.admin.pages.components import ChainName, chain_name
+from app.admin.pages.labels import EVENT_WORDS
 from app.domain.freshness import age_in_words
 from app.domain.transfer.events import EventType
 from app.models.engine import reading
-from app.queries.dashboard import chain_progress, last_event
+from app.queries.transfers.freshness import chain_progress, last_event
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import is_sandbox
 
 QUIET_AFTER: Final = timedelta(minutes=15)
-"""A chain that is in service and was heard of no later than this is told apart."""
+"""A chain in service that has reported nothing for longer than this is marked as quiet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainFreshness:
     """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it.
 
-    ``quiet``: it is in service, but nothing was heard of it for ``QUIET_AFTER``.
+    ``quiet``: it is in service, but reported nothing for longer than ``QUIET_AFTER``.
     """
 
     chain: ChainName
@@ -54,7 +54,7 @@ class Freshness:
 
 
 def freshness(gateway: Gateway) -> Freshness:
-    """How old the news of each chain and of the feed are.
+    """How old the newest event of each chain and of the whole feed is.
 
     :raises Unavailable: the configuration cannot be read.
     """

@@ -1,13 +1,13 @@
-"""How long transfers take between every two chains: what the heat map shows and "stuck" is measured by."""
+"""Latencies between every two chains: shown in the heat map, and the measure of a stuck transfer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.admin.pages.shapes import ChainName, chain_name
+from app.admin.pages.components import ChainName, chain_name
 from app.domain.transfer.latency import median_seconds, window
 from app.models.engine import reading
-from app.queries.pair_latencies import PairOrder, pair_orders
+from app.queries.latency.by_pair import PairOrder, pair_orders
 from app.runtime.gateway import Gateway
 
 Pair = tuple[int, int]
@@ -26,10 +26,7 @@ class PairLatency:
 
 
 def latencies_by_pair(gateway: Gateway) -> dict[Pair, PairOrder]:
-    """The order statistics of the last 7 days, of the pairs that have any.
-
-    Everything in the console that needs them comes here.
-    """
+    """The order statistics of the last 7 days, of the pairs that have any."""
     with reading(gateway.reads) as connection:
         return {
             (order.src_chain_id, order.dst_chain_id): order

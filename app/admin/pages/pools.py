@@ -1,4 +1,4 @@
-"""Every pool against its caps."""
+"""The pools: balances, limits, and how much of each cap is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.admin.pages.shapes import AmountText, ChainName, amount_of, chain_name
+from app.admin.pages.components import AmountText, ChainName, amount_of, chain_name
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import PoolState
 from app.domain.estimate.network_terms import NetworkTerms
@@ -15,8 +15,8 @@ from app.domain.keys import PoolKey, RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.times import Epoch
 from app.models.engine import reading
-from app.queries.estimate_facts import estimate_facts
-from app.queries.pool_counters import pool_counters
+from app.queries.estimates.facts import estimate_facts
+from app.queries.estimates.pool_counters import pool_counters
 from app.runtime.gateway import Gateway
 
 
@@ -33,7 +33,7 @@ class CapUse:
 class PoolLine:
     """One pool now, in its token's units.
 
-    ``under_zero``: events are missing or opening values wrong, and estimates count 0 in its stead.
+    ``under_zero``: events are missing or the opening values are wrong; estimates count 0 instead.
     ``total`` and ``epoch`` are None without such a cap; the epoch's volume starts again at ``epoch_ends``.
     """
 

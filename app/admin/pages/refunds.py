@@ -1,4 +1,4 @@
-"""A refund's verdict, signer by signer."""
+"""The evidence of a refund: who has signed, and what is missing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RefundView:
 
 
 def refund_view(evidence: RefundExplanation) -> RefundView:
-    """The evidence for people."""
+    """The evidence as the console shows it."""
     total = int(evidence.power_total) if evidence.power_total is not None else None
     quorum = int(evidence.quorum) if evidence.quorum is not None else None
     signed = int(evidence.power_signed)
@@ -66,7 +66,7 @@ def refund_view(evidence: RefundExplanation) -> RefundView:
 
 
 def share_down(part: int, whole: int | None) -> str:
-    """A share as people write it, rounded down to tenths of a percent; empty of nothing."""
+    """A share in percent, rounded down to tenths; empty where the whole is zero or unknown."""
     if not whole:
         return ""
     tenths = part * 1000 // whole

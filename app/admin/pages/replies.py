@@ -1,6 +1,6 @@
-"""A reply to the user about a transfer, ready to copy: what is, what happens next, where to look.
+"""A reply to the user about a transfer, ready to copy: its state, what happens next, and links.
 
-Plain English for somebody who knows their wallet and no more: none of the bridge's own words.
+It is written for somebody who knows only their wallet, without the terms of the bridge.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from app.admin.pages.components import Transaction
 from app.admin.pages.detail import TransferDetail
-from app.admin.pages.shapes import Transaction
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 
@@ -34,7 +34,7 @@ def reply_to_user(detail: TransferDetail) -> str:
 
 
 def _links(detail: TransferDetail) -> Iterator[str]:
-    """Where the user can see it for themselves; only what is there."""
+    """Links to the transactions that are known."""
     named = (
         ("Your transaction", detail.src_transaction),
         ("The payout", detail.dst_transaction),

@@ -1,4 +1,4 @@
-"""One box: a transfer id, a transaction hash or an account, in any spelling."""
+"""Search by a transfer id, a transaction hash or an account, in any spelling."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from app.admin.pages.shapes import TransferLine, transfer_line
+from app.admin.pages.components import TransferLine, transfer_line
 from app.admin.pages.transfers import TransferFilters, list_transfers
 from app.domain.crypto import checksum_address
 from app.models.engine import reading
-from app.queries.transfer_list import TransferRow, transfers_of_hash, transfers_with_ids
+from app.queries.transfers.listing import ListedTransfer
+from app.queries.transfers.lookup import transfers_of_hash, transfers_with_ids
 from app.runtime.gateway import Gateway
 
 MOST_FOUND: Final = 50
@@ -25,7 +26,7 @@ _ADDRESS_DIGITS: Final = 40
 
 
 class Found(StrEnum):
-    """What the text turned out to be."""
+    """What the text was found to be."""
 
     TRANSFER = "transfer"
     TRANSACTION = "transaction"
@@ -51,9 +52,9 @@ class SearchResult:
 
 
 def search(gateway: Gateway, text: str) -> SearchResult:
-    """Find transfers by whatever an operator was sent.
+    """Find transfers by a text that an operator was sent.
 
-    Spaces around and line breaks within are left out; hex may have 0x or not, in any case.
+    White space is removed. Hex may have 0x or not, in any letter case.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -107,7 +108,7 @@ def _by_account(gateway: Gateway, text: str, account: str) -> SearchResult | Non
 
 
 def _by_foreign_text(gateway: Gateway, text: str) -> SearchResult | None:
-    """Chains that are no EVM: their hashes and accounts are compared letter by letter."""
+    """Hashes and accounts of chains that are no EVM, compared letter by letter."""
     if _WORD.fullmatch(text):
         with reading(gateway.reads) as connection:
             rows = transfers_of_hash(connection, text, MOST_FOUND)
@@ -116,13 +117,13 @@ def _by_foreign_text(gateway: Gateway, text: str) -> SearchResult | None:
     return _by_account(gateway, text, text)
 
 
-def _of_transaction(gateway: Gateway, text: str, rows: Sequence[TransferRow]) -> SearchResult:
+def _of_transaction(gateway: Gateway, text: str, rows: Sequence[ListedTransfer]) -> SearchResult:
     what = "This is a transaction of "
     return _result(gateway, text, Found.TRANSACTION, rows, f"{what}{_counted(len(rows))}.")
 
 
 def _result(
-    gateway: Gateway, text: str, kind: Found, rows: Sequence[TransferRow], message: str
+    gateway: Gateway, text: str, kind: Found, rows: Sequence[ListedTransfer], message: str
 ) -> SearchResult:
     terms = gateway.snapshots.current().terms
     once = {row.transfer_id: row for row in rows}

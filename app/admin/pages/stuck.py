@@ -1,4 +1,4 @@
-"""Which transfers have been in their state for too long?"""
+"""Transfers that have been in their state for too long."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
+from app.admin.pages.components import TransferLine, transfer_line
 from app.admin.pages.latencies import Pair, latencies_by_pair
-from app.admin.pages.shapes import TransferLine, transfer_line
 from app.admin.pages.transfers import PAGE, TransferFilters, read_cursor, write_cursor
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading
-from app.queries.pair_latencies import PairOrder
-from app.queries.transfer_list import Cursor, oldest_in_state
+from app.queries.latency.by_pair import PairOrder
+from app.queries.transfers.listing import Cursor
+from app.queries.transfers.oldest import oldest_in_state
 from app.runtime.gateway import Gateway
 
 TIMES_THE_MEDIAN: Final = 3
@@ -37,7 +38,7 @@ MOVED_BY_THE_BRIDGE: Final = (
     Status.TRANSFER_CONFIRMING_YOUR_REFUND,
     Status.TRANSFER_DELAYED,
 )
-"""The states that end without the user. A refund that is ready (8) waits for nobody else."""
+"""The states that end without the user. A refund that is ready (8) waits for the user."""
 
 MOST_LOOKED_AT: Final = 5_000
 _BATCH: Final = 500
@@ -62,7 +63,7 @@ class Thresholds:
 
     @property
     def least(self) -> timedelta:
-        """What is younger is stuck nowhere."""
+        """The shortest of them: no transfer is stuck before."""
         return min([WITHOUT_MEDIAN, *self.by_pair.values()])
 
 
@@ -104,8 +105,8 @@ def stuck_transfers(
     """The transfers that are longer in their state than the rule allows.
 
     :param page: ``next_page`` of the page before.
-    :param orders: the latencies where they are at hand, else they are read.
-    :param filters: leave out what they do not let through.
+    :param orders: the latencies, where the caller has them; otherwise they are read.
+    :param filters: only transfers that match them are returned.
     """
     terms = gateway.snapshots.current().terms
     thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
@@ -120,7 +121,7 @@ def stuck_transfers(
             last, looked_at = Cursor(row.status_since, row.transfer_id), looked_at + 1
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
             lasting = now - row.status_since
-            if lasting > allowed and (filters is None or filters.let_through(row)):
+            if lasting > allowed and (filters is None or filters.match(row)):
                 measured = (row.src_chain_id, row.dst_chain_id) in thresholds.by_pair
                 found.append(StuckTransfer(transfer_line(terms, row), lasting, allowed, measured))
     return StuckPage(tuple(found), None)

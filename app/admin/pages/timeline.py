@@ -1,4 +1,4 @@
-"""A transfer's way as its page draws it: each stage with how long it took and the events behind it."""
+"""The timeline on the page of a transfer: each stage, how long it took, and the events behind it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from app.domain.transfer.stages import Progress
 class TimelineStage:
     """A stage and its standing events.
 
-    ``took`` is the time since the last stage before it that was told of. ``lasting`` is how long the
-    transfer has been waiting for it, None but for the stage it is at.
+    ``took`` is the time since the last reported stage before it. ``lasting`` is how long the transfer has
+    been at this stage; None for every stage but the current one.
     """
 
     stage: StageLine
@@ -27,16 +27,16 @@ class TimelineStage:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The stages in their order; ``others`` are the events that no stage rests on, such as the fallen."""
+    """The stages in their order. ``others`` are the events of no stage, also those that no longer stand."""
 
     stages: tuple[TimelineStage, ...]
     others: tuple[EventLine, ...]
 
 
 def timeline_of(detail: TransferDetail) -> Timeline:
-    """The timeline of a transfer, as of the moment that its detail was read at."""
-    told = {event_id for stage in detail.stages for event_id in stage.event_ids}
-    others = tuple(line for line in detail.events if not (line.stands and line.event_id in told))
+    """The timeline of a transfer at the time at which its detail was read."""
+    in_stages = {event_id for stage in detail.stages for event_id in stage.event_ids}
+    others = tuple(line for line in detail.events if not (line.stands and line.event_id in in_stages))
     return Timeline(tuple(_stages(detail)), others)
 
 
@@ -44,7 +44,7 @@ def _stages(detail: TransferDetail) -> Iterator[TimelineStage]:
     before: datetime | None = None
     for stage in detail.stages:
         events = tuple(line for line in detail.events if line.stands and line.event_id in stage.event_ids)
-        # Reporters' clocks differ: a stage before the one that it follows took no time that one could tell.
+        # Clocks of reporters differ: a stage may have a time before that of the stage it follows.
         took = stage.at - before if stage.at and before and stage.at >= before else None
         since = detail.line.since
         lasting = detail.now - since if stage.progress is Progress.CURRENT and since else None

@@ -1,4 +1,4 @@
-"""Lists of transfers: by status, chains, token, account and time, a page at a time."""
+"""Lists of transfers by status, chains, token, account and time, in pages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
-from app.admin.pages.shapes import TransferLine, transfer_line
+from app.admin.pages.components import TransferLine, transfer_line
 from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.times import from_unix_microseconds, unix_microseconds
 from app.models.engine import reading
-from app.queries.transfer_list import (
+from app.queries.transfers.listing import (
     EVERYTHING,
     Branch,
     Cursor,
@@ -50,8 +50,8 @@ class TransferFilters:
     since: datetime | None = None
     until: datetime | None = None
 
-    def let_through(self, row: Row[*tuple[Any, ...]]) -> bool:
-        """Whether a row of ``queries.transfer_list`` passes all of them."""
+    def match(self, row: Row[*tuple[Any, ...]]) -> bool:
+        """Whether a row of ``app.queries.transfers.listing`` matches all of them."""
         return (
             (not self.statuses or Status(row.status) in self.statuses)
             and self.src_chain_id in (None, row.src_chain_id)
@@ -68,7 +68,7 @@ class TransferPage:
     """A page of a list. ``next_page`` continues it, None at its end.
 
     ``searching``: the page is not full, yet there is more to look at: the filters match little, and a
-    page looks at a bounded number of transfers.
+    page reads a bounded number of transfers.
     """
 
     transfers: tuple[TransferLine, ...]
@@ -79,14 +79,14 @@ class TransferPage:
 def list_transfers(
     gateway: Gateway, filters: TransferFilters, page: str | None = None, size: int = PAGE
 ) -> TransferPage:
-    """The transfers that the filters let through, the last changed first.
+    """The transfers that match the filters, the last changed first.
 
     :param page: ``next_page`` of the page before; one that cannot be read begins at the start.
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
     with reading(gateway.reads) as connection:
-        branches, others = _plan(connection, filters)
+        branches, others = _choose_index(connection, filters)
         found = newest_transfers(
             connection,
             branches,
@@ -100,10 +100,10 @@ def list_transfers(
     return TransferPage(lines, rest, searching=rest is not None and len(lines) < size)
 
 
-def _plan(
+def _choose_index(
     connection: Connection, filters: TransferFilters
 ) -> tuple[list[Branch], dict[str, tuple[int | str, ...]]]:
-    """Which index serves, and the filters that are left: the one that finds the fewest rows goes first."""
+    """The branches to read, and the filters that their index does not serve. The most selective is chosen."""
     statuses = tuple(sorted(int(status) for status in filters.statuses))
     src, dst = filters.src_chain_id, filters.dst_chain_id
     others: dict[str, tuple[int | str, ...]] = {
@@ -134,7 +134,7 @@ def _plan(
 
 
 def write_cursor(cursor: Cursor) -> str:
-    """A place in a list as text that goes into a URL."""
+    """A cursor as text for a URL."""
     microseconds = unix_microseconds(cursor.at)
     return base64.urlsafe_b64encode(
         microseconds.to_bytes(8, "big", signed=True) + cursor.transfer_id
@@ -142,7 +142,7 @@ def write_cursor(cursor: Cursor) -> str:
 
 
 def read_cursor(text: str | None) -> Cursor | None:
-    """The place that :func:`write_place` wrote; None for anything else."""
+    """The cursor that :func:`write_cursor` wrote; None for any other text."""
     try:
         raw = base64.urlsafe_b64decode(text or "")
     except (binascii.Error, ValueError):

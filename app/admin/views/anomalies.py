@@ -18,7 +18,7 @@ from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
-from app.services.transfers.anomalies import acknowledge, fingerprint_of
+from app.services.transfers.anomalies import acknowledge, anomaly_fingerprint
 
 _CHANGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _MOST_AT_ONCE: Final = 1000
@@ -92,7 +92,7 @@ def _pick(row: Anomaly) -> Any:
         return ""
     return Markup(
         '<input type="checkbox" name="pick" form="acknowledge" value="{} {}" aria-label="Pick {} of {}">'
-    ).format(row.id, fingerprint_of(row), _words(row.kind), row.subject)
+    ).format(row.id, anomaly_fingerprint(row), _words(row.kind), row.subject)
 
 
 def _subject(row: Anomaly) -> Any:

@@ -16,8 +16,9 @@ from app.admin.requests import actor, unexpected_field_complaint
 from app.admin.views.network import flash_saved
 from app.domain.amounts import is_ascii_digits, parse_decimal
 from app.runtime.gateway import current_gateway
-from app.services.audit.results import Conflict, Invalid
+from app.services.audit.results import Conflict
 from app.services.network.edits.fees import FeeEdit, preview_fees, save_fees
+from app.services.network.edits.results import Invalid
 
 _INPUTS: Final = ("dst_chain_id", "symbol", "how", "amount", "factor")
 _LARGEST_FACTOR: Final = 1_000_000
@@ -62,7 +63,7 @@ class BaseFees:
         gateway, changed = current_gateway(), None
         try:
             if "confirm" in request.form:
-                flash_saved(save_fees(gateway, edit, seen=request.form.get("seen", ""), actor=actor()))
+                flash_saved(save_fees(gateway, edit, shown=request.form.get("seen", ""), actor=actor()))
                 return redirect(self.get_url(".index_view"))
         except Conflict as refused:
             changed = refused

@@ -9,8 +9,8 @@ from flask_admin import expose
 
 from app.admin.access import READ
 from app.admin.forms.estimate import SMALLEST, TOKENS, EstimateForm, percent
+from app.admin.pages.components import AmountText
 from app.admin.pages.estimate_view import Suggestion, estimate_view
-from app.admin.pages.shapes import AmountText
 from app.admin.same_answers import laid_out, same_answers
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import Gateway, current_gateway

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 
+from app.admin.pages.components import ChainName
 from app.admin.pages.latencies import PairLatency
-from app.admin.pages.shapes import ChainName
 
 STEPS = 5
 

@@ -8,7 +8,6 @@ from typing import Any
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
-from sqlalchemy import select
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
@@ -17,6 +16,7 @@ from app.admin.requests import actor, unexpected_field_complaint
 from app.admin.views.lists import ListView, Present
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
+from app.queries.reporters.tokens import token_by_id
 from app.runtime.gateway import current_gateway
 from app.services.feed.tokens import TYPES, TokenRefused, create_token, list_tokens, revoke_token
 
@@ -111,11 +111,10 @@ class IngestTokensView(ListView):
 
 
 def _token(token_id: int) -> Mapping[str, Any]:
-    columns = [column for column in IngestToken.__table__.columns if column.key != "digest"]
     if token_id >= 1 << 63:
         abort(404)
     with reading(current_gateway().reads) as connection:
-        row = connection.execute(select(*columns).where(IngestToken.id == token_id)).mappings().one_or_none()
+        row = token_by_id(connection, token_id)
     if row is None:
         abort(404)
     return dict(row)

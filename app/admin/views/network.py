@@ -21,12 +21,12 @@ from app.admin.views.lists import Choice, ListView, neutral_cell
 from app.admin.views.network_users import users_with_links
 from app.domain.difference import difference
 from app.runtime.gateway import current_gateway
-from app.services.audit.fingerprint import values_seen
-from app.services.audit.results import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
-from app.services.network.edits.edit import Shown as ShownRow
-from app.services.network.edits.edit import preview_edit, save_edit, show_row
+from app.services.audit.fingerprint import shown_values
+from app.services.audit.results import Conflict, Saved
+from app.services.network.edits.edit import ShownRow, preview_edit, save_edit, show_row
 from app.services.network.edits.locks import locked_fields
-from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.planning import EDITABLE, Edit
+from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Preview
 from app.services.network.sections import Section
 
 _LARGEST_ID: Final = (1 << 63) - 1
@@ -176,7 +176,7 @@ class NetworkView(ListView):
         if request.method == "GET":
             if row is None:
                 abort(404)
-            edit = Edit(self.of.name, row.row_id, None, row.seen)
+            edit = Edit(self.of.name, row.row_id, None, row.fingerprint)
         else:
             edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, request.form.get("seen"))
         form = EditForm(self.fields, row.values if row else None).fill()
@@ -254,7 +254,7 @@ class NetworkView(ListView):
             "console/network/form.html",
             form=form,
             row=row,
-            seen=row.seen if row and seen is None else seen,
+            seen=row.fingerprint if row and seen is None else seen,
             key=self.key_of(row.values, row.row_id) if row else None,
             decimals=decimals_by_place(),
             facts=self.beside(row.values) if row else (),
@@ -271,7 +271,7 @@ class NetworkView(ListView):
             subject=row_title(self.one, {**(on.row.values if on.row else {}), **(on.edit.values or {})}),
             lines=on.form.in_words(preview.differences),
             texts={} if removing else on.form.sent(),
-            seen=on.edit.seen or "",
+            seen=on.edit.shown or "",
             removing=removing,
             adding=on.edit.row_id is None,
             complaint=complaint,
@@ -279,7 +279,7 @@ class NetworkView(ListView):
 
     def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
         now, own = on.row.values if on.row else {}, on.edit.values or {}
-        saw = values_seen(on.edit.seen) or {}
+        saw = shown_values(on.edit.shown) or {}
         kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], saw.get(key, ...))}
         words = EditForm(self.fields, now or None).fill()
         return self.render(

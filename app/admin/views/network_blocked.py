@@ -17,9 +17,9 @@ from app.admin.views.lists import Choice
 from app.admin.views.network import NetworkView, flash_saved
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
-from app.services.audit.results import Invalid
-from app.services.network.edits.block_lines import COLUMNS
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.services.network.edits.pasted_lines import COLUMNS
+from app.services.network.edits.results import Invalid
 
 _LARGEST_LIST: Final = 16 * 1024 * 1024
 """Bytes of a form with a pasted list: a hundred thousand lines with a reason each."""
@@ -102,7 +102,7 @@ class BlockedView(NetworkView):
         edit = BlockEdit(self.of.name, texts["text"], shared)
         try:
             preview = preview_blocks(current_gateway(), edit)
-            if "confirm" in request.form and not preview.wrong:
+            if "confirm" in request.form and not preview.invalid:
                 saved = save_blocks(current_gateway(), edit, actor=actor())
                 if saved.record_id is None:
                     flash("All of them were blocked already: nothing was changed.", "warning")

@@ -9,7 +9,6 @@ from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
-from sqlalchemy import select
 
 from app.admin.access import EDIT, may
 from app.admin.formats import cut, grouped, pill
@@ -22,10 +21,11 @@ from app.domain.keys import PoolKey
 from app.domain.pools import opening_counters
 from app.models.engine import reading
 from app.models.network import Chain, Pool, Token
-from app.queries.pool_counters import counters_of
+from app.queries.estimates.pool_counters import counters_of
+from app.queries.network.rows import chain_row_id
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.edit import Shown, preview_edit
-from app.services.network.edits.plan import Edit
+from app.services.network.edits.edit import ShownRow, preview_edit
+from app.services.network.edits.planning import Edit
 
 _REASON = "Why it is stopped. Operators will ask; users are never told."
 
@@ -128,7 +128,7 @@ class ChainsView(NetworkView):
         if not 0 < key < 1 << 63:
             return None
         with reading(current_gateway().reads) as connection:
-            return connection.scalar(select(Chain.id).where(Chain.chain_id == key))
+            return chain_row_id(connection, key)
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
         """The chain's id."""
@@ -143,7 +143,7 @@ class ChainsView(NetworkView):
             return redirect(url_for("chains.edit", key=key))
         form = EditForm(self.fields, row.values).fill()
         if request.method == "GET":
-            return self._stop_page(form, row, row.seen)
+            return self._stop_page(form, row, row.fingerprint)
         seen, reason = request.form.get("seen"), request.form.get("disabled_reason", "")
         values = {"disabled": True, "disabled_reason": reason.replace("\r\n", "\n").strip()}
 
@@ -153,12 +153,12 @@ class ChainsView(NetworkView):
         edit = Edit("chains", row.row_id, values, seen)
         return self.attempt(Attempt(edit, form, row, again), save=True)
 
-    def _stop_page(self, form: EditForm, row: Shown, seen: str | None) -> str:
+    def _stop_page(self, form: EditForm, row: ShownRow, seen: str | None) -> str:
         # What it will do does not hang on the reason, which the service wants.
         values = {"disabled": True, "disabled_reason": "to be given"}
         return self.render(
             "console/network/stop.html",
-            preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.seen)),
+            preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.fingerprint)),
             errors=form.errors,
             chain=row.values["name"],
             reason=request.form.get("disabled_reason", ""),
@@ -173,7 +173,7 @@ class ChainsView(NetworkView):
         if not row.values["disabled"]:
             flash(f"{row.values['name']} is in service already.", "warning")
             return redirect(url_for("chains.edit", key=key))
-        seen = request.form.get("seen") if request.method == "POST" else row.seen
+        seen = request.form.get("seen") if request.method == "POST" else row.fingerprint
         edit = Edit("chains", row.row_id, {"disabled": False}, seen)
         form = EditForm(self.fields, row.values, dict.fromkeys(row.values, "")).fill()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
-
 from app.admin.formats import pill, span, when
 from app.admin.forms import fields
 from app.admin.network_words import amount_cell, chain_cell, symbol_choices, tiers_cell
@@ -16,9 +14,9 @@ from app.admin.views.network import Beside, ChainIs, NetworkView, SymbolIs
 from app.domain.keys import ChainId, RouteKey
 from app.models.engine import reading
 from app.models.network import PeggedPair, Route, RouteBlock
-from app.models.pools import ReportedFee
+from app.queries.estimates.reported_fees import reported_fee
 from app.runtime.gateway import current_gateway
-from app.services.network.edits.openings import is_open
+from app.services.network.edits.open_routes import is_open
 
 
 def _rate(route: Route) -> str:
@@ -97,15 +95,9 @@ class RoutesView(BaseFees, NetworkView):
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The feed's fee, where there is one: it outranks the configured."""
-        route_key = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+        route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
         with reading(current_gateway().reads) as connection:
-            reported = connection.execute(
-                select(ReportedFee.base_fee, ReportedFee.at).where(
-                    ReportedFee.symbol == route_key[0],
-                    ReportedFee.src_chain_id == route_key[1],
-                    ReportedFee.dst_chain_id == route_key[2],
-                )
-            ).one_or_none()
+            reported = reported_fee(connection, route_key)
         if reported is None:
             return ()
         age = current_gateway().clock() - reported.at

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flask import url_for
-from sqlalchemy import select
 
 from app.admin.network_words import row_title
 from app.models.engine import reading
+from app.queries.network.rows import load_rows
 from app.runtime.gateway import current_gateway
-from app.services.audit.results import Users
-from app.services.network.edits.plan import BLOCKED, EDITABLE
+from app.services.network.edits.planning import BLOCKED, EDITABLE
+from app.services.network.edits.results import RowUsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LinkedUsers:
     more: int
 
 
-def users_with_links(users: Iterable[Users]) -> list[LinkedUsers]:
+def users_with_links(users: Iterable[RowUsers]) -> list[LinkedUsers]:
     """The users with links; None where a user has no page of its own."""
     pages = _pages()
     return [
@@ -44,11 +44,11 @@ def _pages() -> dict[str, tuple[str, str]]:
         for section in EDITABLE.values():
             if section.part in BLOCKED:
                 continue
-            for row in connection.execute(select(section.model.__table__)).mappings():
+            for row in load_rows(connection, section.model):
                 key = row["chain_id"] if section.name == "chains" else row["id"]
                 one = section.name.removesuffix("s").replace("_", " ")
-                title = row_title(one, section.documented(dict(row)))
-                found[section.describe(dict(row))] = title, url_for(f"{section.name}.edit", key=key)
+                title = row_title(one, section.documented(row))
+                found[section.describe(row)] = title, url_for(f"{section.name}.edit", key=key)
     return found
 
 

@@ -7,9 +7,9 @@ from flask_admin import expose
 
 from app.admin.access import READ
 from app.admin.network_words import percent
+from app.admin.pages.validator_sets import validator_sets
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import current_gateway
-from app.services.refunds.validator_sets import validator_sets
 
 
 class ValidatorsView(ConsoleView):

@@ -1,4 +1,4 @@
-"""Reading the audit log: pages, one record, an export, and whether the chain holds."""
+"""Reads the audit log: pages, one record, an export, and the verification of its chain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import orjson
 
 from app.domain.audit import NO_MAC, AuditedChange, AuditRecord, head_text, read_changes, seal
 from app.models.engine import reading, reading_consistently
-from app.queries.audit import EVERYTHING, AuditFilter, AuditRow, audit_page, audit_record, audit_records
+from app.queries.audit.records import (
+    EVERYTHING,
+    AuditFilter,
+    AuditRow,
+    audit_page,
+    audit_record,
+    audit_records,
+)
 from app.runtime.gateway import Gateway
 
 __all__ = [
@@ -28,7 +35,7 @@ _SEALED: Final = tuple(field.name for field in fields(AuditRecord))
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How far the chain holds. ``fault`` is None, or one line about the first link that does not.
+    """How far the chain is intact. ``fault`` is None, or one line about the first broken link.
 
     ``head`` is the last record that was found good, as it would be noted: ``ID:MAC``.
     """
@@ -40,7 +47,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One record for people: its columns and the changes."""
+    """One record: its columns, and its changes read from their text."""
 
     record: AuditRow
     changes: tuple[AuditedChange, ...]
@@ -49,7 +56,7 @@ class AuditEntry:
 def verify_audit(gateway: Gateway, noted: Heads | None = None) -> Verification:
     """Follow the chain from its first record to its last and stop at the first broken link.
 
-    :param noted: heads that must still stand; without one, records cut off at the end go unnoticed.
+    :param noted: heads that must still be in the log. Without any, records cut off at its end go unnoticed.
     :raises AuditKeyUnusable: there is no key to verify with.
     """
     with reading_consistently(gateway.engine) as connection:

@@ -20,7 +20,7 @@ from app.domain.audit import (
 )
 from app.models import audit as table
 from app.models.engine import after_commit, writing
-from app.queries.audit import audit_head
+from app.queries.audit.records import audit_head
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
 
@@ -43,12 +43,12 @@ def record(
 ) -> int:
     """Add a record of one operation, in the transaction of what it did; its id.
 
-    Callers say what stands in it, so secrets stay out by never being given.
+    Callers choose what the record holds, and must not pass secrets.
 
-    :param connection: opened by ``writing``: the writer's lock keeps the chain one chain.
-    :param action: such as ``network.edit``: what was done, after the kind of thing it was done to.
-    :param detail: one sentence for lists; cut at 1000 characters, texts for people being what they are.
-    :raises AuditKeyUnusable: there is no key; the caller's transaction must then not commit.
+    :param connection: opened by ``writing``: its lock lets no other record get between.
+    :param action: the kind of subject and what was done to it, such as ``network.edit``.
+    :param detail: one sentence for lists, cut at 1000 characters.
+    :raises AuditKeyUnusable: there is no key. The caller's transaction must then not commit.
     """
     key = keys.present
     last_id, last_mac = audit_head(connection) or (0, NO_MAC)
@@ -79,14 +79,14 @@ def record(
             key_id=key_id(key),
         )
     )
-    # Outside the database, too: with it a tail that was cut off is noticed (audit verify --head).
+    # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
     return new.id
 
 
 def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, detail: str = "") -> int:
-    """Add a record of what changed no data here, such as a sign-in, in a transaction of its own."""
+    """Add a record of an operation that wrote nothing else, in a transaction of its own."""
     with writing(gateway.engine) as connection:
         return record(
             connection, gateway.audit_keys, actor, action, subject, now=gateway.clock(), detail=detail
@@ -94,6 +94,6 @@ def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, d
 
 
 def _storable(text: str, length: int) -> str:
-    """The text as both databases can keep it: no NUL, no half characters, no longer than the column."""
+    """The text as both databases can store it: no NUL, no lone surrogate, no longer than the column."""
     clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
     return clean if len(clean) <= length else clean[: length - 1] + "…"

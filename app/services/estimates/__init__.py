@@ -1,1 +1,1 @@
-"""What would a transfer cost and bring?"""
+"""Estimates of what a transfer costs and brings."""

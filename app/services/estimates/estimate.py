@@ -1,4 +1,4 @@
-"""The estimate operation: what a transfer would cost and bring."""
+"""Estimates: what a transfer would cost, and what its receiver would get."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
 from app.domain.times import Epoch
-from app.queries.estimate_facts import estimate_facts
+from app.queries.estimates.facts import estimate_facts
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
 
@@ -18,10 +18,10 @@ from app.runtime.snapshot import NetworkSnapshot
 def estimate_transfer(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> Estimate:
-    """The estimate now.
+    """The estimate by the present configuration, pools and fees, counted by how it ends.
 
     :param usr_addr: the user's account on any chain, None where it was left out.
-    :param caller: where the request comes from (docs/interface.md#caller), None where that is no IP address.
+    :param caller: the IP address of the caller (docs/interface.md#caller), None where it is not known.
     :raises EstimateRefused: with the code of the first check that fails.
     :raises Unavailable: when the configuration is too old to be trusted.
     """
@@ -37,7 +37,7 @@ def estimate_transfer(
 def estimate_inputs(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> EstimateInputs:
-    """Everything the estimate depends on: the configuration, and the pools and fees read afresh."""
+    """Everything that the estimate depends on: the configuration, and the pools and fees read now."""
     now = gateway.clock()
     inputs = _configured(gateway.snapshots.current(), request, now, usr_addr, caller)
     route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool

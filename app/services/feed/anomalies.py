@@ -14,7 +14,7 @@ from app.domain.pools import opening_counters
 from app.domain.transfer.anomalies import Anomaly, AnomalyKind
 from app.models import anomalies as table
 from app.models.network import Pool
-from app.queries.pool_counters import counters_of
+from app.queries.estimates.pool_counters import counters_of
 
 CHUNK = 500
 

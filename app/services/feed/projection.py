@@ -18,7 +18,7 @@ from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
-from app.queries.pool_counters import counters_of
+from app.queries.estimates.pool_counters import counters_of
 from app.services.feed.anomalies import Subject, judge_pools, sync_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.log import load_histories

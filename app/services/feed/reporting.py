@@ -10,7 +10,7 @@ from functools import partial
 from app.domain.reporting.token import IngestToken
 from app.domain.times import rfc3339
 from app.models.engine import ask
-from app.queries.ingest_tokens import last_accepted
+from app.queries.reporters.tokens import last_accepted
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import Verdict, ingest_lines
 from app.services.feed.tokens import require_valid

@@ -25,7 +25,7 @@ from app.domain.reporting.token import (
 from app.domain.transfer.events import EventType
 from app.models import ingest_tokens as table
 from app.models.engine import ask, reading, writing
-from app.queries.ingest_tokens import every_token, last_accepted, valid_token
+from app.queries.reporters.tokens import every_token, last_accepted, valid_token
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed.schema import MAX_CHAIN_ID, SCHEMAS

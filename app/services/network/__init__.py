@@ -1,1 +1,1 @@
-"""The network document in its parts: fields, sections, rules, differences."""
+"""The network configuration: its document, its snapshot in memory, and operators' edits of it."""

@@ -1,4 +1,4 @@
-"""What a document would change in the tables, in words and as statements."""
+"""What a document or an edit changes in the tables: in words, and as statements."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from app.services.network.sections import SECTIONS, Row, Section
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One row that comes (no ``before``), goes (no ``after``) or changes.
+    """One row that is added (no ``before``), removed (no ``after``) or changed.
 
-    ``index`` is the row's place in the document, None for one that goes.
+    ``index`` is the row's index in its section of the document, None for one that is removed.
     """
 
     section: Section
@@ -28,7 +28,7 @@ class Change:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that differ; of a row that comes or goes, all."""
+        """The columns that differ; all of them for a row that is added or removed."""
         names = tuple(self.after or self.before or ())
         if self.before is None or self.after is None:
             return names
@@ -37,7 +37,7 @@ class Change:
 
     @property
     def row(self) -> Row:
-        """The row that says what the change is about."""
+        """The new row, or the old one where there is no new one."""
         return cast(Row, self.before or self.after)
 
     @property
@@ -68,7 +68,7 @@ def _shown(value: Any) -> str:
 
 
 def in_words(changes: Sequence[Change]) -> str:
-    """The changes in one line: what the only one does, or how many there are."""
+    """The changes in one line: a single one in words, several as counts."""
     if len(changes) == 1:
         return str(changes[0])
     came = sum(change.before is None for change in changes)
@@ -76,9 +76,9 @@ def in_words(changes: Sequence[Change]) -> str:
     return f"{came} added, {len(changes) - came - went} changed, {went} removed"
 
 
-def compare(section: Section, standing: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
-    """How the rows that stand differ from those of the document; rows that agree are left out."""
-    rest = {section.identity(row): row for row in standing}
+def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
+    """How the present rows differ from those of the document. Rows that agree are omitted."""
+    rest = {section.identity(row): row for row in present}
     found = []
     for index, after in enumerate(wanted):
         before = rest.pop(section.identity(after), None)
@@ -88,7 +88,7 @@ def compare(section: Section, standing: Iterable[Row], wanted: Iterable[Row]) ->
 
 
 def apply(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
-    """Write the changes: rows go from the last section to the first, and come the other way."""
+    """Write the changes: remove rows from the last section to the first, then add in document order."""
     by_section: dict[str, list[Change]] = {}
     for change in changes:
         by_section.setdefault(change.section.name, []).append(change)
@@ -111,17 +111,17 @@ def _write(connection: Connection, section: Section, changes: Iterable[Change], 
         if change.after is None:
             continue
         if change.before is None:
-            coming.append(change.after | _clock(table, change.after, now))
+            coming.append(change.after | _fee_time(table, change.after, now))
             continue
         edits = {name: change.after[name] for name in change.columns}
-        edits |= _clock(table, edits, now)
+        edits |= _fee_time(table, edits, now)
         connection.execute(update(table).where(table.c.id == change.before["id"]).values(edits))
     if coming:
         connection.execute(insert(table), coming)
 
 
-def _clock(table: Table, written: Mapping[str, Any], now: datetime) -> dict[str, datetime]:
-    """The age of a configured base fee runs from its last change (formats, estimate check 8)."""
+def _fee_time(table: Table, written: Mapping[str, Any], now: datetime) -> dict[str, datetime]:
+    """The age of a configured base fee runs from its last change (docs/interface.md#base-fee-age)."""
     return {"base_fee_changed_at": now} if "base_fee_changed_at" in table.c and "base_fee" in written else {}
 
 

@@ -1,4 +1,4 @@
-"""The transfer configs: what clients take chain ids, symbols and pegged pairs from (wire, gRPC-Web)."""
+"""The transfer configs: chains, tokens and pegged pairs for clients (docs/interface.md#transfer-configs)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PAIR_FIELDS: Final = (
 
 
 def build_configs(rows: Mapping[str, list[Row]]) -> TransferConfigs:
-    """The answer from the rows of the core sections; sorted: the same network gives the same bytes."""
+    """The answer from the rows of the core sections, sorted so that the same network gives the same bytes."""
     chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
     tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
     answer = {
@@ -74,8 +74,7 @@ def _tokens_by_chain(
 def _token(chains: Mapping[int, Row], row: Row, pool: Row | None) -> dict[str, Any]:
     """A token with its pool's caps, empty where there is none.
 
-    ``xfer_disabled`` is the token's own switch; ``transfer_disabled`` says that its chain is
-    disabled, which no other field tells.
+    ``xfer_disabled`` is the switch of the token itself. ``transfer_disabled`` is that of its chain.
     """
     return {
         "token": {
@@ -97,7 +96,7 @@ def _cap(pool: Row | None, column: str) -> str:
 
 
 def _pair(chains: Mapping[int, Row], tokens: Mapping[tuple[int, str], Row], row: Row) -> dict[str, Any]:
-    """A pair; its tokens have no limits, which are the pools'."""
+    """A pair. Its tokens have no limits: only pools have them."""
     org, pegged, symbol = row["org_chain_id"], row["pegged_chain_id"], row["symbol"]
     return {
         "org_chain_id": org,

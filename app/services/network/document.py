@@ -1,4 +1,4 @@
-"""Import and export of the network document (formats, network document)."""
+"""Import and export of the network document (docs/interface.md#network-document)."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
-from app.queries.network import load_rows
+from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.network.changes import Change, apply, compare, in_words
 from app.services.network.guards import refusals
-from app.services.network.parts import bump
 from app.services.network.reader import Document, NetworkRefused, read_document
 from app.services.network.refold import FactsChanged, refold_after_network_change
 from app.services.network.schema import DOCUMENT_VERSION
 from app.services.network.sections import SECTIONS
+from app.services.network.versions import raise_versions
 
-__all__ = ["ImportOutcome", "NetworkRefused", "export_network", "import_network", "import_within"]
+__all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network", "import_within"]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportOutcome:
-    """What an import changed, or would change, a row a sentence in the document's order."""
+class ImportResult:
+    """What an import changed, or would change: a sentence for each row, in the order of the document."""
 
     changes: tuple[str, ...]
     applied: bool
 
 
-def import_network(gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool = False) -> ImportOutcome:
+def import_network(gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool = False) -> ImportResult:
     """Make the document the whole configuration, all or nothing, in one transaction, and record it.
 
-    What agrees with it stays untouched: parts keep their versions, routes the age of their base fee.
+    Rows that agree with it are not written. So unchanged parts keep their versions, and unchanged routes
+    the age of their base fee.
 
     :raises NetworkRefused: with every error; then nothing has changed.
     """
@@ -43,7 +44,7 @@ def import_network(gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool
     if dry_run:
         with reading_consistently(gateway.engine) as connection:
             changes = _changes(connection, document)
-        return ImportOutcome(tuple(map(str, changes)), applied=False)
+        return ImportResult(tuple(map(str, changes)), applied=False)
     with writing(gateway.engine) as connection:
         now = gateway.clock()
         changes = import_within(connection, document, now)
@@ -52,7 +53,7 @@ def import_network(gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool
                 connection, gateway.audit_keys, actor, "network.import", "network document",
                 now=now, detail=in_words(changes), changes=[change.audited for change in changes],
             )  # fmt: skip
-    return ImportOutcome(tuple(map(str, changes)), applied=True)
+    return ImportResult(tuple(map(str, changes)), applied=True)
 
 
 def import_within(connection: Connection, document: Document, now: datetime) -> list[Change]:
@@ -64,7 +65,7 @@ def import_within(connection: Connection, document: Document, now: datetime) -> 
     changes = _changes(connection, document)
     if changes:
         apply(connection, changes, now)
-        bump(connection, {change.section.part for change in changes}, now)
+        raise_versions(connection, {change.section.part for change in changes}, now)
         refold_after_network_change(connection, FactsChanged.by(changes), now)
     return changes
 

@@ -1,4 +1,4 @@
-"""What must not change under transfers that use it."""
+"""Changes of the configuration that are refused because transfers use what they change."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection
 
-from app.queries.network import transfers_use_chain, transfers_use_token
+from app.queries.transfers.existence import transfers_use_chain, transfers_use_token
 from app.services.network.changes import Change
 
 
 def refusals(connection: Connection, changes: Iterable[Change]) -> Iterator[str]:
-    """Every change that transfers forbid (formats, network document), after the JSON path it is about."""
+    """The reason for each refused change, after its JSON path (docs/interface.md#network-document)."""
     for change in changes:
         if change.section.name == "chains":
             yield from _of_chain(connection, change)

@@ -1,4 +1,4 @@
-"""From the bytes of a network document to rows, or to everything that is wrong with it."""
+"""Reads the bytes of a network document into rows, or reports every error in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a change of the configuration reaches the kept events."""
+"""Judges kept events again after a change of the configuration that they are judged by."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, or_, select, tuple_
+from sqlalchemy import Connection
 
 from app.domain.keys import PoolKey
-from app.models.transfers import Transfer
+from app.queries.transfers.usage import transfers_of_tokens
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
 from app.services.feed.facts import load_network_facts
@@ -19,7 +19,7 @@ from app.services.network.changes import Change
 
 @dataclass(frozen=True, slots=True)
 class FactsChanged:
-    """Facts that kept events are judged by and that are others now: came, went or changed.
+    """The facts by which kept events are judged and which a change added, removed or altered.
 
     ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
     and ``pools`` name a chain and a symbol.
@@ -31,7 +31,7 @@ class FactsChanged:
 
     @classmethod
     def by(cls, changes: Iterable[Change]) -> FactsChanged:
-        """What these changes of the configuration make different."""
+        """The facts that these changes of the configuration touch."""
         chain_ids: set[int] = set()
         tokens: set[PoolKey] = set()
         pools: set[PoolKey] = set()
@@ -48,14 +48,9 @@ class FactsChanged:
 
 
 def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
-    """Judge kept events again that may count now, or count otherwise. In the transaction of the change."""
+    """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
     if changed.tokens:
-        tokens = list(changed.tokens)
-        of_token = (
-            tuple_(Transfer.src_chain_id, Transfer.symbol).in_(tokens),
-            tuple_(Transfer.dst_chain_id, Transfer.symbol).in_(tokens),
-        )
-        transfers = connection.scalars(select(Transfer.transfer_id).where(or_(*of_token))).all()
+        transfers = transfers_of_tokens(connection, changed.tokens)
         refold(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(changed.chain_ids):
         fold_validators(connection, chain_id, now)

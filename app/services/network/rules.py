@@ -1,4 +1,4 @@
-"""The rules between the rows of a network document: nothing twice, nothing that hangs in the air."""
+"""The rules between the rows of a network document: no row twice, and no reference to a missing row."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _circular(document: Rows) -> Iterator[str]:
 
 
 def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
-    """Of two chains only one can be the original of a token: else a transfer would be both kinds."""
+    """Of two chains only one can be the original of a token. Otherwise a transfer would be both kinds."""
     first: dict[tuple[str, int, int], int] = {}
     for index, row in enumerate(pairs):
         org, pegged = row["org_chain_id"], row["pegged_chain_id"]

@@ -1,4 +1,4 @@
-"""The shape of the network document: one marshmallow schema a section.
+"""The shape of the network document: one marshmallow schema for each section.
 
 Loading gives the columns of a row, dumping gives its document form back. ``attribute`` names the
 column where the document has another name for it.
@@ -30,10 +30,10 @@ MAX_TEXT: Final = 1024
 MAX_SLIPPAGE_PPM: Final = 999_999
 
 MAX_PPM: Final = 20_000
-"""Protocol fees run from 0 to 2 % (wire, money)."""
+"""Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
 
 MAX_AMPLIFICATION: Final = 1_000_000
-"""Curve's own bound of A."""
+"""The bound that Curve's contracts have for A."""
 
 _WORDS: Final = {"required": "is missing", "null": "must not be null"}
 
@@ -184,12 +184,12 @@ class RouteSchema(Strict):
     perc_fee_tiers = Tiers(required=True)
 
     @post_load
-    def _lay_out_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+    def _split_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
         data.update(data.pop("rate"))
         return data
 
     @pre_dump
-    def _gather_rate(self, row: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+    def _join_rate(self, row: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
         return row | {"rate": row}
 
 
@@ -237,7 +237,7 @@ class BlockedNetworkSchema(Strict):
 
 
 class ValidatorSchema(Strict):
-    """``validators``: opening values, as what the feed reports is kept apart."""
+    """``validators``: the opening sets. Rotations that the feed reports are kept elsewhere."""
 
     chain_id = _chain_id()
     signer = Signer(required=True)

@@ -12,11 +12,11 @@ from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Route,
 from app.services.network import schema as shape
 
 Row = dict[str, Any]
-"""A row by column name, as the tables take and give it."""
+"""A row of a table by column name."""
 
 
 class Part(StrEnum):
-    """What is versioned apart, so that an edit here makes nobody read again what stands there."""
+    """A part of the configuration with its own version. After an edit only its part is read again."""
 
     CORE = "core"
     BLOCKED_ADDRESSES = "blocked_addresses"
@@ -28,9 +28,9 @@ class Part(StrEnum):
 class Section:
     """One list of the document and its table.
 
-    ``key`` are the columns that say what a row is about; ``label`` says it to people. ``chains``
-    and ``facts`` are the columns that name a row's chains and those that kept events are judged
-    by, in the sections whose rows such judgement hangs on.
+    ``key`` are the columns that identify a row; ``label`` is its name for people. ``chains`` and
+    ``facts`` are set in the sections by which kept events are judged: the columns that name the row's
+    chains, and those that the judgement depends on.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Section:
     facts: tuple[str, ...] = ()
 
     def identity(self, row: Row) -> tuple[Any, ...]:
-        """What the row is about; texts of other chains' accounts are told apart without letter case."""
+        """The values of the row's key. Addresses are compared without regard to case."""
         return tuple(row[column].casefold() if column == "address" else row[column] for column in self.key)
 
     def describe(self, row: Row) -> str:
@@ -98,4 +98,4 @@ SECTIONS: Final = (
         "validator {signer} of chain {chain_id}", chains=("chain_id",), facts=("power",),
     ),
 )  # fmt: skip
-"""In the document's order, in which rows can be inserted: what is referred to comes first."""
+"""In the order of the document. Rows can be inserted in it, as each section refers only to earlier ones."""

@@ -1,4 +1,4 @@
-"""The configuration as each process keeps it in memory, renewed when a version says that it changed."""
+"""Loads the configuration into the memory of a process, and again when a version has changed."""
 
 from __future__ import annotations
 
@@ -16,25 +16,21 @@ from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
 from app.models.engine import reading, reading_consistently
-from app.queries.network import (
-    PartVersion,
-    load_blocked_addresses,
-    load_blocked_networks,
-    load_rows,
-    load_versions,
-)
+from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
+from app.queries.network.rows import load_rows
+from app.queries.network.versions import PartVersion, load_versions
 from app.runtime.snapshot import NetworkSnapshot, TransferConfigs
 from app.services.network.configs import build_configs
 from app.services.network.sections import SECTIONS, Part
 
 MAX_STALE_SECONDS: Final = 30.0
-"""How long an old view is served when it cannot be renewed; then answers are refused rather than wrong."""
+"""How old a view may be served while it cannot be renewed. After that requests are refused."""
 
 RETRY_SECONDS: Final = 1.0
-"""After a renewal failed, the next is not tried sooner: a database in trouble is not hammered."""
+"""The least time between a failed renewal and the next, to spare a database in trouble."""
 
 PATIENCE_SECONDS: Final = 2.0
-"""How long a request waits for another one's renewal before it takes that for a failed one."""
+"""How long a request waits for a renewal by another thread before it goes on without."""
 
 _CORE: Final = tuple(section for section in SECTIONS if section.part is Part.CORE)
 
@@ -42,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 _NOTHING: Final = NetworkSnapshot(
-    # No table has these versions, not even one that was never written.
+    # No part ever has these versions, so that everything is loaded.
     versions={part.value: PartVersion(-1, datetime.min.replace(tzinfo=UTC)) for part in Part},
     terms=build_terms({section.name: [] for section in _CORE}),
     configs=build_configs({section.name: [] for section in _CORE}),
@@ -52,7 +48,7 @@ _NOTHING: Final = NetworkSnapshot(
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Kept:
     """A snapshot and when (monotonic seconds) it was last known to be the newest."""
 
     snapshot: NetworkSnapshot
@@ -60,7 +56,7 @@ class _Held:
 
 
 class NetworkSnapshots:
-    """One per process; shared by its threads. It has no thread of its own, so a fork loses nothing."""
+    """One for each process, shared by its threads. It has no thread of its own, so it survives a fork."""
 
     def __init__(
         self, engine: Engine, max_age_seconds: float, monotonic: Callable[[], float] = time.monotonic
@@ -69,48 +65,48 @@ class NetworkSnapshots:
         self._max_age = max_age_seconds
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._held: _Held | None = None
+        self._kept: _Kept | None = None
         self._failed_at: float | None = None
 
     def current(self) -> NetworkSnapshot:
-        """A view of the configuration that was the newest at most ``max_age_seconds`` ago.
+        """The configuration as it was at most ``max_age_seconds`` ago.
 
-        When the database does not answer, the last one, up to ``MAX_STALE_SECONDS`` old.
+        While the database does not answer, the last known one, at most ``MAX_STALE_SECONDS`` old.
 
-        :raises Unavailable: when there is none, or it is older than that.
+        :raises Unavailable: there is none, or it is older than that.
         """
         now = self._monotonic()
-        held = self._held
-        if held is None or now - held.good_at > self._max_age:
-            held = self._renewed(now)
-        if held is None or now - held.good_at > MAX_STALE_SECONDS:
+        kept = self._kept
+        if kept is None or now - kept.good_at > self._max_age:
+            kept = self._renewed(now)
+        if kept is None or now - kept.good_at > MAX_STALE_SECONDS:
             raise Unavailable(
                 "The gateway cannot read its configuration right now: ask again in a few seconds"
             )
-        return held.snapshot
+        return kept.snapshot
 
-    def _renewed(self, now: float) -> _Held | None:
-        """What is held after trying to have it as new as ``now`` allows."""
+    def _renewed(self, now: float) -> _Kept | None:
+        """What is kept after an attempt to renew it."""
         if not self._lock.acquire(timeout=PATIENCE_SECONDS):
-            return self._held
+            return self._kept
         try:
             # Another thread may have renewed it, or failed to, while this one waited.
-            fresh = self._held is not None and now - self._held.good_at <= self._max_age
+            fresh = self._kept is not None and now - self._kept.good_at <= self._max_age
             failing = self._failed_at is not None and now - self._failed_at < RETRY_SECONDS
             if not fresh and not failing:
                 self._renew()
         finally:
             self._lock.release()
-        return self._held
+        return self._kept
 
     def _renew(self) -> None:
         started = self._monotonic()
-        before = self._held.snapshot if self._held else _NOTHING
+        before = self._kept.snapshot if self._kept else _NOTHING
         try:
-            self._held = _Held(load_snapshot(self._engine, before), started)
+            self._kept = _Kept(load_snapshot(self._engine, before), started)
             self._failed_at = None
         except Exception:
-            # Whatever it is, an old view is better than none for a while, and the log has it.
+            # For a while the old view is served whatever the error is. The log has it.
             self._failed_at = started
             _log.exception("the network configuration could not be read")
 

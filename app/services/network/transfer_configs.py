@@ -1,4 +1,4 @@
-"""What can be transferred where?"""
+"""The answer of getTransferConfigs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from app.runtime.snapshot import TransferConfigs
 def transfer_configs(gateway: Gateway) -> TransferConfigs:
     """The answer of getTransferConfigs and getTransferConfigsForAll, made when the network last changed.
 
-    :raises Unavailable: when the configuration is too old to be trusted.
+    :raises Unavailable: the configuration is too old to be trusted.
     """
     return gateway.snapshots.current().configs

@@ -1,4 +1,4 @@
-"""Accounts: made and changed by administrators, by their owners and from the command line."""
+"""Creates and changes accounts, for administrators, owners and the command line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, insert, update
 
 from app.domain.audit import Actor, AuditedChange
 from app.domain.operators import Role, normal_email, password_complaint
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
+from app.queries.operators.accounts import (
+    account_by_email,
+    account_by_id,
+    account_by_uniquifier,
+    all_accounts,
+    count_active_with_role,
+    has_active_account,
+)
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.operators.passwords import generate_password, hash_password
@@ -22,12 +30,12 @@ _UNIQUIFIER_BYTES: Final = 32
 
 
 class AccountRefused(ValueError):
-    """Why an account is not made or changed, in words for whoever asked."""
+    """An account is not created or changed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account with all its columns, secrets included: for signing in, never for showing."""
+    """An account with all its columns, also the secret ones: for signing in, never to be shown."""
 
     id: int
     email: str
@@ -45,9 +53,9 @@ class Account:
 
 
 def create_account(gateway: Gateway, email: str, password: str, role: Role, *, actor: Actor) -> Account:
-    """Make an account that may sign in at once.
+    """Create an account that may sign in at once.
 
-    :raises AccountRefused: the email is none or taken, or the password is too weak.
+    :raises AccountRefused: the email is not valid or is taken, or the password is too weak.
     """
     address = normal_email(email)
     if address is None:
@@ -64,10 +72,10 @@ def create_account(gateway: Gateway, email: str, password: str, role: Role, *, a
         "created_at": gateway.clock(),
     }
     with writing(gateway.engine) as connection:
-        if _one(connection, Operator.email == address) is not None:
+        if account_by_email(connection, address) is not None:
             raise AccountRefused(f"there is an account {address} already")
         connection.execute(insert(Operator).values(row))
-        made = _one(connection, Operator.email == address)
+        made = _account(account_by_email(connection, address))
         assert made is not None  # noqa: S101  it was written in this transaction
         _record(connection, gateway, actor, "operator.create", before=None, after=made)
     return made
@@ -81,46 +89,43 @@ def find_account(
     uniquifier: str | None = None,
 ) -> Account | None:
     """The account with this id, email (in any letter case) or session name; of the primary database."""
-    if account_id is not None:
-        where = Operator.id == account_id
-    elif email is not None:
-        where = Operator.email == (normal_email(email) or "")
-    else:
-        where = Operator.fs_uniquifier == uniquifier
     with reading(gateway.engine) as connection:
-        return _one(connection, where)
+        if account_id is not None:
+            return _account(account_by_id(connection, account_id))
+        if email is not None:
+            return _account(account_by_email(connection, normal_email(email) or ""))
+        return _account(account_by_uniquifier(connection, uniquifier))
 
 
 def list_accounts(gateway: Gateway) -> list[Account]:
     """Every account, by email."""
     with reading(gateway.engine) as connection:
-        rows = connection.execute(select(Operator.__table__).order_by(Operator.email)).mappings().all()
-    return [_account(row) for row in rows]
+        return [_read(row) for row in all_accounts(connection)]
 
 
 def any_account(gateway: Gateway) -> bool:
-    """Whether anybody could sign in."""
+    """Whether there is an account that may sign in."""
     with reading(gateway.engine) as connection:
-        return connection.scalar(select(Operator.id).where(Operator.active).limit(1)) is not None
+        return has_active_account(connection)
 
 
 def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any], *, actor: Actor) -> Account:
     """Set columns of an account.
 
-    The last active administrator stays one: else nobody could let anybody in again.
-    A new ``fs_uniquifier``, and being switched off, ends the account's sessions everywhere.
+    The last active administrator stays one, as otherwise nobody could create accounts.
+    A new ``fs_uniquifier`` ends the account's sessions everywhere, and so does switching it off.
 
     :raises AccountRefused: there is no such account, or it is the last administrator's.
     """
     with writing(gateway.engine) as connection:
-        before = _one(connection, Operator.id == account_id)
+        before = _account(account_by_id(connection, account_id))
         if before is None:
             raise AccountRefused("there is no such account (any more)")
         connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
-        after = _one(connection, Operator.id == account_id)
+        after = _account(account_by_id(connection, account_id))
         assert after is not None  # noqa: S101  rows are never deleted
         was_admin = before.active and before.role is Role.ADMIN
-        if was_admin and not _administrators(connection):
+        if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
             raise AccountRefused(
                 f"{before.email} is the last administrator: make another one before changing this account"
             )
@@ -132,7 +137,7 @@ def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any]
 
 
 def reset_password(gateway: Gateway, account_id: int, *, actor: Actor) -> str:
-    """Give the account a generated password and end its sessions; the password, which is not kept.
+    """Give the account a generated password, end its sessions, and return the password.
 
     :raises AccountRefused: there is no such account.
     """
@@ -145,7 +150,7 @@ def reset_password(gateway: Gateway, account_id: int, *, actor: Actor) -> str:
 def use_code(gateway: Gateway, account_id: int, counter: int) -> bool:
     """Mark a one-time code, by its time step, as used; whether it was still unused.
 
-    Of two requests with the same code, in whatever processes, one gets True.
+    Of several requests with the same code, in any processes, only one gets True.
     """
     unused = Operator.totp_last_counter.is_(None) | (Operator.totp_last_counter < counter)
     with writing(gateway.engine) as connection:
@@ -156,7 +161,7 @@ def use_code(gateway: Gateway, account_id: int, counter: int) -> bool:
 
 
 def new_uniquifier() -> str:
-    """A fresh name for an account's sessions."""
+    """A new random name for an account's sessions."""
     return secrets.token_hex(_UNIQUIFIER_BYTES)
 
 
@@ -185,7 +190,7 @@ def _record(
 
 
 def _documented(account: Account) -> dict[str, Any]:
-    """What the audit may show of an account: nothing that helps to sign in."""
+    """What the audit log may show of an account: nothing that helps to sign in."""
     return {
         "email": account.email,
         "role": account.role.value,
@@ -196,7 +201,7 @@ def _documented(account: Account) -> dict[str, Any]:
 
 
 def _secrets_changed(before: Account, after: Account) -> Iterator[str]:
-    """What is told in words, since its values are secrets."""
+    """The secrets that changed, in words, as the log must not have their values."""
     if before.password != after.password:
         yield "new password"
     if before.tf_totp_secret != after.tf_totp_secret:
@@ -205,15 +210,9 @@ def _secrets_changed(before: Account, after: Account) -> Iterator[str]:
         yield "signed out everywhere"
 
 
-def _administrators(connection: Connection) -> int:
-    where = (Operator.active, Operator.role == Role.ADMIN.value)
-    return connection.scalar(select(func.count()).select_from(Operator).where(*where)) or 0
+def _account(row: RowMapping | None) -> Account | None:
+    return None if row is None else _read(row)
 
 
-def _one(connection: Connection, where: Any) -> Account | None:
-    row = connection.execute(select(Operator.__table__).where(where)).mappings().one_or_none()
-    return None if row is None else _account(row)
-
-
-def _account(row: Mapping[Any, Any]) -> Account:
+def _read(row: RowMapping) -> Account:
     return Account(**{**row, "role": Role(row["role"])})

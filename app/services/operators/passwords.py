@@ -1,4 +1,4 @@
-"""Passwords as they are kept."""
+"""Hashes and generates passwords."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def hash_password(password: str) -> str:
 
 
 def generate_password() -> str:
-    """A password that nobody needs to remember: 120 random bits, 20 characters."""
+    """A random password of 120 bits in 20 characters."""
     return secrets.token_urlsafe(15)

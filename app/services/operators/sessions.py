@@ -1,4 +1,4 @@
-"""Signed-in browsers. A cookie names a session by a secret of which only the digest is kept."""
+"""Sessions of signed-in browsers. The cookie has a secret; the database has only its digest."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, delete, insert, or_, select, update
+from sqlalchemy import delete, insert, update
 
 from app.domain.audit import Actor
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
+from app.queries.operators.sessions import open_sessions_of, session_ended, session_last_used
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 
@@ -36,11 +37,11 @@ class OpenSession:
 
 
 def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str, how: str) -> str:
-    """Open a session and note the sign-in on the account and in the audit; the secret for its cookie.
+    """Open a session, note the sign-in on the account and in the audit log, and return the cookie's secret.
 
-    :param how: by what it was: ``password``, ``second factor``, ``new password``.
+    Also deletes every session, of any account, that has ended.
 
-    Sessions of anybody that have ended are swept out on the way.
+    :param how: what the sign-in was made with: ``password``, ``second factor``, ``new password``.
     """
     now, secret = gateway.clock(), secrets.token_urlsafe(_SECRET_BYTES)
     row = {
@@ -52,7 +53,7 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
         "browser": browser[:_BROWSER_LENGTH],
     }
     with writing(gateway.engine) as connection:
-        connection.execute(delete(OperatorSession).where(_ended(now)))
+        connection.execute(delete(OperatorSession).where(session_ended(now)))
         connection.execute(insert(OperatorSession).values(row))
         signed_in = {"signed_in_at": now, "signed_in_from": actor.address}
         connection.execute(update(Operator).where(Operator.id == operator_id).values(signed_in))
@@ -62,21 +63,21 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
     return secret
 
 
-def session_stands(gateway: Gateway, operator_id: int, secret: str) -> bool:
-    """Whether the cookie's session is still open; using it keeps it open."""
+def session_is_open(gateway: Gateway, operator_id: int, secret: str) -> bool:
+    """Whether the cookie's session is still open. The call counts as a use, which keeps it open."""
     now = gateway.clock()
     where = (OperatorSession.digest == _digest(secret), OperatorSession.operator_id == operator_id)
     with reading(gateway.engine) as connection:
-        seen_at = connection.scalar(select(OperatorSession.seen_at).where(*where, ~_ended(now)))
+        seen_at = session_last_used(connection, operator_id, _digest(secret), now)
     if seen_at is not None and now - seen_at >= _SEEN_EVERY:
         with writing(gateway.engine) as connection:
-            # Where it was ended meanwhile, there is no row to keep open.
+            # A session that was ended meanwhile has no row, and stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
     return seen_at is not None
 
 
 def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -> None:
-    """Sign one browser out. Where its session has ended already, nothing happened."""
+    """End one session. Nothing is recorded where it has ended already."""
     where = (OperatorSession.digest == _digest(secret), OperatorSession.operator_id == operator_id)
     with writing(gateway.engine) as connection:
         if connection.execute(delete(OperatorSession).where(*where)).rowcount:
@@ -85,15 +86,9 @@ def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -
 
 
 def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenSession]:
-    """The account's sessions that stand, the last used first; ``secret`` names the one that asks."""
-    now, table = gateway.clock(), OperatorSession
-    query = (
-        select(table.id, table.created_at, table.seen_at, table.address, table.browser, table.digest)
-        .where(table.operator_id == operator_id, ~_ended(now))
-        .order_by(table.seen_at.desc(), table.id.desc())
-    )
+    """The account's open sessions, the last used first. ``secret`` marks the current one."""
     with reading(gateway.engine) as connection:
-        rows = connection.execute(query).all()
+        rows = open_sessions_of(connection, operator_id, gateway.clock())
     return [
         OpenSession(
             id=row.id,
@@ -106,12 +101,6 @@ def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenS
         )
         for row in rows
     ]
-
-
-def _ended(now: datetime) -> ColumnElement[bool]:
-    return or_(
-        OperatorSession.seen_at <= now - SESSION_IDLE, OperatorSession.created_at <= now - SESSION_LIFETIME
-    )
 
 
 def _digest(secret: str) -> bytes:

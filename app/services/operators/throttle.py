@@ -1,17 +1,17 @@
-"""Failed sign-ins, counted in the database: a guesser meets the same count in every process."""
+"""Counts failed sign-ins in the database, so that all processes slow a guesser down together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete
 
 from app.domain.audit import Actor
 from app.domain.operators import FAILURES_FORGOTTEN, FailureScope, wait_after
 from app.models.engine import reading, writing
 from app.models.operators import SignInFailure
 from app.models.upsert import upsert
+from app.queries.operators.sign_in_failures import sign_in_failures
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 
@@ -19,13 +19,13 @@ _LONGEST_NAME = 254
 
 
 def wait_before(gateway: Gateway, account: str, address: str) -> timedelta:
-    """How long a sign-in of this account from this address is not even looked at; zero if it is."""
+    """How long sign-ins of this account from this address are still refused; zero if they are not."""
     with reading(gateway.engine) as connection:
         return _wait(connection, _keys(account, address), gateway.clock())
 
 
 def note_failure(gateway: Gateway, account: str, actor: Actor, reason: str) -> timedelta:
-    """Count a failed sign-in and record it; how long to wait now.
+    """Count a failed sign-in, record it in the audit log, and return how long to wait now.
 
     :param account: the email that was typed, whether or not there is such an account.
     """
@@ -33,7 +33,7 @@ def note_failure(gateway: Gateway, account: str, actor: Actor, reason: str) -> t
     keys, now = _keys(account, address), gateway.clock()
     with writing(gateway.engine) as connection:
         connection.execute(delete(SignInFailure).where(SignInFailure.last_at <= now - FAILURES_FORGOTTEN))
-        counts = {row.key: row.failures for row in _rows(connection, keys.values())}
+        counts = {row.key: row.failures for row in sign_in_failures(connection, keys.values())}
         upsert(
             connection,
             SignInFailure,
@@ -45,7 +45,10 @@ def note_failure(gateway: Gateway, account: str, actor: Actor, reason: str) -> t
 
 
 def forget_failures(gateway: Gateway, account: str, address: str) -> None:
-    """After a whole sign-in: who was there is no guesser. The address stays counted for the others."""
+    """After a complete sign-in, forget the failures of this account from this address.
+
+    Those of the address with other accounts stay counted.
+    """
     keys = _keys(account, address)
     mine = [keys[FailureScope.PAIR]]
     with writing(gateway.engine) as connection:
@@ -63,14 +66,9 @@ def _keys(account: str, address: str) -> dict[FailureScope, str]:
 
 def _wait(connection: Connection, keys: dict[FailureScope, str], now: datetime) -> timedelta:
     scopes = {key: scope for scope, key in keys.items()}
-    waits = [
+    waits: list[timedelta] = [
         row.last_at + wait_after(scopes[row.key], row.failures) - now
-        for row in _rows(connection, keys.values())
+        for row in sign_in_failures(connection, keys.values())
         if now - row.last_at < FAILURES_FORGOTTEN
     ]
     return max([timedelta(), *waits])
-
-
-def _rows(connection: Connection, keys: Iterable[str]) -> list[SignInFailure]:
-    columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
-    return list(connection.execute(select(*columns).where(SignInFailure.key.in_(list(keys)))))  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""Where is a transfer, and what is wrong with it?"""
+"""The status of transfers, and acknowledging their anomalies."""

@@ -1,4 +1,4 @@
-"""Operators acknowledge anomalies."""
+"""Acknowledging anomalies: an operator notes that they have been looked at."""
 
 from __future__ import annotations
 
@@ -11,32 +11,29 @@ from sqlalchemy import update
 from app.domain.audit import Actor, AuditedChange
 from app.models import anomalies as table
 from app.models.engine import writing
-from app.queries.anomalies import (
-    AnomalyRow,
-    anomalies_by_id,
-)
+from app.queries.transfers.anomalies import AnomalyRow, anomalies_by_id
 from app.runtime.gateway import Gateway
-from app.services.audit.fingerprint import fingerprint, require_seen
+from app.services.audit.fingerprint import fingerprint, require_unchanged
 from app.services.audit.record import record
 from app.services.audit.results import Conflict, Saved
 
 
 def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> Saved:
-    """Note that an operator has dealt with the anomalies: all of them or none. Audited.
+    """Note that an operator has looked at the anomalies: all of them or none, with a record in the audit log.
 
-    Those acknowledged already keep who did it and when.
+    Those that are acknowledged already keep who did it and when.
 
-    :param shown: the fingerprint of each as the operator was shown it, by its id.
-    :raises Conflict: one of them no longer holds, or is based on other events now.
+    :param shown: by the id of each, its fingerprint as the operator was shown it (``anomaly_fingerprint``).
+    :raises Conflict: one of them is gone, or rests on other events now.
     """
     with writing(gateway.engine) as connection:
         now = gateway.clock()
         rows = {row.id: row for row in anomalies_by_id(connection, shown)}
-        for anomaly_id, of_it in shown.items():
+        for anomaly_id, shown_fingerprint in shown.items():
             row = rows.get(anomaly_id)
             if row is None:
                 raise Conflict("one of the anomalies no longer holds: there is nothing to acknowledge", ())
-            require_seen(f"the anomaly of {row.subject}", of_it, _facts(row))
+            require_unchanged(f"the anomaly of {row.subject}", shown_fingerprint, _facts(row))
         waiting = [row for row in rows.values() if row.acknowledged_at is None]
         if not waiting:
             return Saved((), None)
@@ -58,16 +55,16 @@ def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> 
     return Saved(tuple(f"acknowledge {row.kind} of {row.subject}" for row in waiting), record_id)
 
 
-def fingerprint_of(row: AnomalyRow | table.Anomaly) -> str:
-    """The fingerprint of an anomaly as it is shown, to be handed back when it is acknowledged."""
+def anomaly_fingerprint(row: AnomalyRow | table.Anomaly) -> str:
+    """The fingerprint of an anomaly that is shown, for the acknowledgement to hand back."""
     return fingerprint(_facts(row))
 
 
 def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
-    """What the operator decides by: an anomaly with more events than were shown is another one.
+    """The facts that must not have changed since the anomaly was shown: the events it rests on.
 
-    An anomaly without events (a pool under zero) is found again with every transfer, with other figures, so
-    its time is left out.
+    An anomaly without events, such as a pool under zero, is reported again with every transfer and in
+    other figures. Its time and figures may change.
     """
     facts = {"kind": row.kind, "subject": row.subject, "event_ids": list(row.event_ids)}
     return facts | {"last_at": row.last_at.isoformat()} if row.event_ids else facts

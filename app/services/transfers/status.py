@@ -1,4 +1,4 @@
-"""The status operation: where a transfer is."""
+"""The status of a transfer, as getTransferStatus answers it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
 from app.domain.keys import ChainId, RouteKey
-from app.queries.transfers import TransferRow, newest_events, pruned_status, transfer_row
+from app.queries.transfers.freshness import newest_events
+from app.queries.transfers.status import TransferRow, pruned_status, transfer_row
 from app.runtime.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)
 class TransferStatus:
-    """The answer. Evidence is base64, and there only while the status is 8; ``""`` is no link yet."""
+    """The answer. Evidence is base64, and present only at status 8. An unknown link is ``""``."""
 
     status: Status
     refund_reason: XferStatus
@@ -33,7 +34,7 @@ class TransferStatus:
 
 
 def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
-    """The transfer as its standing events have it.
+    """The status of the transfer, as its standing events give it.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
@@ -107,7 +108,7 @@ def _chain(terms: NetworkTerms, chain_id: int | None) -> ChainInfo | None:
 
 
 def _bridge_type(terms: NetworkTerms, row: TransferRow) -> BridgeType:
-    """How the transfer crosses. Of a burn only the pegged pairs know whether it is paid out or minted."""
+    """How the transfer crosses. For a burn the pegged pair decides whether it is withdrawn or minted."""
     if row.kind == SendKind.POOL:
         return BridgeType.POOL
     if row.kind == SendKind.DEPOSIT:

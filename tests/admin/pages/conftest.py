@@ -21,6 +21,15 @@ SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
 
 @pytest.fixture
+def app(database_url: str) -> Iterator[Flask]:
+    """The application inside its context: pages are read here without a request."""
+    application = create_app(make_settings(database_url))
+    with application.app_context():
+        yield application
+        close_connections()
+
+
+@pytest.fixture
 def gateway(app: Flask) -> Gateway:
     """The small network at its NOW, without a transfer."""
     gateway = replace(current_gateway(), clock=lambda: NOW)

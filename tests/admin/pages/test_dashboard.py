@@ -16,9 +16,9 @@ from app.admin.pages.dashboard import (
     status_counts,
     waiting_refunds,
 )
+from app.admin.pages.estimate_summary import estimate_summary
 from app.admin.pages.freshness import freshness, shows_sandbox
 from app.admin.pages.latencies import heat_map, latencies_by_pair
-from app.admin.pages.outcomes import estimate_outcomes
 from app.admin.pages.pools import pool_lines
 from app.admin.pages.stuck import stuck_transfers
 from app.domain.codes import TransferHistoryStatus as Status
@@ -28,8 +28,8 @@ from app.models.estimates import EstimateCount
 from app.models.network import Pool
 from app.models.pools import PoolCounter
 from app.models.transfers import LatencyRecord, Transfer
-from app.queries import dashboard as queries
-from app.queries.pair_latencies import pair_orders
+from app.queries.latency.by_pair import pair_orders
+from app.queries.transfers import by_status as queries
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from tests.admin.pages.plans import plans
@@ -254,14 +254,14 @@ def test_outcomes_of_estimates(gateway: Gateway) -> None:
         for ago, code, reason, count in [*rows, (-60, 1017, "total_cap", 5)]:
             values = {"minute": minute + ago, "code": code, "reason": reason, "count": count}
             connection.execute(insert(EstimateCount).values(**values))
-    got = estimate_outcomes(gateway)
+    got = estimate_summary(gateway)
     assert (got.asked, got.answered, len(got.minutes)) == (100, 60, 60)
     assert [(line.code, line.name, line.reason, line.count, line.share) for line in got.refusals] == [
         (1004, "ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN", "not_enough_liquidity", 30, "30.0 %"),
         (500, "ERROR_CODE_COMMON", "chain_disabled", 10, "10.0 %"),
     ]
     assert (got.minutes[0].refused, got.minutes[-1].answered, got.minutes[-1].at) == (10, 60, NOW)
-    assert estimate_outcomes(gateway, timedelta(days=30)).asked == 105
+    assert estimate_summary(gateway, timedelta(days=30)).asked == 105
 
 
 def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:

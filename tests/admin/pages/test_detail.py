@@ -9,8 +9,7 @@ import pytest
 from flask import Flask
 
 from app.admin.pages.detail import TransferDetail, transfer_detail
-from app.admin.pages.replies import reply_to_user
-from app.admin.pages.words import (
+from app.admin.pages.labels import (
     ANOMALY_WORDS,
     EVENT_WORDS,
     KIND_WORDS,
@@ -18,6 +17,7 @@ from app.admin.pages.words import (
     STAGE_WORDS,
     STATUS_WORDS,
 )
+from app.admin.pages.replies import reply_to_user
 from app.api import status_answerer
 from app.domain.codes import SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status

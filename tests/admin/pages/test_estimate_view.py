@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.admin.pages.estimate_view import decimal_down, estimate_view, try_estimate
-from app.admin.pages.estimate_words import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
+from app.admin.pages.estimate_labels import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
+from app.admin.pages.estimate_view import EstimateView, decimal_down, estimate_view
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import EstimateRefused, estimate
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FeeTier
@@ -20,6 +20,7 @@ from app.domain.estimate.range import passing_range
 from app.domain.estimate.refusals import Check
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
+from app.services.estimates.estimate import estimate_inputs
 from tests.domain.estimate.estimate_cases import (
     TOKEN,
     ask,
@@ -126,7 +127,7 @@ def test_terms_in_both_ways_of_writing() -> None:
     assert lines["max_slippage_rate"].number.units.startswith("0.0639437528")
     assert lines["bridge_rate"].number.units == "1"
     assert view.received and view.received.text == "9.390562471907988034"
-    assert view.route_key == "through the pools"
+    assert view.bridge_type_words == "through the pools"
     assert view.rate_source == "the route's fixed rate, configured as 1"
     assert view.fee_source == "configured with the route"
     assert ("Amount", "10 USDT, 10000000 smallest units") in view.inputs
@@ -184,22 +185,27 @@ def request_of(query: str) -> EstimateRequest:
     )
 
 
+def view_of(gateway: Gateway, request: EstimateRequest, usr_addr: str | None = None) -> EstimateView:
+    """As the console makes it, for a caller from anywhere."""
+    return estimate_view(estimate_inputs(gateway, request, usr_addr, None))
+
+
 def test_the_sandboxs_estimates_and_errors(sandbox: Gateway) -> None:
     for told in SANDBOX_ESTIMATES:
-        view = try_estimate(sandbox, request_of(told.query))
+        view = view_of(sandbox, request_of(told.query))
         assert view.refusal is None and view.received and view.received.text and view.least, told
     for error in SANDBOX_ERRORS:
         if error.code in (1015, 1018):
             continue
-        view = try_estimate(sandbox, request_of(error.query))
+        view = view_of(sandbox, request_of(error.query))
         assert view.refusal and (view.refusal.code, view.refusal.reason) == (error.code, error.reason)
     (blocked,) = [error for error in SANDBOX_ERRORS if error.code == 1015]
     account = parse_qs(blocked.query)["usr_addr"][0]
-    refused = try_estimate(sandbox, request_of(blocked.query), account)
+    refused = view_of(sandbox, request_of(blocked.query), account)
     assert refused.refusal and refused.refusal.check == "The user's address is not blocked"
     (stale,) = [error for error in SANDBOX_ERRORS if error.reason == "fee_stale"]
     assert (
-        try_estimate(sandbox, request_of(stale.query)).fee_source
+        view_of(sandbox, request_of(stale.query)).fee_source
         == "reported by the feed, 2 h ago; it is good for 3600 seconds"
     )
 

@@ -14,7 +14,7 @@ from app.admin.pages.transfers import TransferFilters, list_transfers, read_curs
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import writing
 from app.models.transfers import Transfer
-from app.queries import transfer_list
+from app.queries.transfers import listing as transfer_list
 from app.runtime.gateway import Gateway
 from tests.admin.pages.plans import plans
 from tests.services.feed.world import NOW, SENDER, address

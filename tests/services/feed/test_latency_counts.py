@@ -15,7 +15,7 @@ from app.domain.transfer.latency import FINE, WIDE, median_seconds, window
 from app.models.engine import reading, writing
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
-from app.queries.latency import middle_latencies
+from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
 from app.services.feed.latencies import forget_counts, recount
 from app.services.feed.replay import replay

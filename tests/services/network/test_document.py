@@ -16,7 +16,7 @@ from sqlalchemy import insert, select
 from app.models.engine import reading, writing
 from app.models.network import NetworkPart, Route
 from app.models.transfers import Transfer
-from app.queries.network import load_versions
+from app.queries.network.versions import load_versions
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network import document as network_document
 from app.services.network.document import NetworkRefused, export_network, import_network
@@ -204,7 +204,7 @@ def test_a_failure_half_way_changes_nothing(gateway: Gateway, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(network_document, "bump", fail)
+    monkeypatch.setattr(network_document, "raise_versions", fail)
     with pytest.raises(RuntimeError):
         import_network(gateway, b'{"version": 1}', actor=TESTER)
     assert exported(gateway) == network()

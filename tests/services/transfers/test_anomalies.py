@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
+from app.admin.pages.dashboard import anomalies_to_acknowledge
 from app.models.anomalies import Anomaly
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing
+from app.queries.transfers.anomalies import anomalies_of
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.results import Conflict
-from app.services.transfers.anomalies import acknowledge, fingerprint_of
+from app.services.transfers.anomalies import acknowledge, anomaly_fingerprint
 from tests.services.network.edits.kit import ALICE, BOB
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -40,32 +42,41 @@ def gateway(app: Flask) -> Gateway:
     return gateway
 
 
-def listed(gateway: Gateway) -> list[Row[Any]]:
-    """Every anomaly, the newest first."""
-    with reading(gateway.engine) as connection:
-        return list(connection.execute(select(Anomaly.__table__).order_by(Anomaly.last_at.desc())))
-
-
-def fingerprints(gateway: Gateway) -> dict[int, str]:
-    """What an operator is shown of each, by id."""
-    return {row.id: fingerprint_of(row) for row in listed(gateway)}
-
-
 def change(gateway: Gateway, statement: Any) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(statement)
 
 
-def test_one_is_acknowledged_and_the_others_wait(gateway: Gateway) -> None:
-    assert [row.subject for row in listed(gateway)] == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
-    first = listed(gateway)[-1]
-    assert first.transfer_id == TRANSFER
-    saved = acknowledge(gateway, {first.id: fingerprint_of(first)}, actor=ALICE)
-    assert [(row.acknowledged_at, row.acknowledged_by) for row in listed(gateway)] == [
-        (None, None),
-        (None, None),
-        (NOON, ALICE.name),
-    ]
+def shown(gateway: Gateway) -> dict[str, tuple[int, str]]:
+    """Id and fingerprint of every anomaly by its subject, as the console shows them."""
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Anomaly.__table__)).all()
+    return {row.subject: (row.id, anomaly_fingerprint(row)) for row in rows}
+
+
+def waiting(gateway: Gateway) -> list[str]:
+    """The subjects of the anomalies that the dashboard lists, the newest first."""
+    lines, count = anomalies_to_acknowledge(gateway)
+    assert count.number == len(lines)
+    return [line.subject for line in lines]
+
+
+def acknowledged(gateway: Gateway) -> dict[str, tuple[datetime | None, str | None]]:
+    """When each anomaly was acknowledged and by whom, by its subject."""
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Anomaly.__table__)).all()
+    return {row.subject: (row.acknowledged_at, row.acknowledged_by) for row in rows}
+
+
+def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
+    assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
+    with reading(gateway.engine) as connection:
+        (first,) = anomalies_of(connection, TRANSFER)
+    saved = acknowledge(gateway, {first.id: anomaly_fingerprint(first)}, actor=ALICE)
+    with reading(gateway.engine) as connection:
+        (first,) = anomalies_of(connection, TRANSFER)
+    assert (first.acknowledged_at, first.acknowledged_by) == (NOON, ALICE.name)
+    assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02"]
     with reading(gateway.engine) as connection:
         (record,) = connection.execute(select(AuditRecord.__table__))
     assert (record.id, record.action, record.subject) == (
@@ -79,10 +90,10 @@ def test_one_is_acknowledged_and_the_others_wait(gateway: Gateway) -> None:
 
 
 def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
-    shown = fingerprints(gateway)
-    acknowledge(gateway, shown, actor=ALICE)
-    assert acknowledge(gateway, shown, actor=BOB).record_id is None
-    assert {row.acknowledged_by for row in listed(gateway)} == {ALICE.name}
+    fingerprints = dict(shown(gateway).values())
+    acknowledge(gateway, fingerprints, actor=ALICE)
+    assert acknowledge(gateway, fingerprints, actor=BOB).record_id is None
+    assert set(acknowledged(gateway).values()) == {(NOON, ALICE.name)}
 
 
 @pytest.mark.parametrize(
@@ -94,16 +105,16 @@ def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
     ],
 )
 def test_what_changed_meanwhile_is_not_acknowledged_nor_the_others(gateway: Gateway, statement: Any) -> None:
-    shown = fingerprints(gateway)
+    fingerprints = dict(shown(gateway).values())
     change(gateway, statement)
     with pytest.raises(Conflict):
-        acknowledge(gateway, shown, actor=ALICE)
-    assert all(row.acknowledged_at is None for row in listed(gateway))
+        acknowledge(gateway, fingerprints, actor=ALICE)
+    assert set(acknowledged(gateway).values()) == {(None, None)}
 
 
-def test_a_pool_under_zero_may_change_its_figures_meanwhile(gateway: Gateway) -> None:
-    """It is found again with every transfer, so its figures and time are not compared."""
-    pool = listed(gateway)[0]
-    of_pool = update(Anomaly).where(Anomaly.id == pool.id)
+def test_a_pool_under_zero_is_reported_again_with_every_transfer(gateway: Gateway) -> None:
+    """So its figures and time may change before it is acknowledged."""
+    number, fingerprint = shown(gateway)["pool:1:USDT"]
+    of_pool = update(Anomaly).where(Anomaly.id == number)
     change(gateway, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
-    assert acknowledge(gateway, {pool.id: fingerprint_of(pool)}, actor=ALICE).record_id == 1
+    assert acknowledge(gateway, {number: fingerprint}, actor=ALICE).record_id == 1

@@ -1,1 +1,1 @@
-"""Edits of the network configuration by operators: checked, shown before they bite, recorded."""
+"""Edits of the network configuration by operators: checked, previewed, saved and recorded."""

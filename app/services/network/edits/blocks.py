@@ -1,4 +1,4 @@
-"""Blocking many addresses or networks at once: a pasted list adds to what is blocked, never removes."""
+"""Blocking many addresses or networks at once. A pasted list adds to what is blocked and removes nothing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
-from app.queries.usage import rows_with
+from app.queries.network.rows import rows_with
 from app.runtime.gateway import Gateway
-from app.services.audit.results import Effect, FieldError, Invalid, Saved, counted
+from app.services.audit.results import Saved
 from app.services.network.changes import Change
-from app.services.network.edits.block_lines import InvalidLine, read_lines
 from app.services.network.edits.edit import save_changes
 from app.services.network.edits.effects import network_effects, recent_transfers
-from app.services.network.edits.plan import EDITABLE
+from app.services.network.edits.pasted_lines import InvalidLine, read_lines
+from app.services.network.edits.planning import EDITABLE
+from app.services.network.edits.results import Effect, FieldError, Invalid, counted
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
 
@@ -41,33 +42,33 @@ class BlockEdit:
 
 @dataclass(frozen=True, slots=True)
 class BlocksPreview:
-    """What a pasted list would do. With a wrong line in it, it is not taken.
+    """What a pasted list would do. With an invalid line in it, none of it is saved.
 
-    ``added`` come; ``extended`` are blocked already, but not, or not as long as the list says;
-    ``standing`` are blocked at least as long: they stay as they are. ``repeated`` lines name what an
-    earlier line does.
+    ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than the list says;
+    ``standing`` are blocked at least as long and stay as they are. ``repeated`` counts the lines that
+    name the same as an earlier line.
     """
 
     added: tuple[str, ...]
     extended: tuple[str, ...]
     standing: tuple[str, ...]
     repeated: int
-    wrong: tuple[InvalidLine, ...]
+    invalid: tuple[InvalidLine, ...]
     effects: tuple[Effect, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sorted:
+class _SortedLines:
     changes: list[Change]
     standing: list[Row]
     repeated: int
-    wrong: list[InvalidLine]
+    invalid: list[InvalidLine]
 
 
 def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
     """Line by line what the list would do. Nothing is written.
 
-    :raises Invalid: the shared values cannot be.
+    :raises Invalid: a shared value is impossible.
     """
     section = EDITABLE[edit.section]
     now = gateway.clock()
@@ -80,7 +81,7 @@ def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
         extended=tuple(c.row[name] for c in found.changes if c.before is not None),
         standing=tuple(row[name] for row in found.standing),
         repeated=found.repeated,
-        wrong=tuple(found.wrong),
+        invalid=tuple(found.invalid),
         effects=effects,
     )
 
@@ -88,31 +89,31 @@ def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
 def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor) -> Saved:
     """Add what the list names, in one transaction, and record it. Saving a list twice adds nothing.
 
-    :raises Invalid: with every wrong line; then nothing has changed.
+    :raises Invalid: with every invalid line; then nothing has changed.
     """
     section = EDITABLE[edit.section]
     with writing(gateway.engine) as connection:
         found = _sort(connection, section, edit)
-        if found.wrong:
-            raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.wrong)
+        if found.invalid:
+            raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
         if not found.changes:
             return Saved((), None)
         return save_changes(connection, gateway, actor, "network.block", found.changes)
 
 
-def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _Sorted:
+def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedLines:
     _check_shared(section, edit.shared)
-    wrong: list[InvalidLine] = []
+    invalid: list[InvalidLine] = []
     wanted: dict[tuple[Any, ...], Row] = {}
     repeated = 0
     for line in read_lines(section, edit.text, edit.shared):
         if isinstance(line, InvalidLine):
-            wrong.append(line)
+            invalid.append(line)
         elif section.identity(line.row) in wanted:
             repeated += 1
         else:
             wanted[section.identity(line.row)] = line.row
-    blocked = {section.identity(row): row for row in _standing(connection, section, wanted.values())}
+    blocked = {section.identity(row): row for row in _blocked_already(connection, section, wanted.values())}
     changes, standing = [], []
     for identity, row in wanted.items():
         before = blocked.get(identity)
@@ -122,18 +123,18 @@ def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _Sorted:
             changes.append(Change(section, before, row | {section.key[0]: before[section.key[0]]}, None))
         else:
             standing.append(row)
-    return _Sorted(changes, standing, repeated, wrong)
+    return _SortedLines(changes, standing, repeated, invalid)
 
 
 def _check_shared(section: Section, shared: Mapping[str, Any]) -> None:
-    """The shared values by themselves: else every line would tell of the same mistake."""
+    """Check the shared values alone: otherwise every line would report the same mistake."""
     try:
         section.schema.load(dict(shared), partial=True)
     except ValidationError as error:
         raise Invalid(FieldError(*pair) for pair in messages_by_path(error.messages)) from None
 
 
-def _standing(connection: Connection, section: Section, rows: Iterable[Row]) -> Iterator[Row]:
+def _blocked_already(connection: Connection, section: Section, rows: Iterable[Row]) -> Iterator[Row]:
     column = section.key[0]
     values = [row[column] for row in rows]
     for start in range(0, len(values), CHUNK):

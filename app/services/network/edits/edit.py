@@ -1,4 +1,4 @@
-"""Editing one row: looked at, tried, saved."""
+"""Editing one row: showing it, previewing the edit, saving it."""
 
 from __future__ import annotations
 
@@ -12,43 +12,44 @@ from sqlalchemy import Connection
 from app.domain.audit import Actor
 from app.domain.difference import difference
 from app.models.engine import reading, reading_consistently, writing
-from app.queries.usage import row_by_id
+from app.queries.network.rows import row_by_id
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.audit.record import record
-from app.services.audit.results import NotConfirmed, Preview, Saved
+from app.services.audit.results import Saved
 from app.services.network.changes import Change, apply, in_words
 from app.services.network.edits.effects import effects_of, needs_typed
-from app.services.network.edits.plan import EDITABLE, Edit, plan_edit
-from app.services.network.parts import bump
+from app.services.network.edits.planning import EDITABLE, Edit, plan_edit
+from app.services.network.edits.results import NotConfirmed, Preview
 from app.services.network.refold import FactsChanged, refold_after_network_change
+from app.services.network.versions import raise_versions
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A row for a form: what it is about, its values as the document writes them, and their fingerprint."""
+class ShownRow:
+    """A row for a form: its name, its values as the document writes them, and their fingerprint."""
 
     row_id: int
     subject: str
     values: dict[str, Any]
-    seen: str
+    fingerprint: str
 
 
-def show_row(gateway: Gateway, section: str, row_id: int) -> Shown | None:
-    """The row as it stands now; None where there is none."""
+def show_row(gateway: Gateway, section: str, row_id: int) -> ShownRow | None:
+    """The row as it is now; None where there is none."""
     of = EDITABLE[section]
     with reading(gateway.reads) as connection:
         row = row_by_id(connection, of.model, row_id)
     if row is None:
         return None
     values = of.documented(row)
-    return Shown(row_id, of.describe(row), values, fingerprint(values))
+    return ShownRow(row_id, of.describe(row), values, fingerprint(values))
 
 
 def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
     """What the edit would do. Nothing is written.
 
-    :raises EditRefused: why it would not be taken (``Invalid``, ``Conflict``, ``InUse``).
+    :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
     with reading_consistently(gateway.engine) as connection:
         plan = plan_edit(connection, edit)
@@ -66,10 +67,10 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
 
 
 def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "") -> Saved:
-    """Make the edit, all of it or nothing, and record it.
+    """Make the edit in one transaction and record it in the audit log.
 
     :param typed: what was typed to confirm, where the preview asks for a name.
-    :raises EditRefused: why it is not taken (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``).
+    :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``).
     """
     with writing(gateway.engine) as connection:
         plan = plan_edit(connection, edit)
@@ -85,10 +86,10 @@ def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "") ->
 def save_changes(
     connection: Connection, gateway: Gateway, actor: Actor, action: str, changes: Sequence[Change]
 ) -> Saved:
-    """Write, make live and record changes that nothing forbids; one record for all of them."""
+    """Write checked changes, raise the versions, judge kept events again, and add one audit record."""
     now: datetime = gateway.clock()
     apply(connection, changes, now)
-    bump(connection, {change.section.part for change in changes}, now)
+    raise_versions(connection, {change.section.part for change in changes}, now)
     refold_after_network_change(connection, FactsChanged.by(changes), now)
     first = changes[0].section
     subject = first.describe(changes[0].row) if len(changes) == 1 else f"{len(changes):,} {first.name}"

@@ -1,4 +1,4 @@
-"""What an edit of the configuration will do, before it is saved."""
+"""What an edit of the configuration will do, worked out before it is saved."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from app.domain.amounts import format_units
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
-from app.domain.keys import ChainId, PoolKey, RouteKey
+from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
 from app.models.network import Token
-from app.models.pools import ReportedFee
-from app.queries.estimate_facts import estimate_facts
-from app.queries.network import load_rows
-from app.queries.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
-from app.services.audit.results import Effect, Severity, counted
+from app.queries.estimates.facts import estimate_facts
+from app.queries.estimates.reported_fees import reported_fees
+from app.queries.network.rows import load_rows
+from app.queries.transfers.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
 from app.services.network.changes import Change
-from app.services.network.edits.openings import RouteChanges, chain_names, is_open
-from app.services.network.edits.plan import BLOCKED, EditPlan
-from app.services.network.edits.prices import ReportedFees, price_effects
+from app.services.network.edits.open_routes import RouteChanges, chain_names, is_open
+from app.services.network.edits.planning import BLOCKED, PlannedEdit
+from app.services.network.edits.prices import price_effects
+from app.services.network.edits.results import Effect, Severity, counted
 from app.services.network.sections import Row
 
 RECENT: Final = timedelta(hours=24)
 
 WIDE: Final = {4: 8, 6: 19}
-"""Prefixes of so few bits or fewer take in whole providers or more."""
+"""Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
 
 
-def effects_of(connection: Connection, plan: EditPlan, now: datetime) -> Iterator[Effect]:
-    """Every effect of the planned change, read at one moment with what it changes."""
+def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iterator[Effect]:
+    """Every effect of the planned change, from the same view of the database as the plan."""
     change = plan.change
     if change is None:
         return
@@ -42,7 +42,7 @@ def effects_of(connection: Connection, plan: EditPlan, now: datetime) -> Iterato
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
     yield from _of_chain(connection, change)
     route_changes = RouteChanges.between(before, after)
-    recent = sent_since(connection, now - RECENT, {opening.route_key for opening in route_changes.stopped})
+    recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
     yield from route_changes.effects(recent)
     yield from price_effects(before, after, reported_fees(connection))
     yield from _of_token(change)
@@ -58,22 +58,8 @@ def needs_typed(change: Change | None) -> str | None:
     return name if change.after["disabled"] and not change.before["disabled"] else None
 
 
-def reported_fees(connection: Connection) -> ReportedFees:
-    """The feed's fees by way."""
-    rows = connection.execute(
-        select(
-            ReportedFee.symbol,
-            ReportedFee.src_chain_id,
-            ReportedFee.dst_chain_id,
-            ReportedFee.base_fee,
-            ReportedFee.at,
-        )
-    )
-    return {RouteKey(symbol, ChainId(src), ChainId(dst)): (fee, at) for symbol, src, dst, fee, at in rows}
-
-
 def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, list[Row]]:
-    """The rows with the column that a new route has not got yet."""
+    """The rows, with the time that a new route gets only when it is saved."""
     return {**rows, "routes": [{"base_fee_changed_at": now} | row for row in rows["routes"]]}
 
 
@@ -107,7 +93,7 @@ def _of_token(change: Change) -> Iterator[Effect]:
 
 
 def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: datetime) -> Iterator[Effect]:
-    """Caps are held against what the pool holds and took in this epoch (formats, "Pools")."""
+    """What new caps mean for the balance and the volume of this epoch (docs/interface.md#pools)."""
     row = change.after
     if change.section.name != "pools" or row is None:
         return
@@ -139,7 +125,7 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
 
 
 def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteChanges) -> Iterator[Effect]:
-    """A block that changes nothing now is worth knowing: it may be meant for another way."""
+    """A new block that stops nothing now may name another route than the operator meant, so it is noted."""
     row = change.after
     if (
         change.section.name != "route_blocks"
@@ -152,12 +138,12 @@ def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteCh
     known = [w for w in (route_key, route_key.reverse) if w in before.routes or w in before.pegged]
     if not known:
         yield Effect("there is no such route or pegged pair: the block stops nothing now")
-    elif not any(is_open(before, w) for w in known):
+    elif not any(is_open(before, key) for key in known):
         yield Effect("nothing it names is open now: the block stops nothing more")
 
 
 def _of_block(connection: Connection, change: Change, now: datetime) -> Iterator[Effect]:
-    """Blocked addresses and networks."""
+    """The effects of a blocked address or network."""
     row = change.after
     if row is None:
         yield Effect("callers it stopped are given estimates again at once")
@@ -172,7 +158,7 @@ def _of_block(connection: Connection, change: Change, now: datetime) -> Iterator
 
 
 def network_effects(cidrs: list[str]) -> Iterator[Effect]:
-    """Networks so wide that they take in more than was likely meant."""
+    """A warning where networks are so wide that they block more than was likely meant."""
     wide = [n for n in map(ip_network, cidrs) if n.prefixlen <= WIDE[n.version]]
     if wide:
         lines = tuple(f"{n}: {n.num_addresses:,} addresses" for n in wide[:10])
@@ -182,8 +168,8 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
 
 def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> int:
     """How many transfers of the last 24 hours have one of the (casefolded) addresses on either side."""
-    places = {(row["chain_id"], row["symbol"]) for row in load_rows(connection, Token)}
+    tokens = {(row["chain_id"], row["symbol"]) for row in load_rows(connection, Token)}
     return sum(
         any(party is not None and party.casefold() in addresses for party in parties)
-        for parties in parties_since(connection, now - RECENT, places)
+        for parties in parties_since(connection, now - RECENT, tokens)
     )

@@ -8,22 +8,23 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
-from app.domain.amounts import MAX_UINT256, format_units, mul_div_up
+from app.domain.amounts import MAX_UINT256, mul_div_up
 from app.domain.audit import Actor
 from app.domain.keys import RouteKey
 from app.domain.proportions import times_text
 from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
-from app.queries.network import load_rows
+from app.queries.estimates.reported_fees import reported_fees
+from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
-from app.services.audit.fingerprint import fingerprint, require_seen
-from app.services.audit.results import Effect, FieldError, Invalid, Saved
+from app.services.audit.fingerprint import fingerprint, require_unchanged
+from app.services.audit.results import Saved
 from app.services.network.changes import Change
 from app.services.network.edits.edit import save_changes
-from app.services.network.edits.effects import reported_fees
-from app.services.network.edits.openings import route_text
-from app.services.network.edits.plan import EDITABLE
+from app.services.network.edits.open_routes import route_text
+from app.services.network.edits.planning import EDITABLE
 from app.services.network.edits.prices import fee_effect
+from app.services.network.edits.results import Effect, FieldError, Invalid
 from app.services.network.sections import Row
 
 
@@ -53,16 +54,6 @@ class FeeRow:
     effect: Effect
 
     @property
-    def before_text(self) -> str:
-        """The old fee as people write it."""
-        return format_units(self.before, self.decimals)
-
-    @property
-    def after_text(self) -> str:
-        """The new fee as people write it."""
-        return format_units(self.after, self.decimals)
-
-    @property
     def times(self) -> str:
         """How much the fee changes."""
         return times_text(self.before, self.after)
@@ -70,13 +61,13 @@ class FeeRow:
 
 @dataclass(frozen=True, slots=True)
 class FeesPreview:
-    """Every route that is meant, in order; those whose fee stays are among them.
+    """Every route that the edit is about, in order, also those whose fee stays.
 
-    ``seen`` is to be handed back with the save: it holds the fees that were shown.
+    ``fingerprint`` is that of the fees as they are shown, for the save to hand back.
     """
 
     rows: tuple[FeeRow, ...]
-    seen: str
+    fingerprint: str
 
     @property
     def changed(self) -> int:
@@ -85,12 +76,12 @@ class FeesPreview:
 
 
 def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
-    """Row by row what the new fees would be. Nothing is written.
+    """What the new fee of each route would be. Nothing is written.
 
-    :raises Invalid: values that cannot be, or no route that is meant.
+    :raises Invalid: impossible values, or no route leads to the chain.
     """
     with reading_consistently(gateway.engine) as connection:
-        routes = _meant(connection, edit)
+        routes = _routes_to(connection, edit)
         tokens = {(row["chain_id"], row["symbol"]): row for row in load_rows(connection, Token)}
         names = {row["chain_id"]: row["name"] for row in load_rows(connection, Chain)}
         reported = reported_fees(connection)
@@ -100,19 +91,20 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
         name, decimals = route_text(route_key, names), tokens[route_key[2], route_key[0]]["decimal"]
         effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), reported.get(route_key))
         rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
-    return FeesPreview(tuple(rows), fingerprint(_shown(routes)))
+    return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)))
 
 
-def save_fees(gateway: Gateway, edit: FeeEdit, *, seen: str, actor: Actor) -> Saved:
+def save_fees(gateway: Gateway, edit: FeeEdit, *, shown: str, actor: Actor) -> Saved:
     """Write all the new fees in one transaction and record them.
 
-    :param seen: of the preview: where a route came, went or has another fee by now, nothing is written.
-    :raises EditRefused: ``Invalid`` or ``Conflict``.
+    :param shown: the fingerprint of the preview.
+    :raises Invalid: impossible values, or no route leads to the chain.
+    :raises Conflict: a route was added or removed since the preview, or has another fee.
     """
     section = EDITABLE["routes"]
     with writing(gateway.engine) as connection:
-        routes = _meant(connection, edit)
-        require_seen("one of the base fees", seen, _shown(routes))
+        routes = _routes_to(connection, edit)
+        require_unchanged("one of the base fees", shown, _fees_by_route(routes))
         changes = [
             Change(section, row, row | {"base_fee": fee}, None)
             for row in routes
@@ -128,8 +120,8 @@ def multiplied_up(amount: int, factor: Fraction) -> int:
     return mul_div_up(amount, factor.numerator, factor.denominator)
 
 
-def _meant(connection: Connection, edit: FeeEdit) -> list[Row]:
-    """The routes, by symbol and source."""
+def _routes_to(connection: Connection, edit: FeeEdit) -> list[Row]:
+    """The routes that the edit is about, by symbol and source."""
     _check(edit)
     routes = [
         row
@@ -158,7 +150,7 @@ def _check(edit: FeeEdit) -> None:
 def _new_fee(row: Row, edit: FeeEdit) -> int:
     if edit.factor is not None:
         return multiplied_up(row["base_fee"], edit.factor)
-    assert edit.amount is not None  # noqa: S101  _check has seen to it
+    assert edit.amount is not None  # noqa: S101  _check has made sure of it
     return edit.amount
 
 
@@ -166,7 +158,7 @@ def _route_key(row: Row) -> RouteKey:
     return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 
-def _shown(routes: Sequence[Row]) -> Mapping[str, str]:
+def _fees_by_route(routes: Sequence[Row]) -> Mapping[str, str]:
     """The fees by route, as they are fingerprinted and compared."""
     label = EDITABLE["routes"].describe
     return {label(row): str(row["base_fee"]) for row in routes}

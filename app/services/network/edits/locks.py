@@ -1,4 +1,4 @@
-"""Which fields of a row cannot be changed now, and why: so that a form does not offer them."""
+"""Which fields of a row a form must not offer for change, and why."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from app.models.engine import reading_consistently
-from app.queries.network import transfers_use_chain, transfers_use_token
+from app.queries.transfers.existence import transfers_use_chain, transfers_use_token
 from app.runtime.gateway import Gateway
-from app.services.network.edits.plan import EDITABLE, FED
+from app.services.network.edits.planning import COUNTED_BY_FEED, EDITABLE
 from app.services.network.sections import Section
 
-WHAT_IT_IS_ABOUT: Final = (
-    "it says what the row is about. Add another row, and remove this one if it is not used"
-)
-FED_REASON: Final = "opening values are given once; what follows is counted from the feed"
+KEY_REASON: Final = "it says what the row is about. Add another row, and remove this one if it is not used"
+COUNTED_REASON: Final = "opening values are given once; what follows is counted from the feed"
 
 
 def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
-    """The document's keys that an edit of this row may not change, each with the reason.
+    """The keys of the document that an edit of this row may not change, each with the reason.
 
-    What is said here is a help: a save checks again (``plan_edit``).
+    This only helps the form. A save makes its own checks (``plan_edit``).
 
     :param documented: the row as the document writes it.
     """
     of = EDITABLE[section]
-    locked = dict.fromkeys((_key(of, column) for column in of.key), WHAT_IT_IS_ABOUT)
-    locked |= dict.fromkeys((_key(of, column) for column in FED.get(section, ())), FED_REASON)
+    locked = dict.fromkeys((_key(of, column) for column in of.key), KEY_REASON)
+    locked |= dict.fromkeys((_key(of, column) for column in COUNTED_BY_FEED.get(section, ())), COUNTED_REASON)
     with reading_consistently(gateway.engine) as connection:
-        locked |= _held_by_transfers(connection, section, documented)
+        locked |= _locked_by_transfers(connection, section, documented)
     return locked
 
 
-def _held_by_transfers(connection: Connection, section: str, row: Mapping[str, Any]) -> Iterator[Any]:
+def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str, Any]) -> Iterator[Any]:
     if section == "chains" and row["contract_addr"] and transfers_use_chain(connection, row["id"]):
         yield "contract_addr", "transfers use this chain, and refunds are signed for its contract"
     if section == "tokens" and transfers_use_token(connection, row["chain_id"], row["symbol"]):

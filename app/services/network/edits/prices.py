@@ -12,20 +12,20 @@ from app.domain.estimate.inputs import FeeTier, FixedRate, RouteTerms, StableSwa
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.keys import RouteKey
 from app.domain.proportions import leaps, times_text
-from app.services.audit.results import Effect, Severity
-from app.services.network.edits.openings import chain_names, route_text
+from app.services.network.edits.open_routes import chain_names, route_text
+from app.services.network.edits.results import Effect, Severity
 
 FEE_LEAP: Final = Fraction(5)
-"""A base fee that is five times the old one, or a fifth, is more likely a slip than a change."""
+"""A base fee that is five times the old one, or a fifth of it, is likely a typing error."""
 
 RATE_LEAP: Final = Fraction(11, 10)
 
 ReportedFees = Mapping[RouteKey, tuple[int, datetime]]
-"""The feed's fee of a route, which outranks the configured one, and its time."""
+"""The reported fee of a route, which outranks the configured one, and its time."""
 
 
 def price_effects(before: NetworkTerms, after: NetworkTerms, reported: ReportedFees) -> Iterator[Effect]:
-    """What changes for estimates on the ways that both configurations have."""
+    """What changes for estimates on the routes that both configurations have."""
     names = chain_names(after)
     for route_key in sorted(before.routes.keys() & after.routes.keys()):
         yield from _route_effects(route_key, before.routes[route_key], after, names, reported)
@@ -76,14 +76,14 @@ def _source_unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
 def fee_effect(
     name: str, old: int, new: int, unit: Unit, reported: tuple[int, datetime] | None = None
 ) -> Effect:
-    """What a new base fee means for one way; the feed's, where there is one, outranks it."""
+    """What a new base fee means for one route. A fee that the feed reported outranks it."""
     decimals, symbol = unit
     change = f"{format_units(old, decimals)} → {format_units(new, decimals)} {symbol}"
     text = f"{name}: base fee {times_text(old, new)} ({change})"
     if reported is not None:
-        stands = f"{format_units(reported[0], decimals)} {symbol} by the feed"
+        by_feed = f"{format_units(reported[0], decimals)} {symbol} by the feed"
         return Effect(
-            f"{text}; {stands} since {reported[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay"
+            f"{text}; {by_feed} since {reported[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay"
         )
     return Effect(text, Severity.GRAVE if leaps(old, new, FEE_LEAP) else Severity.NOTICE)
 

@@ -12,18 +12,19 @@ from app.domain.audit import Actor, Source
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing
 from app.models.transfers import Transfer
-from app.queries.network import load_rows, load_versions
+from app.queries.network.rows import load_rows
+from app.queries.network.versions import load_versions
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network
-from app.services.network.edits.edit import Shown, show_row
-from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.edit import ShownRow, show_row
+from app.services.network.edits.planning import EDITABLE, Edit
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
 BOB = Actor("bob@example.org", Source.CONSOLE, "192.0.2.8")
 
 
-def shown(gateway: Gateway, section: str, *key: Any) -> Shown:
+def shown(gateway: Gateway, section: str, *key: Any) -> ShownRow:
     """The row with this key, as an operator's form has it."""
     of = EDITABLE[section]
     with reading(gateway.engine) as connection:
@@ -40,12 +41,12 @@ def shown(gateway: Gateway, section: str, *key: Any) -> Shown:
 def edited(gateway: Gateway, section: str, *key: Any, **values: Any) -> Edit:
     """An edit of the row with this key as it stands now."""
     row = shown(gateway, section, *key)
-    return Edit(section, row.row_id, values, row.seen)
+    return Edit(section, row.row_id, values, row.fingerprint)
 
 
 def removed(gateway: Gateway, section: str, *key: Any) -> Edit:
     row = shown(gateway, section, *key)
-    return Edit(section, row.row_id, None, row.seen)
+    return Edit(section, row.row_id, None, row.fingerprint)
 
 
 def document(gateway: Gateway) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.runtime.gateway import Gateway
-from app.services.audit.results import Invalid, Severity
-from app.services.network.edits.block_lines import MAX_LINES, InvalidLine
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.services.network.edits.pasted_lines import MAX_LINES, InvalidLine
+from app.services.network.edits.results import Invalid, Severity
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, document, records, versions
 
@@ -48,7 +48,7 @@ def test_a_list_is_sorted_and_added(gateway: Gateway) -> None:
     preview = preview_blocks(gateway, edit)
     assert preview.added == (ONE, TWO, "cosmos1qqqq", THREE)
     assert (preview.extended, preview.standing) == ((), (kit.VILLAIN,))
-    assert (preview.repeated, preview.wrong) == (1, ())
+    assert (preview.repeated, preview.invalid) == (1, ())
     before, version = blocked(gateway), versions(gateway)
 
     saved = save_blocks(gateway, edit, actor=ALICE)
@@ -109,7 +109,7 @@ def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason:
     edit = addresses(f"{TWO}\n\n{line}\n{THREE}")
     preview = preview_blocks(gateway, edit)
     assert preview.added == (TWO, THREE)
-    assert preview.wrong == (InvalidLine(3, line[:120], reason),)
+    assert preview.invalid == (InvalidLine(3, line[:120], reason),)
     with pytest.raises(Invalid) as refused:
         save_blocks(gateway, edit, actor=ALICE)
     assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]
@@ -133,7 +133,7 @@ def test_networks_and_single_addresses(gateway: Gateway) -> None:
     assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16,777,216 addresses",))
     save_blocks(gateway, edit, actor=ALICE)
     assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
-    wrong = preview_blocks(gateway, networks("203.0.113.5/24")).wrong
+    wrong = preview_blocks(gateway, networks("203.0.113.5/24")).invalid
     assert wrong[0].reason == "cidr has bits set beyond its prefix; the network is 203.0.113.0/24"
 
 
@@ -160,7 +160,7 @@ def test_ten_thousand_lines(gateway: Gateway) -> None:
 
 def test_a_list_has_an_end(gateway: Gateway) -> None:
     preview = preview_blocks(gateway, addresses("#\n" * (MAX_LINES + 5)))
-    assert [line.number for line in preview.wrong] == [MAX_LINES + 1]
+    assert [line.number for line in preview.invalid] == [MAX_LINES + 1]
 
 
 def test_nothing_pasted_is_nothing_done(gateway: Gateway) -> None:

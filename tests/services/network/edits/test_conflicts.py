@@ -10,9 +10,10 @@ import pytest
 from app.domain.difference import FieldDifference
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
-from app.services.audit.results import Conflict, EditRefused, Invalid, Saved
+from app.services.audit.results import Conflict, EditRefused, Saved
 from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.plan import Edit
+from app.services.network.edits.planning import Edit
+from app.services.network.edits.results import Invalid
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, removed, shown
 from tests.services.network.edits.test_edit import NEW_ROWS
 

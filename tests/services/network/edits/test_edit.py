@@ -12,9 +12,9 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.models.pools import PoolCounter
 from app.runtime.gateway import Gateway
-from app.services.audit.results import InUse, Invalid, NotConfirmed
 from app.services.network.edits.edit import preview_edit, save_edit, show_row
-from app.services.network.edits.plan import EDITABLE, Edit
+from app.services.network.edits.planning import EDITABLE, Edit
+from app.services.network.edits.results import InUse, Invalid, NotConfirmed
 from app.services.network.sections import SECTIONS
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import (

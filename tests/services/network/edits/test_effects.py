@@ -12,9 +12,9 @@ from sqlalchemy import insert
 from app.models.engine import writing
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.runtime.gateway import Gateway
-from app.services.audit.results import Preview, Severity
 from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.plan import Edit
+from app.services.network.edits.planning import Edit
+from app.services.network.edits.results import Preview, Severity
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, edited, removed
 from tests.services.network.edits.test_edit import NEW_ROWS

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.admin.formats import units
 from app.runtime.gateway import Gateway
-from app.services.audit.results import Conflict, Invalid, Severity
+from app.services.audit.results import Conflict
 from app.services.network.edits.edit import save_edit
 from app.services.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
-from app.services.network.edits.plan import Edit
+from app.services.network.edits.planning import Edit
+from app.services.network.edits.results import Invalid, Severity
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, versions
 
@@ -50,11 +52,14 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
     ]
     assert preview.changed == 2
     assert preview.rows[0].times == "about 1.667 times the old one"
-    assert (preview.rows[0].before_text, preview.rows[0].after_text) == ("0.000003", "0.000005")
+    assert tuple(units(fee, 6) for fee in (preview.rows[0].before, preview.rows[0].after)) == (
+        "0.000003",
+        "0.000005",
+    )
     assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
     before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
 
-    save_fees(gateway, edit, seen=preview.seen, actor=BOB)
+    save_fees(gateway, edit, shown=preview.fingerprint, actor=BOB)
     assert fees(gateway) == before | {
         ("USDC", 1, 56): "5",
         ("USDT", 1, 56): "908156292138017949",
@@ -71,20 +76,20 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
 def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
     edit = FeeEdit(56, "USDT", amount=7 * 10**18)
     preview = preview_fees(gateway, edit)
-    assert [row.after_text for row in preview.rows] == ["7", "7"]
+    assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
     assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
-    save_fees(gateway, edit, seen=preview.seen, actor=ALICE)
+    save_fees(gateway, edit, shown=preview.fingerprint, actor=ALICE)
     assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
     assert fees(gateway)["USDC", 1, 56] == "3"
     again = preview_fees(gateway, edit)
     assert again.changed == 0
-    assert save_fees(gateway, edit, seen=again.seen, actor=ALICE).record_id is None
+    assert save_fees(gateway, edit, shown=again.fingerprint, actor=ALICE).record_id is None
 
 
 @pytest.mark.parametrize("what", ["fee", "new", "gone"])
 def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
-    seen = preview_fees(gateway, edit).seen
+    seen = preview_fees(gateway, edit).fingerprint
     if what == "fee":
         save_edit(gateway, edited(gateway, "routes", "USDC", 1, 56, base_fee="4"), actor=ALICE)
     elif what == "new":
@@ -93,10 +98,10 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
         save_edit(gateway, Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}), actor=ALICE)
     else:
         row = edited(gateway, "routes", "USDC", 1, 56)
-        save_edit(gateway, Edit("routes", row.row_id, None, row.seen), actor=ALICE)
+        save_edit(gateway, Edit("routes", row.row_id, None, row.shown), actor=ALICE)
     before = fees(gateway)
     with pytest.raises(Conflict) as refused:
-        save_fees(gateway, edit, seen=seen, actor=BOB)
+        save_fees(gateway, edit, shown=seen, actor=BOB)
     assert len(refused.value.meanwhile) == 1
     assert fees(gateway) == before
 
@@ -119,7 +124,7 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
 def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
     attempts: tuple[Any, ...] = (
         lambda: preview_fees(gateway, edit),
-        lambda: save_fees(gateway, edit, seen="", actor=ALICE),
+        lambda: save_fees(gateway, edit, shown="", actor=ALICE),
     )
     for attempt in attempts:
         with pytest.raises(Invalid) as refused:
@@ -131,7 +136,7 @@ def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
 
     later = replace(gateway, clock=lambda: gateway.clock() + timedelta(hours=1))
-    save_fees(later, edit, seen=preview_fees(gateway, edit).seen, actor=ALICE)
+    save_fees(later, edit, shown=preview_fees(gateway, edit).fingerprint, actor=ALICE)
     terms = gateway.snapshots.current().terms.routes
     assert terms["USDT", 1, 56].base_fee.since == later.clock()
     assert terms["USDT", 56, 1].base_fee.since == gateway.clock()

@@ -1,0 +1,87 @@
+"""Which records has the audit log: the last one, all in order, a page of them, a single one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, select
+
+from app.models.audit import AuditRecord
+
+CHUNK = 100
+"""Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
+
+AuditRow = Row[*tuple[Any, ...]]
+"""The columns of ``audit_records``; those of a page without ``changes``."""
+
+_TABLE = AuditRecord.__table__
+_LISTED = [column for column in _TABLE.c if column.name != "changes"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
+
+    ``actor`` and ``subject`` are compared as a whole. An ``action`` without a dot takes all of its kind:
+    ``network`` takes ``network.edit``.
+    """
+
+    actor: str | None = None
+    action: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+EVERYTHING: Final = AuditFilter()
+
+
+def audit_head(connection: Connection) -> tuple[int, bytes] | None:
+    """Id and MAC of the last record."""
+    row = connection.execute(
+        select(AuditRecord.id, AuditRecord.mac).order_by(AuditRecord.id.desc()).limit(1)
+    ).one_or_none()
+    return None if row is None else (row.id, row.mac)
+
+
+def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> Iterator[AuditRow]:
+    """The records, oldest first, a chunk in memory at a time."""
+    last: int | None = None
+    while True:
+        query = _matching(select(_TABLE), wanted).order_by(AuditRecord.id).limit(CHUNK)
+        rows = connection.execute(query if last is None else query.where(AuditRecord.id > last)).all()
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1].id
+
+
+def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, limit: int) -> list[AuditRow]:
+    """The newest records with an id under ``before``, newest first, without their changes."""
+    query = _matching(select(*_LISTED), wanted).order_by(AuditRecord.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(AuditRecord.id < before)
+    return list(connection.execute(query))
+
+
+def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
+    """One record with its changes."""
+    return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()
+
+
+def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*tuple[Any, ...]]:
+    if wanted.actor is not None:
+        query = query.where(AuditRecord.actor == wanted.actor)
+    if wanted.action is not None:
+        kind = AuditRecord.action.startswith(f"{wanted.action}.", autoescape=True)
+        query = query.where((AuditRecord.action == wanted.action) | kind)
+    if wanted.subject is not None:
+        query = query.where(AuditRecord.subject == wanted.subject)
+    if wanted.since is not None:
+        query = query.where(AuditRecord.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(AuditRecord.at < wanted.until)
+    return query

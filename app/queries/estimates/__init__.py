@@ -1,0 +1,1 @@
+"""What estimates are priced by, and how many were asked for."""

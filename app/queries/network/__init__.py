@@ -1,0 +1,1 @@
+"""The network configuration: its rows, versions, names and blocked accounts."""

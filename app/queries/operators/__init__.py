@@ -1,0 +1,1 @@
+"""Accounts of the console, their sessions and their failed sign-ins."""

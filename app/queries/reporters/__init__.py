@@ -1,0 +1,1 @@
+"""Who reports events: ingest tokens, and what was last accepted from each."""

@@ -1,0 +1,1 @@
+"""The state of the databases: migrations, replication, whether they hold anything."""

@@ -1,0 +1,1 @@
+"""One transfer, lists of transfers, their log, their anomalies and their number."""

@@ -1,0 +1,40 @@
+"""Which anomalies are there?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from app.models.anomalies import Anomaly
+from app.queries.transfers.by_status import COUNTED
+
+AnomalyRow = Row[*tuple[Any, ...]]
+"""The columns of ``anomalies``."""
+
+_TABLE = Anomaly.__table__
+
+
+def anomalies_by_id(connection: Connection, ids: Collection[int]) -> list[AnomalyRow]:
+    """Those of the ids that there are, by id."""
+    return list(connection.execute(select(_TABLE).where(Anomaly.id.in_(ids)).order_by(Anomaly.id)))
+
+
+def anomalies_of(connection: Connection, transfer_id: bytes) -> Sequence[AnomalyRow]:
+    """The anomalies of a transfer, the newest first, acknowledged ones too."""
+    return connection.execute(
+        select(_TABLE).where(Anomaly.transfer_id == transfer_id).order_by(Anomaly.last_at.desc())
+    ).all()
+
+
+def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
+    """Anomalies that nobody has acknowledged, the newest first."""
+    found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
+    return connection.execute(found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(size)).all()
+
+
+def count_open_anomalies(connection: Connection) -> int:
+    """How many nobody has acknowledged; counted up to ``COUNTED``."""
+    some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
+    return connection.scalar(select(func.count()).select_from(some)) or 0

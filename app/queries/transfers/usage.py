@@ -1,0 +1,86 @@
+"""How many transfers, and which, have to do with a chain, a token, a route or an account?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
+
+from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
+from app.domain.keys import RouteKey
+from app.models.transfers import Transfer
+
+COUNT_LIMIT: Final = 10_000
+"""Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
+
+UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in RESTING_STATUSES)
+
+
+def of_chain(chain_id: int) -> ColumnElement[bool]:
+    """Transfers from the chain or to it."""
+    return or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
+
+
+def of_token(chain_id: int, symbol: str) -> ColumnElement[bool]:
+    """Transfers of the token from the chain or to it."""
+    return of_chain(chain_id) & (Transfer.symbol == symbol)
+
+
+def count_transfers(connection: Connection, which: ColumnElement[bool], *, under_way: bool = False) -> int:
+    """How many transfers there are, up to ``COUNT_LIMIT`` + 1; ``under_way``: only those not finished."""
+    query = select(Transfer.transfer_id).where(which)
+    if under_way:
+        query = query.where(Transfer.status.in_(UNDER_WAY))
+    bounded = query.limit(COUNT_LIMIT + 1).subquery()
+    return connection.scalar(select(func.count()).select_from(bounded)) or 0
+
+
+def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, str]]) -> Sequence[bytes]:
+    """The ids of the transfers of any of the tokens, each given by chain id and symbol, on either side."""
+    of_tokens = or_(
+        tuple_(Transfer.src_chain_id, Transfer.symbol).in_(tokens),
+        tuple_(Transfer.dst_chain_id, Transfer.symbol).in_(tokens),
+    )
+    return connection.scalars(select(Transfer.transfer_id).where(of_tokens)).all()
+
+
+def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
+    """The ids of some of the transfers."""
+    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(limit)))
+
+
+def sent_since(
+    connection: Connection, since: datetime, route_keys: Collection[RouteKey]
+) -> dict[RouteKey, int]:
+    """How many transfers were sent on each of the routes since then; routes without any are omitted."""
+    if not route_keys:
+        return {}
+    counts = connection.execute(
+        select(Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id, func.count())
+        .where(
+            Transfer.src_chain_id.in_({src for _, src, _ in route_keys}),
+            Transfer.symbol.in_({symbol for symbol, _, _ in route_keys}),
+            Transfer.sent_at >= since,
+        )
+        .group_by(Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id)
+    )
+    found = {(symbol, src, dst): count for symbol, src, dst, count in counts}
+    return {route_key: found[route_key] for route_key in route_keys if route_key in found}
+
+
+def parties_since(
+    connection: Connection, since: datetime, tokens: Collection[tuple[int, str]]
+) -> Iterator[tuple[str | None, str | None]]:
+    """Sender and receiver of each transfer sent since then.
+
+    :param tokens: chain id and symbol of every configured token; the index needs them to find recent sends.
+    """
+    yield from connection.execute(
+        select(Transfer.sender, Transfer.receiver).where(
+            Transfer.src_chain_id.in_({chain_id for chain_id, _ in tokens}),
+            Transfer.symbol.in_({symbol for _, symbol in tokens}),
+            Transfer.sent_at >= since,
+        )
+    )

@@ -1,0 +1,54 @@
+"""Every validator set that a chain has had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from flask import Flask
+
+from app.admin.pages.validator_sets import ChainSets, validator_sets
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.network.document import import_network
+from tests.actors import TESTER
+from tests.services.feed.world import NOW, address, event, feed
+from tests.services.network.network_kit import SIGNERS, network, text
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    gateway = replace(current_gateway(), clock=lambda: NOW)
+    import_network(gateway, text(network()), actor=TESTER)
+    return gateway
+
+
+def of_chain(gateway: Gateway, chain_id: int) -> ChainSets:
+    (found,) = [each for each in validator_sets(gateway) if each.chain_id == chain_id]
+    return found
+
+
+def test_the_opening_set_is_current_until_the_feed_tells_of_another(gateway: Gateway) -> None:
+    assert [each.name for each in validator_sets(gateway)] == ["BNB Chain", "Ethereum", "Optimism"]
+    (opening,) = of_chain(gateway, 1).versions
+    assert (opening.version, opening.current, opening.event_id, opening.at) == (0, True, None, None)
+    assert [f"0x{member.signer.hex()}" for member in opening.members] == [s.lower() for s in SIGNERS]
+    assert [member.share_ppm for member in opening.members] == [500_000, 500_000]
+    assert opening.quorum == opening.total_power * 2 // 3 + 1
+    assert of_chain(gateway, 56).versions == ()
+
+
+def test_rotations_are_versions_and_those_taken_back_are_not(gateway: Gateway) -> None:
+    signers = [address(7), address(8), address(9)]
+    first = {"chain_id": 1, "signers": signers, "powers": ["1", "2", "4"], "block": 300}
+    second = {"chain_id": 1, "signers": signers[:1], "powers": ["5"], "block": 400}
+    feed(gateway, event("validators.updated", "second", at=-10, **second))
+    feed(gateway, event("validators.updated", "first", at=-20, **first))
+    newest, middle, opening = of_chain(gateway, 1).versions
+    assert [(v.version, v.current, v.event_id) for v in (newest, middle, opening)] == [
+        (2, True, "second"), (1, False, "first"), (0, False, None),
+    ]  # fmt: skip
+    assert [(member.power, member.share_ppm) for member in middle.members] == [
+        (4, 571_428), (2, 285_714), (1, 142_857),
+    ]  # fmt: skip
+    feed(gateway, event("chain.reorged", chain_id=1, from_block=400))
+    assert [(v.version, v.current) for v in of_chain(gateway, 1).versions] == [(1, True), (0, False)]
