@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
+from app.domain.keys import ChainId
 from app.extensions import Base
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.models.network import NetworkPart
@@ -44,14 +45,14 @@ def load_blocked_networks(connection: Connection) -> Iterator[tuple[str, datetim
     yield from connection.execute(select(BlockedNetwork.cidr, BlockedNetwork.expires_at))
 
 
-def transfers_use_chain(connection: Connection, chain_id: int) -> bool:
+def transfers_use_chain(connection: Connection, chain_id: ChainId) -> bool:
     """Whether any known transfer comes from the chain or goes there."""
     return _any(connection, Transfer.src_chain_id == chain_id) or _any(
         connection, Transfer.dst_chain_id == chain_id
     )
 
 
-def transfers_use_token(connection: Connection, chain_id: int, symbol: str) -> bool:
+def transfers_use_token(connection: Connection, chain_id: ChainId, symbol: str) -> bool:
     """Whether any transfer of the token comes from the chain or goes there, or did and was pruned."""
     of_symbol = Transfer.symbol == symbol
     if _any(connection, (PrunedPool.chain_id == chain_id) & (PrunedPool.symbol == symbol)):

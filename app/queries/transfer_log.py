@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from app.domain.keys import TransferId
 from app.models.anomalies import Anomaly
 from app.models.events import Event
 
@@ -14,7 +15,7 @@ MOST_EVENTS = 1_000
 """Of one transfer; an honest log has some twenty."""
 
 
-def receipts(connection: Connection, transfer_id: bytes) -> Sequence[Row[*tuple[Any, ...]]]:
+def receipts(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*tuple[Any, ...]]]:
     """Place in the log, reporter and time of receipt of each acceptance, in the order of the log."""
     return connection.execute(
         select(Event.seq, Event.reporter, Event.received_at)
@@ -32,7 +33,7 @@ def entries_at(connection: Connection, places: Collection[int]) -> Sequence[Row[
     return connection.execute(wanted.where(Event.seq.in_(places))).all()
 
 
-def anomalies_of(connection: Connection, transfer_id: bytes) -> Sequence[Row[*tuple[Any, ...]]]:
+def anomalies_of(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*tuple[Any, ...]]]:
     """The anomalies of a transfer, the newest first, acknowledged ones too."""
     return connection.execute(
         select(Anomaly.__table__).where(Anomaly.transfer_id == transfer_id).order_by(Anomaly.last_at.desc())

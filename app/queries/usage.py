@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
-from app.domain.keys import RouteKey
+from app.domain.keys import ChainId, RouteKey
 from app.extensions import Base
 from app.models.blocked import BlockedAddress
 from app.models.transfers import Transfer
@@ -40,12 +40,12 @@ def rows_with(
     return [dict(row) for row in connection.execute(select(table).where(is_one)).mappings()]
 
 
-def of_chain(chain_id: int) -> ColumnElement[bool]:
+def of_chain(chain_id: ChainId) -> ColumnElement[bool]:
     """Transfers from the chain or to it."""
     return or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
 
 
-def of_token(chain_id: int, symbol: str) -> ColumnElement[bool]:
+def of_token(chain_id: ChainId, symbol: str) -> ColumnElement[bool]:
     """Transfers of the token from the chain or to it."""
     return of_chain(chain_id) & (Transfer.symbol == symbol)
 
