@@ -9,6 +9,7 @@ import orjson
 from flask import current_app
 
 from app.domain.estimate.inputs import EstimateInputs
+from app.domain.keys import TransferId
 from app.runtime.gateway import Gateway
 
 
@@ -19,7 +20,7 @@ class SameAnswers:
     ``status`` takes a known transfer's id (32 bytes), ``estimate`` the inputs of one moment.
     """
 
-    status: Callable[[Gateway, bytes], bytes]
+    status: Callable[[Gateway, TransferId], bytes]
     estimate: Callable[[EstimateInputs], bytes]
 
 

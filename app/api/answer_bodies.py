@@ -9,18 +9,19 @@ from app.api.schemas import CompatStatusAnswer, EstimateAnswer, StatusAnswer
 from app.domain.estimate.estimate import estimate
 from app.domain.estimate.inputs import EstimateInputs
 from app.domain.estimate.refusals import EstimateRefused
+from app.domain.keys import TransferId
 from app.runtime.gateway import Gateway
 from app.services.transfers.status import transfer_status
 
 
-def status_answerer(*, compat_clients: bool) -> Callable[[Gateway, bytes], bytes]:
+def status_answerer(*, compat_clients: bool) -> Callable[[Gateway, TransferId], bytes]:
     """A function from a known transfer's id to the body of ``getTransferStatus``, byte for byte.
 
     It raises what the service raises.
     """
     shape = CompatStatusAnswer() if compat_clients else StatusAnswer()
 
-    def answer_status(gateway: Gateway, transfer_id: bytes) -> bytes:
+    def answer_status(gateway: Gateway, transfer_id: TransferId) -> bytes:
         return body(shape, transfer_status(gateway, transfer_id))
 
     return answer_status

@@ -15,6 +15,7 @@ from app.cli.evidence_text import evidence_lines
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.errors import GatewayError
+from app.domain.keys import ChainId, TransferId
 from app.domain.refund.explanation import RefundExplanation, against_set_hash
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
@@ -80,10 +81,16 @@ def verify(
 
     Exits with 0 if the contract pays, with 1 if it does not, with 2 if there was nothing to judge.
     """
-    known = Known(chain, contract, SendKind(kind) if kind else None, set_hash, transfer)
+    known = Known(
+        ChainId(chain) if chain is not None else None,
+        contract,
+        SendKind(kind) if kind else None,
+        set_hash,
+        TransferId(transfer) if transfer is not None else None,
+    )
     try:
         match = _HASH.fullmatch(target)
-        shown = _of_transfer(bytes.fromhex(match[1]), known) if match else _of_file(target, known)
+        shown = _of_transfer(TransferId(bytes.fromhex(match[1])), known) if match else _of_file(target, known)
     except UnusableInput as unusable:
         click.echo(f"{target}: {unusable}", err=True)
         context.exit(UNUSABLE)
@@ -95,7 +102,7 @@ def verify(
     context.exit(VALID if shown.valid else NOT_VALID)
 
 
-def _of_transfer(transfer_id: bytes, known: Known) -> RefundExplanation:
+def _of_transfer(transfer_id: TransferId, known: Known) -> RefundExplanation:
     if known.chain_id or known.contract or known.kind or known.transfer_id:
         raise UnusableInput("--chain, --contract, --kind and --transfer are for a FILE")
     gateway = current_gateway()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.domain.codes import SendKind
+from app.domain.keys import ChainId, PoolKey
 from app.domain.validators import ValidatorSet
 
 
@@ -22,8 +23,8 @@ class PairFacts:
     """A pegged pair's contracts: the vault on the original chain, the bridge on the pegged one."""
 
     symbol: str
-    org_chain_id: int
-    pegged_chain_id: int
+    org_chain_id: ChainId
+    pegged_chain_id: ChainId
     vault: bytes | None
     bridge: bytes | None
 
@@ -32,13 +33,13 @@ class PairFacts:
 class NetworkFacts:
     """The configuration that folding a transfer looks at, as of one transaction."""
 
-    tokens: Mapping[tuple[int, str], TokenFacts] = field(default_factory=dict)
-    pool_bridges: Mapping[int, bytes] = field(default_factory=dict)
+    tokens: Mapping[PoolKey, TokenFacts] = field(default_factory=dict)
+    pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
     pairs: tuple[PairFacts, ...] = ()
-    validators: Mapping[int, ValidatorSet] = field(default_factory=dict)
+    validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
 
     def refund_contract(
-        self, kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id: int
+        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
     ) -> bytes | None:
         """The contract on the source chain that pays a refund back.
 
@@ -62,10 +63,12 @@ class NetworkFacts:
         bridges = {pair.bridge for pair in direct or burns}
         return bridges.pop() if len(bridges) == 1 else None
 
-    def scaled_down(self, amount: int, symbol: str, src_chain_id: int, dst_chain_id: int) -> int | None:
+    def scaled_down(
+        self, amount: int, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
+    ) -> int | None:
         """A source amount in destination units, rounded down; None while a token is unknown."""
-        src = self.tokens.get((src_chain_id, symbol))
-        dst = self.tokens.get((dst_chain_id, symbol))
+        src = self.tokens.get(PoolKey(src_chain_id, symbol))
+        dst = self.tokens.get(PoolKey(dst_chain_id, symbol))
         if src is None or dst is None:
             return None
         return amount * int(10**dst.decimals) // int(10**src.decimals)

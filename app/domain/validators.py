@@ -7,6 +7,7 @@ from typing import Final, Self
 
 from app.domain.amounts import MAX_UINT256
 from app.domain.crypto import ADDRESS_BYTES, checksum_address, keccak256, minimal_big_endian
+from app.domain.keys import ChainId
 
 MAX_TOTAL_POWER: Final = MAX_UINT256 // 2
 """The contract doubles the total power in checked uint256 arithmetic: above this it always reverts."""
@@ -25,7 +26,7 @@ class ValidatorSet:
     Raises BadValidatorSet for what no contract would keep.
     """
 
-    chain_id: int
+    chain_id: ChainId
     version: int
     members: tuple[tuple[bytes, int], ...]
     total_power: int = field(init=False, compare=False)
@@ -48,7 +49,7 @@ class ValidatorSet:
         object.__setattr__(self, "_powers", dict(self.members))
 
     @classmethod
-    def of(cls, chain_id: int, version: int, members: Iterable[tuple[bytes, int]]) -> Self:
+    def of(cls, chain_id: ChainId, version: int, members: Iterable[tuple[bytes, int]]) -> Self:
         """Build a set from members in any order. Raises BadValidatorSet."""
         return cls(chain_id, version, tuple(sorted((bytes(address), power) for address, power in members)))
 

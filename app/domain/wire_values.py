@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from app.domain.keys import TransferId
+
 T = TypeVar("T")
 
 MISSING: Final = "is missing"
@@ -19,7 +21,7 @@ MAX_ADDRESS_CHARACTERS: Final = 128
 _TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
 
-def parse_transfer_id(value: object) -> bytes:
+def parse_transfer_id(value: object) -> TransferId:
     """The 32 bytes of a transfer id in hex, with or without ``0x``, in any case.
 
     :param value: any JSON value; all but strings are refused.
@@ -29,7 +31,7 @@ def parse_transfer_id(value: object) -> bytes:
     match = _TRANSFER_ID.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError("must be a string of 32 bytes in hex (64 digits, with or without 0x)")
-    return bytes.fromhex(match[1])
+    return TransferId(bytes.fromhex(match[1]))
 
 
 def bounded_text(text: str, longest: int) -> str:

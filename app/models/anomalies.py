@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import JSON, BigInteger, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import ChainId, TransferId
 from app.extensions import Base
 from app.models.types import BigId, Hash32, UtcTime
 
@@ -29,8 +30,8 @@ class Anomaly(Base):
     subject: Mapped[str] = mapped_column(
         String(256), doc="transfer:0x…, rotation:1:ID, pool:1:USDT, event:ID"
     )
-    transfer_id: Mapped[bytes | None] = mapped_column(Hash32)
-    chain_id: Mapped[int | None] = mapped_column(BigInteger)
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32)
+    chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)
     detail: Mapped[str] = mapped_column(Text)
     event_ids: Mapped[list[str]] = mapped_column(JSON)
     first_at: Mapped[datetime] = mapped_column(UtcTime)

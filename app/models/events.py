@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.extensions import Base
 from app.models.types import BigId, Hash32, UtcTime
 
@@ -37,9 +38,9 @@ class Event(Base):
     at: Mapped[datetime] = mapped_column(UtcTime)
     received_at: Mapped[datetime] = mapped_column(UtcTime)
     reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
-    transfer_id: Mapped[bytes | None] = mapped_column(Hash32, doc="set for events about a transfer")
-    chain_id: Mapped[int | None] = mapped_column(BigInteger, doc="set for events about a chain")
-    block: Mapped[int | None] = mapped_column(BigInteger, doc="from_block of a reorg")
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
+    chain_id: Mapped[ChainId | None] = mapped_column(BigInteger, doc="set for events about a chain")
+    block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from_block of a reorg")
     body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
@@ -50,7 +51,7 @@ class RetractedEvent(Base):
 
     event_id: Mapped[str] = mapped_column(String(128), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
-    transfer_id: Mapped[bytes | None] = mapped_column(Hash32, index=True)
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
 
 
 class TransferBlock(Base):
@@ -59,11 +60,11 @@ class TransferBlock(Base):
     __tablename__ = "transfer_blocks"
     __table_args__ = (Index("ix_transfer_blocks_chain_id_highest", "chain_id", "highest"),)
 
-    transfer_id: Mapped[bytes] = mapped_column(
+    transfer_id: Mapped[TransferId] = mapped_column(
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
-    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    highest: Mapped[int] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    highest: Mapped[BlockNumber] = mapped_column(BigInteger)
 
 
 class ChainProgress(Base):
@@ -71,6 +72,6 @@ class ChainProgress(Base):
 
     __tablename__ = "chain_progress"
 
-    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    highest_block: Mapped[int | None] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    highest_block: Mapped[BlockNumber | None] = mapped_column(BigInteger)
     newest_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest accepted event's time")

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, SmallInteger
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import ChainId
 from app.extensions import Base
 from app.models.types import UtcTime
 
@@ -19,8 +20,8 @@ class LatencyCount(Base):
 
     __tablename__ = "latency_counts"
 
-    src_chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    dst_chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     width: Mapped[int] = mapped_column(
         SmallInteger, primary_key=True, autoincrement=False, doc="buckets are 2^width microseconds wide"
     )

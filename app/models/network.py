@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import ChainId
 from app.extensions import Base
 from app.models.types import Address, BigId, FeeTiers, Uint256, UtcTime
 
@@ -34,7 +35,7 @@ class Chain(Base):
     __tablename__ = "chains"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[int] = mapped_column(BigInteger, unique=True)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, unique=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
     icon: Mapped[str] = mapped_column(String(URL_LENGTH))
     block_delay: Mapped[int] = mapped_column(BigInteger, doc="blocks a transfer waits on this source")
@@ -56,7 +57,7 @@ class Token(Base):
     __table_args__ = (UniqueConstraint("chain_id", "symbol"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[int] = mapped_column(ForeignKey("chains.chain_id"))
+    chain_id: Mapped[ChainId] = mapped_column(ForeignKey("chains.chain_id"))
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
     icon: Mapped[str] = mapped_column(String(URL_LENGTH))
@@ -79,7 +80,7 @@ class Pool(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[int] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
     liquidity_added: Mapped[int] = mapped_column(Uint256)
     liquidity_sent: Mapped[int] = mapped_column(Uint256)
@@ -108,8 +109,8 @@ class Route(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
-    src_chain_id: Mapped[int] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[int] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
     rate_model: Mapped[str] = mapped_column(String(16), doc="fixed or stableswap")
     rate_value: Mapped[str | None] = mapped_column(String(RATE_LENGTH), doc="plain decimal, of a fixed rate")
     amplification: Mapped[int | None] = mapped_column(doc="of a curve, as Curve's A()")
@@ -133,8 +134,8 @@ class RouteBlock(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
-    src_chain_id: Mapped[int] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[int] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
     both_directions: Mapped[bool]
     reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
 
@@ -152,8 +153,8 @@ class PeggedPair(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
-    org_chain_id: Mapped[int] = mapped_column(BigInteger)
-    pegged_chain_id: Mapped[int] = mapped_column(BigInteger)
+    org_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    pegged_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
     pegged_deposit_contract_addr: Mapped[str] = mapped_column(
         Address(), doc="the vault, on the original chain"
     )
@@ -173,7 +174,7 @@ class OpeningValidator(Base):
     __table_args__ = (UniqueConstraint("chain_id", "signer"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[int] = mapped_column(ForeignKey("chains.chain_id"))
+    chain_id: Mapped[ChainId] = mapped_column(ForeignKey("chains.chain_id"))
     signer: Mapped[str] = mapped_column(Address())
     power: Mapped[int] = mapped_column(Uint256)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import ChainId
 from app.extensions import Base
 from app.models.types import ExactInteger, Uint256, UtcTime
 
@@ -16,7 +17,7 @@ class PoolCounter(Base):
 
     __tablename__ = "pool_counters"
 
-    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     added: Mapped[int] = mapped_column(ExactInteger)
     sent: Mapped[int] = mapped_column(ExactInteger)
@@ -29,7 +30,7 @@ class PoolVolume(Base):
 
     __tablename__ = "pool_volumes"
 
-    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     minute: Mapped[int] = mapped_column(
         BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 60"
@@ -43,8 +44,8 @@ class ReportedFee(Base):
     __tablename__ = "fed_fees"
 
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
-    src_chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    dst_chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     base_fee: Mapped[int] = mapped_column(Uint256, doc="destination units")
     at: Mapped[datetime] = mapped_column(UtcTime)
     event_id: Mapped[str] = mapped_column(String(128))

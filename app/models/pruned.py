@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.extensions import Base
 from app.models.types import ExactInteger, Hash32, UtcTime
 
@@ -16,7 +17,7 @@ class PrunedTransfer(Base):
 
     __tablename__ = "pruned_transfers"
 
-    transfer_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
     status: Mapped[int]
 
 
@@ -34,7 +35,7 @@ class PrunedPool(Base):
 
     __tablename__ = "pruned_pools"
 
-    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     sent: Mapped[int] = mapped_column(ExactInteger)
     relayed: Mapped[int] = mapped_column(ExactInteger)
@@ -46,8 +47,8 @@ class PrunedChain(Base):
 
     __tablename__ = "pruned_chains"
 
-    chain_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    highest_block: Mapped[int | None] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    highest_block: Mapped[BlockNumber | None] = mapped_column(BigInteger)
     newest_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of those that stood")
 
 

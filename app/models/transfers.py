@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.latency import FINE
 from app.extensions import Base
 from app.models.types import Address, ExactInteger, Hash32, Uint256, UtcTime
@@ -46,13 +47,13 @@ class Transfer(Base):
         Index("ix_transfers_dst_tx_hash", "dst_tx_hash", postgresql_using="hash"),
     )
 
-    transfer_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
     status: Mapped[int]
     refund_reason: Mapped[int]
     status_since: Mapped[datetime | None] = mapped_column(UtcTime, doc="time of the deciding event")
     kind: Mapped[str | None] = mapped_column(String(8))
-    src_chain_id: Mapped[int | None] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[int | None] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)
     symbol: Mapped[str | None] = mapped_column(String(64))
     amount: Mapped[int | None] = mapped_column(Uint256, doc="source units")
     sender: Mapped[str | None] = mapped_column(Address)
@@ -73,7 +74,7 @@ class TransferHash(Base):
 
     __tablename__ = "transfer_hashes"
 
-    transfer_id: Mapped[bytes] = mapped_column(
+    transfer_id: Mapped[TransferId] = mapped_column(
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
     tx_hash: Mapped[str] = mapped_column(String(128), primary_key=True, index=True)
@@ -84,7 +85,7 @@ class Refund(Base):
 
     __tablename__ = "refunds"
 
-    transfer_id: Mapped[bytes] = mapped_column(
+    transfer_id: Mapped[TransferId] = mapped_column(
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
     wd_onchain: Mapped[bytes] = mapped_column(LargeBinary)
@@ -112,10 +113,10 @@ class LatencyRecord(Base):
         Index("ix_latency_records_released_at", "released_at"),
     )
 
-    transfer_id: Mapped[bytes] = mapped_column(
+    transfer_id: Mapped[TransferId] = mapped_column(
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
-    src_chain_id: Mapped[int] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[int] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
     released_at: Mapped[datetime] = mapped_column(UtcTime)
     latency_us: Mapped[int] = mapped_column(BigInteger, doc="microseconds, never negative")

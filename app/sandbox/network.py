@@ -8,6 +8,7 @@ import orjson
 
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
+from app.domain.keys import ChainId, PoolKey
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
 
@@ -27,7 +28,9 @@ def network_facts() -> NetworkFacts:
     chain_ids = {member["chain_id"] for member in document["validators"]}
     return NetworkFacts(
         tokens={
-            (token["chain_id"], token["symbol"]): TokenFacts(_address(token["address"]), token["decimal"])
+            PoolKey(token["chain_id"], token["symbol"]): TokenFacts(
+                _address(token["address"]), token["decimal"]
+            )
             for token in document["tokens"]
         },
         pool_bridges={chain["id"]: _address(chain["contract_addr"]) for chain in document["chains"]},
@@ -53,12 +56,12 @@ def block_delays() -> dict[int, int]:
 
 def decimals_of(chain_id: int, symbol: str) -> int:
     """Return a token's number of decimals. Raises KeyError when the sandbox has no such token."""
-    return network_facts().tokens[chain_id, symbol].decimals
+    return network_facts().tokens[PoolKey(ChainId(chain_id), symbol)].decimals
 
 
 def token_address(chain_id: int, symbol: str) -> bytes:
     """Return a token's contract, 20 bytes. Raises KeyError when the sandbox has no such token."""
-    address = network_facts().tokens[chain_id, symbol].address
+    address = network_facts().tokens[PoolKey(ChainId(chain_id), symbol)].address
     if address is None:
         raise KeyError((chain_id, symbol))
     return address
@@ -69,7 +72,7 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 
     Raises KeyError when the sandbox has none.
     """
-    contract = network_facts().refund_contract(kind, symbol, src_chain_id, dst_chain_id)
+    contract = network_facts().refund_contract(kind, symbol, ChainId(src_chain_id), ChainId(dst_chain_id))
     if contract is None:
         raise KeyError((kind, symbol, src_chain_id, dst_chain_id))
     return contract
@@ -97,7 +100,7 @@ def base_fees() -> dict[tuple[SendKind, str, int, int], int]:
     return fees
 
 
-def _validators(document: dict[str, Any], chain_id: int) -> ValidatorSet:
+def _validators(document: dict[str, Any], chain_id: ChainId) -> ValidatorSet:
     members = [member for member in document["validators"] if member["chain_id"] == chain_id]
     return ValidatorSet.of(chain_id, 1, ((_address(each["signer"]), int(each["power"])) for each in members))
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import keccak256, sign_digest
+from app.domain.keys import ChainId
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.request import RefundRequest, encode_request
 from app.sandbox.catalogue import sandbox_id
@@ -27,7 +28,7 @@ _Is = TransferHistoryStatus
 
 def refund_request(transfer_id: str, details: SendDetails) -> RefundRequest:
     """Return the request that pays all of a send back to its sender."""
-    pool = details.kind is SendKind.POOL
+    pool, src_chain_id = details.kind is SendKind.POOL, ChainId(details.src_chain_id)
     ref_id = bytes.fromhex(transfer_id.removeprefix("0x"))
     return RefundRequest(
         kind=details.kind,
@@ -35,9 +36,9 @@ def refund_request(transfer_id: str, details: SendDetails) -> RefundRequest:
         token=details.token,
         amount=details.amount,
         ref_id=ref_id,
-        chain_id=details.src_chain_id if pool else None,
+        chain_id=src_chain_id if pool else None,
         seqnum=int.from_bytes(keccak256(ref_id)[:4], "big") if pool else None,
-        ref_chain_id=None if pool else details.src_chain_id,
+        ref_chain_id=None if pool else src_chain_id,
     )
 
 
@@ -45,7 +46,7 @@ def with_evidence(transfer: TransferBuilder, signatures: int) -> TransferBuilder
     """Add the refund request of a transfer, and the signatures of the most powerful validators."""
     sent = transfer.details
     wd_onchain = encode_request(refund_request(transfer.transfer_id, sent))
-    digest = signing_digest(sent.kind, sent.src_chain_id, sent.contract, wd_onchain)
+    digest = signing_digest(sent.kind, ChainId(sent.src_chain_id), sent.contract, wd_onchain)
     transfer.refund_prepared(wd_onchain)
     for key in VALIDATOR_KEYS[:signatures]:
         transfer.refund_signed(sign_digest(digest, key))

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo
+from app.domain.keys import ChainId
 from app.domain.transfer.latency import median_seconds, window
 from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
 
 
-def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> float:
+def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> float:
     """The exact median, in seconds, of the transfers released in the last 7 days.
 
     Disabled chains are answered too.
@@ -37,7 +38,7 @@ def median_latency(gateway: Gateway, src_chain_id: int, dst_chain_id: int) -> fl
     return median_seconds(middle)
 
 
-def _known(chains: Mapping[int, ChainInfo], chain_id: int) -> ChainInfo:
+def _known(chains: Mapping[ChainId, ChainInfo], chain_id: ChainId) -> ChainInfo:
     chain = chains.get(chain_id)
     if chain is None:
         raise GatewayError(

@@ -31,7 +31,7 @@ from tests.sandbox.conftest import NOW
 from tests.services.feed.world import projections
 
 COUNT = 1_000
-LIVES = SyntheticTransfers(COUNT, NOW, days=6, pair_share=0.3)
+MADE_UP = SyntheticTransfers(COUNT, NOW, days=6, pair_share=0.3)
 
 
 @pytest.fixture
@@ -58,15 +58,15 @@ def schema() -> list[str]:
 def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()
-    grow(gateway, LIVES, actor=TESTER)
+    grow(gateway, MADE_UP, actor=TESTER)
     assert schema() == before
     grown = state(gateway)
     with writing(gateway.engine) as connection:
         for table in reversed(db.metadata.sorted_tables):
             connection.execute(table.delete())
     import_network(gateway, orjson.dumps(network_document()), actor=TESTER)
-    told = [orjson.dumps(event) for transfer in LIVES for event in events_of(transfer)]
-    assert ingest_lines(gateway, told, "test").refused == []
+    reported = [orjson.dumps(event) for transfer in MADE_UP for event in events_of(transfer)]
+    assert ingest_lines(gateway, reported, "test").refused == []
     reported = state(gateway)
     assert {name: len(rows) for name, rows in grown.items()} == {
         name: len(reported[name]) for name in reported
@@ -84,9 +84,9 @@ def test_nearly_all_are_completed_and_the_others_are_of_every_kind() -> None:
 
 
 def test_the_same_are_made_every_time() -> None:
-    assert list(LIVES) == list(LIVES)
+    assert list(MADE_UP) == list(MADE_UP)
     assert [transfer.digest for transfer in SyntheticTransfers(5, NOW)] == [
-        transfer.digest for transfer in LIVES
+        transfer.digest for transfer in MADE_UP
     ][:5]
 
 

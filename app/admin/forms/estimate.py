@@ -131,8 +131,8 @@ class EstimateForm(Form):
     def request(self) -> EstimateRequest:
         """What is asked for. Only after ``validate`` was true."""
         return EstimateRequest(
-            src_chain_id=int(self.src.data),
-            dst_chain_id=int(self.dst.data),
+            src_chain_id=ChainId(int(self.src.data)),
+            dst_chain_id=ChainId(int(self.dst.data)),
             token_symbol=self.token.data,
             amt=self.amt,
             slippage_tolerance=self.tolerance,

@@ -60,13 +60,13 @@ class TransferLine:
     receiver: str | None
 
 
-def chain_name(chains: Mapping[int, ChainInfo], chain_id: int) -> ChainName:
+def chain_name(chains: Mapping[ChainId, ChainInfo], chain_id: int) -> ChainName:
     """The chain's name."""
-    known = chains.get(chain_id)
+    known = chains.get(ChainId(chain_id))
     return ChainName(chain_id, known.name if known else f"chain {chain_id}", known is not None)
 
 
-def chain_name_of(chains: Mapping[int, ChainInfo], chain_id: int | None) -> ChainName | None:
+def chain_name_of(chains: Mapping[ChainId, ChainInfo], chain_id: int | None) -> ChainName | None:
     """The chain's name; None where the chain is not known."""
     return None if chain_id is None else chain_name(chains, chain_id)
 
@@ -131,12 +131,12 @@ class AnomalyLine:
 
 
 def transaction(
-    chains: Mapping[int, ChainInfo], chain_id: int | None, tx_hash: str | None
+    chains: Mapping[ChainId, ChainInfo], chain_id: int | None, tx_hash: str | None
 ) -> Transaction | None:
     """A transaction with its link; None where there is no hash. Only https is linked to."""
     if not tx_hash:
         return None
-    info = chains.get(chain_id) if chain_id is not None else None
+    info = chains.get(ChainId(chain_id)) if chain_id is not None else None
     link = info.tx_link(tx_hash) if info else ""
     return Transaction(tx_hash, chain_name_of(chains, chain_id), link if link.startswith("https://") else "")
 

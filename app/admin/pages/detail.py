@@ -23,6 +23,7 @@ from app.admin.pages.refunds import RefundView, refund_view
 from app.domain.codes import REFUND_STATUSES, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.keys import TransferId
 from app.domain.refund.explanation import RefundExplanation
 from app.domain.transfer.events import TransferReleased
 from app.domain.transfer.stages import Progress, StageName, stages_of
@@ -72,7 +73,7 @@ class TransferDetail:
     anomalies: tuple[AnomalyLine, ...]
 
 
-def transfer_detail(gateway: Gateway, transfer_id: bytes) -> TransferDetail:
+def transfer_detail(gateway: Gateway, transfer_id: TransferId) -> TransferDetail:
     """The transfer, folded again from its log as the feed folds it. Writes nothing.
 
     :param transfer_id: 32 bytes.

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from app.domain.amounts import PPM
 from app.domain.crypto import parse_evm_address
+from app.domain.keys import ChainId
 from app.domain.transfer.events import EventType, ValidatorsUpdated
 from app.domain.validators import ValidatorSet
 from app.models.engine import reading_consistently
@@ -46,7 +47,7 @@ class SetVersion:
 class ChainSets:
     """The sets of a chain, the newest first."""
 
-    chain_id: int
+    chain_id: ChainId
     name: str
     versions: tuple[SetVersion, ...]
 
@@ -65,7 +66,9 @@ def validator_sets(gateway: Gateway) -> list[ChainSets]:
         ]
 
 
-def _versions(connection: Connection, chain_id: int, opening: ValidatorSet | None) -> Iterator[SetVersion]:
+def _versions(
+    connection: Connection, chain_id: ChainId, opening: ValidatorSet | None
+) -> Iterator[SetVersion]:
     events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
     rotations = sorted(cast("list[ValidatorsUpdated]", events), key=lambda event: event.order)
     for version, event in reversed(list(enumerate(rotations, start=1))):

@@ -25,7 +25,7 @@ class ChainTerms:
     ``drop_gas_amt`` where it is the destination.
     """
 
-    id: int
+    id: ChainId
     name: str
     disabled: bool = False
     minimal_max_slippage: int = 0
@@ -166,8 +166,8 @@ class EstimateRequest:
     those that send none (``COMPAT_CLIENTS``); it counts as 0, and its range is not checked.
     """
 
-    src_chain_id: int
-    dst_chain_id: int
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
     token_symbol: str
     amt: int
     slippage_tolerance: int
@@ -177,7 +177,7 @@ class EstimateRequest:
     @property
     def route_key(self) -> RouteKey:
         """The route that was asked for."""
-        return RouteKey(self.token_symbol, ChainId(self.src_chain_id), ChainId(self.dst_chain_id))
+        return RouteKey(self.token_symbol, self.src_chain_id, self.dst_chain_id)
 
 
 @dataclass(frozen=True, slots=True)

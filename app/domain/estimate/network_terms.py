@@ -37,7 +37,7 @@ Row = Mapping[str, Any]
 class ChainInfo:
     """What other answers need of a chain. ``explore_url`` has no ``/`` at its end."""
 
-    id: int
+    id: ChainId
     name: str
     explore_url: str
     block_delay: int
@@ -57,8 +57,8 @@ class NetworkTerms:
     ``blocks``. ``symbol_chains`` and ``destinations`` are names of chains for messages.
     """
 
-    chains: Mapping[int, ChainTerms]
-    chain_infos: Mapping[int, ChainInfo]
+    chains: Mapping[ChainId, ChainTerms]
+    chain_infos: Mapping[ChainId, ChainInfo]
     tokens: Mapping[PoolKey, TokenTerms]
     pools: Mapping[PoolKey, PoolState]
     routes: Mapping[RouteKey, RouteTerms]
@@ -186,7 +186,7 @@ def _blocks(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
 
 
 def _names(
-    chains: Mapping[int, ChainTerms], members: Iterable[tuple[K, ChainId]]
+    chains: Mapping[ChainId, ChainTerms], members: Iterable[tuple[K, ChainId]]
 ) -> dict[K, tuple[str, ...]]:
     """The names of the chains by key, in the order of their ids."""
     ids: defaultdict[K, set[ChainId]] = defaultdict(set)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.crypto import checksum_address
+from app.domain.keys import ChainId, TransferId
 from app.domain.refund.call import ContractCall, open_call, refund_call
 from app.domain.refund.evidence import RefundVerdict, RequestJudgement
 from app.domain.refund.request import RefundRequest
@@ -72,7 +73,7 @@ class RefundExplanation:
     status: int | None
     transfer_id: str | None
     kind: str | None
-    chain_id: int | None
+    chain_id: ChainId | None
     contract: str | None
     contract_role: str | None
     call: ContractCall | None
@@ -103,9 +104,9 @@ class Findings:
     """What is known of a refund, whether its evidence was reported or comes from a saved answer."""
 
     kind: SendKind | None
-    chain_id: int | None
+    chain_id: ChainId | None
     contract: bytes | None
-    transfer_id: bytes | None
+    transfer_id: TransferId | None
     shown: RequestJudgement | None
     validators: ValidatorSet | None
     validator_set_version: int | None

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from app.domain.amounts import MAX_UINT256
 from app.domain.codes import SendKind
 from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, minimal_big_endian
+from app.domain.keys import ChainId
 from app.domain.refund.refund_pb2 import Mint, Withdraw, WithdrawMsg
 
 MAX_REQUEST_BYTES: Final = 160
@@ -41,9 +42,9 @@ class RefundRequest:
     token: bytes
     amount: int
     ref_id: bytes
-    chain_id: int | None = None
+    chain_id: ChainId | None = None
     seqnum: int | None = None
-    ref_chain_id: int | None = None
+    ref_chain_id: ChainId | None = None
     burn_account: bytes | None = None
     depositor: bytes | None = None
 
@@ -119,7 +120,7 @@ def _decode_pool(wd_onchain: bytes) -> RefundRequest:
         token=message.token,
         amount=int.from_bytes(message.amount, "big"),
         ref_id=message.refid,
-        chain_id=message.chainid,
+        chain_id=ChainId(message.chainid),
         seqnum=message.seqnum,
     )
 
@@ -132,7 +133,7 @@ def _decode_deposit(wd_onchain: bytes) -> RefundRequest:
         token=message.token,
         amount=int.from_bytes(message.amount, "big"),
         ref_id=message.ref_id,
-        ref_chain_id=message.ref_chain_id,
+        ref_chain_id=ChainId(message.ref_chain_id),
         burn_account=message.burn_account or None,
     )
 
@@ -145,7 +146,7 @@ def _decode_burn(wd_onchain: bytes) -> RefundRequest:
         token=message.token,
         amount=int.from_bytes(message.amount, "big"),
         ref_id=message.ref_id,
-        ref_chain_id=message.ref_chain_id,
+        ref_chain_id=ChainId(message.ref_chain_id),
         depositor=message.depositor or None,
     )
 

@@ -7,6 +7,7 @@ from typing import Final
 from app.domain.amounts import is_uint256
 from app.domain.codes import SendKind
 from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, checksum_address, keccak256
+from app.domain.keys import ChainId, TransferId
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
 
 DOMAIN_TEXT: Final[dict[SendKind, str]] = {
@@ -35,9 +36,9 @@ class RefundContext:
     what was sent, in the source token's smallest unit. Raises ValueError for a wrong length.
     """
 
-    transfer_id: bytes
+    transfer_id: TransferId
     kind: SendKind | None = None
-    src_chain_id: int | None = None
+    src_chain_id: ChainId | None = None
     contract: bytes | None = None
     token: bytes | None = None
     receiver: bytes | None = None
@@ -65,7 +66,7 @@ class RefundContext:
         return tuple(words for fact, words in facts if fact is None)
 
 
-def domain_separator(kind: SendKind, chain_id: int, contract: bytes) -> bytes:
+def domain_separator(kind: SendKind, chain_id: ChainId, contract: bytes) -> bytes:
     """Return the 32 bytes that bind a signature to one chain, one contract and one kind of call.
 
     Raises ValueError for a contract that is not 20 bytes or a chain id that is no uint256.
@@ -77,7 +78,7 @@ def domain_separator(kind: SendKind, chain_id: int, contract: bytes) -> bytes:
     return keccak256(chain_id.to_bytes(32, "big") + contract + DOMAIN_TEXT[kind].encode("ascii"))
 
 
-def signing_digest(kind: SendKind, chain_id: int, contract: bytes, wd_onchain: bytes) -> bytes:
+def signing_digest(kind: SendKind, chain_id: ChainId, contract: bytes, wd_onchain: bytes) -> bytes:
     """Return the 32-byte digest that validators sign: EIP-191 over keccak-256 of domain and request."""
     inner = keccak256(domain_separator(kind, chain_id, contract) + wd_onchain)
     return keccak256(_SIGNED_MESSAGE_PREFIX + inner)

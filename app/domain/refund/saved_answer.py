@@ -13,6 +13,7 @@ from typing import Final
 
 from app.domain.codes import SendKind
 from app.domain.crypto import BadSignature, checksum_address, parse_evm_address, recover_signer
+from app.domain.keys import ChainId, TransferId
 from app.domain.refund.evidence import RequestJudgement, collect_signed
 from app.domain.refund.explanation import Findings, RefundExplanation, explain
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
@@ -40,11 +41,11 @@ class SavedEvidence:
 
 def verify_saved_answer(
     answer: Mapping[str, object],
-    chain_id: int,
+    chain_id: ChainId,
     contract: bytes,
     kind: SendKind | None = None,
     *,
-    transfer_id: bytes | None = None,
+    transfer_id: TransferId | None = None,
     set_hash: bytes | None = None,
 ) -> RefundExplanation:
     """Judge the evidence of a saved ``getTransferStatus`` answer as the contract would, and explain it.
@@ -90,7 +91,7 @@ def verify_saved_answer(
     )
 
 
-def read_evidence(answer: Mapping[str, object], chain_id: int) -> SavedEvidence:
+def read_evidence(answer: Mapping[str, object], chain_id: ChainId) -> SavedEvidence:
     """Take the evidence out of a status answer's JSON. Raises UnreadableAnswer."""
     if answer.get("err") is not None:
         raise UnreadableAnswer("the answer is an error and carries no evidence")
@@ -113,7 +114,7 @@ def read_evidence(answer: Mapping[str, object], chain_id: int) -> SavedEvidence:
 
 
 def _judge_best(
-    evidence: SavedEvidence, chain_id: int, contract: bytes, kind: SendKind | None
+    evidence: SavedEvidence, chain_id: ChainId, contract: bytes, kind: SendKind | None
 ) -> tuple[SendKind | None, RequestJudgement]:
     """Judge under the kind given, else under the one with the most signed power; unreadable ones last."""
     kinds = (kind,) if kind else tuple(SendKind)
@@ -127,7 +128,9 @@ def _judge_best(
     return (best_kind if best.power_signed > 0 or best_kind is SendKind.POOL else None), best
 
 
-def _judge_as(kind: SendKind, evidence: SavedEvidence, chain_id: int, contract: bytes) -> RequestJudgement:
+def _judge_as(
+    kind: SendKind, evidence: SavedEvidence, chain_id: ChainId, contract: bytes
+) -> RequestJudgement:
     request: RefundRequest | None = None
     unreadable: tuple[str, ...] = ()
     try:
@@ -169,7 +172,9 @@ def _order_faults(evidence: SavedEvidence, judgement: RequestJudgement) -> list[
     return faults
 
 
-def _request_faults(request: RefundRequest | None, chain_id: int, transfer_id: bytes | None) -> list[str]:
+def _request_faults(
+    request: RefundRequest | None, chain_id: ChainId, transfer_id: TransferId | None
+) -> list[str]:
     if request is None:
         return []
     faults: list[str] = []
@@ -202,7 +207,7 @@ def _claim_faults(
     answer: Mapping[str, object],
     validators: ValidatorSet,
     judgement: RequestJudgement,
-    chain_id: int,
+    chain_id: ChainId,
     contract: bytes,
 ) -> list[str]:
     """Compare what the file states beside the answer; a claim that is not there is not asked for."""
@@ -230,8 +235,8 @@ def _address_or_self(value: object) -> object:
     return (parse_evm_address(value) or value) if isinstance(value, str) else value
 
 
-def _reference(request: RefundRequest | None) -> bytes | None:
-    return request.ref_id if request is not None and len(request.ref_id) == 32 else None
+def _reference(request: RefundRequest | None) -> TransferId | None:
+    return TransferId(request.ref_id) if request is not None and len(request.ref_id) == 32 else None
 
 
 def _notes(request: RefundRequest | None, set_hash: bytes | None) -> tuple[str, ...]:
@@ -246,7 +251,7 @@ def _notes(request: RefundRequest | None, set_hash: bytes | None) -> tuple[str, 
 
 
 def _nothing(
-    chain_id: int, contract: bytes, kind: SendKind | None, transfer_id: bytes | None, fault: str
+    chain_id: ChainId, contract: bytes, kind: SendKind | None, transfer_id: TransferId | None, fault: str
 ) -> Findings:
     return Findings(
         kind=kind,

@@ -9,6 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from app.domain.codes import XferStatus
+from app.domain.keys import PoolKey
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.events import (
     Event,
@@ -118,8 +119,8 @@ def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly 
     send = standing.first(TransferSent)
     if send is None:
         return None
-    src = facts.tokens.get((send.src_chain_id, send.symbol))
-    dst = facts.tokens.get((send.dst_chain_id, send.symbol))
+    src = facts.tokens.get(PoolKey(send.src_chain_id, send.symbol))
+    dst = facts.tokens.get(PoolKey(send.dst_chain_id, send.symbol))
     if src is None or dst is None:
         return None
     most = LARGEST_PAYOUT * send.amount * Fraction(10) ** (dst.decimals - src.decimals)

@@ -33,10 +33,10 @@ class SharedChange:
         if state.sent_at is not None and state.src_chain_id is not None:
             self.volumes[state.src_chain_id, state.symbol, minute_of(state.sent_at)] += sign * state.amount
             if state.status is not TransferHistoryStatus.TRANSFER_REFUNDED:
-                key = PoolKey(ChainId(state.src_chain_id), state.symbol)
+                key = PoolKey(state.src_chain_id, state.symbol)
                 self.counters[key] += PoolCounters(sent=sign * state.amount)
         if state.relayed_amount is not None and state.dst_chain_id is not None:
-            key = PoolKey(ChainId(state.dst_chain_id), state.symbol)
+            key = PoolKey(state.dst_chain_id, state.symbol)
             self.counters[key] += PoolCounters(relayed=sign * state.relayed_amount)
 
 
@@ -44,8 +44,8 @@ class SharedChange:
 class Latency:
     """How long one completed transfer took, and when it was released."""
 
-    src_chain_id: int
-    dst_chain_id: int
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
     released_at: datetime
     microseconds: int
 

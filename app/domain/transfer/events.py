@@ -12,6 +12,7 @@ from enum import Enum, StrEnum
 from typing import ClassVar
 
 from app.domain.codes import SendKind, XferStatus
+from app.domain.keys import BlockNumber, ChainId, TransferId
 
 
 class EventType(StrEnum):
@@ -66,14 +67,14 @@ class TransferEvent(Event):
 
     side: ClassVar[Side | None] = None
 
-    transfer_id: bytes
+    transfer_id: TransferId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockEvent(TransferEvent):
     """A transfer event that may carry the block it stands in."""
 
-    block: int | None = None
+    block: BlockNumber | None = None
     block_hash: str | None = None
 
 
@@ -83,8 +84,8 @@ class TransferSubmitted(TransferEvent):
 
     type = EventType.TRANSFER_SUBMITTED
 
-    src_chain_id: int
-    dst_chain_id: int | None = None
+    src_chain_id: ChainId
+    dst_chain_id: ChainId | None = None
     symbol: str | None = None
     amount: int | None = None
     sender: str | None = None
@@ -100,8 +101,8 @@ class TransferSent(BlockEvent):
     side = Side.SOURCE
 
     kind: SendKind
-    src_chain_id: int
-    dst_chain_id: int
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
     symbol: str
     amount: int
     sender: str
@@ -208,8 +209,8 @@ class RefundCompleted(BlockEvent):
 class ChainEvent(Event):
     """An event of one chain that may carry the block it stands in."""
 
-    chain_id: int
-    block: int | None = None
+    chain_id: ChainId
+    block: BlockNumber | None = None
     block_hash: str | None = None
 
 
@@ -256,8 +257,8 @@ class ChainReorged(Event):
 
     type = EventType.CHAIN_REORGED
 
-    chain_id: int
-    from_block: int
+    chain_id: ChainId
+    from_block: BlockNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,8 +281,8 @@ class FeeUpdated(Event):
     type = EventType.FEE_UPDATED
 
     symbol: str
-    src_chain_id: int
-    dst_chain_id: int
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
     base_fee: int
 
 

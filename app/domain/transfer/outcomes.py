@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.domain.keys import ChainId
 from app.domain.transfer.events import BlockEvent, TransferConfirmed, TransferEvent
 from app.domain.transfer.standing import Logged, Origin, origin_of, standing_of_transfer
 from app.domain.transfer.state import TransferHistory
@@ -35,7 +36,7 @@ class EventWithOutcome:
     seq: int
     event: TransferEvent
     outcome: EventOutcome
-    chain_id: int | None = None
+    chain_id: ChainId | None = None
     by: int | None = None
 
     @property

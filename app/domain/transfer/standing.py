@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import (
     BlockEvent,
     Event,
@@ -38,10 +39,10 @@ class Reorg:
     """A standing ``chain.reorged`` and its place in the log."""
 
     seq: int
-    chain_id: int
-    from_block: int
+    chain_id: ChainId
+    from_block: BlockNumber
 
-    def reaches(self, chain_id: int | None, block: int | None, accepted: int) -> bool:
+    def reaches(self, chain_id: ChainId | None, block: BlockNumber | None, accepted: int) -> bool:
         """Whether it takes back an event of that chain and block that was accepted at that place."""
         return (
             block is not None
@@ -72,10 +73,10 @@ def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:
 class Origin:
     """A transfer's two chains: those of its send, else of its submission, standing or not."""
 
-    src_chain_id: int | None = None
-    dst_chain_id: int | None = None
+    src_chain_id: ChainId | None = None
+    dst_chain_id: ChainId | None = None
 
-    def chain_of(self, event: TransferEvent) -> int | None:
+    def chain_of(self, event: TransferEvent) -> ChainId | None:
         """The chain that the event's block belongs to; None where it is not known yet."""
         if isinstance(event, TransferSent):
             return event.src_chain_id

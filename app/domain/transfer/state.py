@@ -8,6 +8,7 @@ from datetime import datetime
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
+from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import RefundContext, RefundVerdict, RequestJudgement, judge_refund
 from app.domain.transfer.anomalies import Anomaly, anomalies_of_transfer
@@ -48,7 +49,7 @@ class RefundEvidence:
 class ChainReading:
     """How far the standing events of a transfer show that a chain was read."""
 
-    highest_block: int | None
+    highest_block: BlockNumber | None
     newest_at: datetime
 
     def furthest(self, other: ChainReading | None) -> ChainReading:
@@ -63,14 +64,14 @@ class ChainReading:
 class TransferState:
     """The projection of one transfer; a pure function of its log, the reorgs and the network."""
 
-    transfer_id: bytes
+    transfer_id: TransferId
     status: TransferHistoryStatus
     refund_reason: XferStatus
     status_since: datetime | None
     updated_at: datetime
     kind: SendKind | None = None
-    src_chain_id: int | None = None
-    dst_chain_id: int | None = None
+    src_chain_id: ChainId | None = None
+    dst_chain_id: ChainId | None = None
     symbol: str | None = None
     amount: int | None = None
     sender: str | None = None
@@ -93,7 +94,7 @@ class TransferState:
 class TransferHistory:
     """The whole log of one transfer, and what may take events of it back."""
 
-    transfer_id: bytes
+    transfer_id: TransferId
     log: Sequence[Logged[TransferEvent]]
     reorgs: Sequence[Reorg] = ()
     retracted: Retracted = field(default_factory=dict)
@@ -117,11 +118,11 @@ class TransferHistory:
         )
 
 
-def refund_context(transfer_id: bytes, send: TransferEvent | None, facts: NetworkFacts) -> RefundContext:
+def refund_context(transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts) -> RefundContext:
     """What is known for judging a refund: nothing but the id until the send is known."""
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id)
-    token = facts.tokens.get((send.src_chain_id, send.symbol))
+    token = facts.tokens.get(PoolKey(send.src_chain_id, send.symbol))
     return RefundContext(
         transfer_id,
         kind=send.kind,
@@ -134,7 +135,7 @@ def refund_context(transfer_id: bytes, send: TransferEvent | None, facts: Networ
 
 
 def judge_transfer_refund(
-    transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts
+    transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts
 ) -> tuple[RefundContext, RefundVerdict]:
     """Judge the standing requests by the standing send, signatures and the current validators."""
     context = refund_context(transfer_id, standing.first(TransferSent), facts)
@@ -207,7 +208,7 @@ class _Refund:
     uncontradicted: Sequence[RefundPrepared]
 
 
-def _judge(transfer_id: bytes, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
+def _judge(transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
     if not standing.first(RefundPrepared):
         return _Refund(RefundStanding(), None, ())
     context, verdict = judge_transfer_refund(transfer_id, standing, facts)
@@ -266,17 +267,19 @@ def _relayed_amount(
     return facts.scaled_down(send.amount, send.symbol, send.src_chain_id, send.dst_chain_id)
 
 
-def _highest_blocks(log: Sequence[Logged[TransferEvent]], origin: Origin) -> tuple[tuple[int, int], ...]:
-    highest: dict[int, int] = {}
+def _highest_blocks(
+    log: Sequence[Logged[TransferEvent]], origin: Origin
+) -> tuple[tuple[ChainId, BlockNumber], ...]:
+    highest: dict[ChainId, BlockNumber] = {}
     for event in _block_events(logged.event for logged in log):
         chain_id = origin.chain_of(event)
         if chain_id is not None and event.block is not None:
-            highest[chain_id] = max(event.block, highest.get(chain_id, 0))
+            highest[chain_id] = max(event.block, highest.get(chain_id, event.block))
     return tuple(sorted(highest.items()))
 
 
-def _readings(standing: StandingEvents, origin: Origin) -> tuple[tuple[int, ChainReading], ...]:
-    readings: dict[int, ChainReading] = {}
+def _readings(standing: StandingEvents, origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
+    readings: dict[ChainId, ChainReading] = {}
     for event in _block_events(event for events in standing.by_type.values() for event in events):
         chain_id = origin.chain_of(event)
         if chain_id is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import PoolKey
 from app.domain.pools import PoolCounters
 from app.models.pools import PoolCounter
 
@@ -16,7 +16,7 @@ _COLUMNS = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounte
 def pool_counters(connection: Connection) -> dict[PoolKey, PoolCounters]:
     """The counters of every pool that events moved: as many rows as there are pools."""
     rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_COLUMNS))
-    return {PoolKey(ChainId(row.chain_id), row.symbol): _counters(row) for row in rows}
+    return {PoolKey(row.chain_id, row.symbol): _counters(row) for row in rows}
 
 
 def counters_of(connection: Connection, pool: PoolKey) -> PoolCounters:

@@ -9,6 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from app.domain.keys import ChainId
 from app.models.transfers import LatencyRecord
 
 
@@ -20,8 +21,8 @@ class PairOrder:
     least nine in ten of the transfers did not exceed (nearest rank).
     """
 
-    src_chain_id: int
-    dst_chain_id: int
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
     count: int
     middle: tuple[int, ...]
     p90: int
@@ -59,7 +60,7 @@ class _Ranks:
 
 def pair_orders(connection: Connection, after: datetime, until: datetime) -> Iterator[PairOrder]:
     """The order statistics of releases in ``(after, until]``, exact, by source and destination."""
-    pairs: dict[tuple[int, int], _Ranks] = {}
+    pairs: dict[tuple[ChainId, ChainId], _Ranks] = {}
     for row in connection.execute(_WANTED, {"after": after, "until": until}):
         found = pairs.setdefault((row.src_chain_id, row.dst_chain_id), _Ranks(row.n))
         found.by_rank[row.rank] = row.latency_us

@@ -33,6 +33,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from app.domain.keys import ChainId
 from app.domain.transfer.latency import FINE, WIDE
 from app.models.direct import DirectSelect
 from app.models.latencies import LatencyCount, LatencyWindow
@@ -191,7 +192,7 @@ _MIDDLE: Final = DirectSelect(_statement(), int)
 
 
 def middle_latencies(
-    connection: Connection, src_chain_id: int, dst_chain_id: int, after: datetime, until: datetime
+    connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, after: datetime, until: datetime
 ) -> Sequence[int]:
     """The middle of the sorted latencies, in microseconds, of releases in ``(after, until]``.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
+from app.domain.keys import ChainId
 from app.models.network import Chain, Token
 
 
-def chain_names(connection: Connection) -> dict[int, str]:
+def chain_names(connection: Connection) -> dict[ChainId, str]:
     """The name of every configured chain by its id, in the order of the names."""
     rows = connection.execute(select(Chain.chain_id, Chain.name).order_by(Chain.name))
-    return {row.chain_id: row.name for row in rows}
+    return {ChainId(row.chain_id): row.name for row in rows}
 
 
 def token_decimals(connection: Connection) -> dict[tuple[int, str], int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from app.domain.keys import TransferId
 from app.models.anomalies import Anomaly
 from app.queries.transfers.by_status import COUNTED
 
@@ -21,7 +22,7 @@ def anomalies_by_id(connection: Connection, ids: Collection[int]) -> list[Anomal
     return list(connection.execute(select(_TABLE).where(Anomaly.id.in_(ids)).order_by(Anomaly.id)))
 
 
-def anomalies_of(connection: Connection, transfer_id: bytes) -> Sequence[AnomalyRow]:
+def anomalies_of(connection: Connection, transfer_id: TransferId) -> Sequence[AnomalyRow]:
     """The anomalies of a transfer, the newest first, acknowledged ones too."""
     return connection.execute(
         select(_TABLE).where(Anomaly.transfer_id == transfer_id).order_by(Anomaly.last_at.desc())

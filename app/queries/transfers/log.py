@@ -7,13 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from app.domain.keys import TransferId
 from app.models.events import Event
 
 MOST_EVENTS = 1_000
 """Read of one transfer at most; a usual log has some twenty."""
 
 
-def receipts(connection: Connection, transfer_id: bytes) -> Sequence[Row[*tuple[Any, ...]]]:
+def receipts(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*tuple[Any, ...]]]:
     """Position in the log, reporter and time of receipt of each acceptance, in the order of the log."""
     return connection.execute(
         select(Event.seq, Event.reporter, Event.received_at)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
+from app.domain.keys import ChainId, TransferId
 from app.models.direct import DirectSelect
 from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
@@ -17,8 +18,8 @@ class TransferRow(NamedTuple):
     status: int
     refund_reason: int
     kind: str | None
-    src_chain_id: int | None
-    dst_chain_id: int | None
+    src_chain_id: ChainId | None
+    dst_chain_id: ChainId | None
     symbol: str | None
     src_tx_hash: str | None
     dst_tx_hash: str | None
@@ -50,11 +51,11 @@ _STATUS = DirectSelect(
 _PRUNED = select(PrunedTransfer.status).where(PrunedTransfer.transfer_id == bindparam("transfer_id"))
 
 
-def transfer_row(connection: Connection, transfer_id: bytes) -> TransferRow | None:
+def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow | None:
     """The transfer with its refund's evidence, None for an unknown id."""
     return _STATUS.first(connection, {"transfer_id": transfer_id})
 
 
-def pruned_status(connection: Connection, transfer_id: bytes) -> int | None:
+def pruned_status(connection: Connection, transfer_id: TransferId) -> int | None:
     """The status that a transfer had when it was pruned, None where it was not."""
     return connection.scalar(_PRUNED, {"transfer_id": transfer_id})

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
 
 from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
-from app.domain.keys import RouteKey
+from app.domain.keys import ChainId, RouteKey
 from app.models.transfers import Transfer
 
 COUNT_LIMIT: Final = 10_000
@@ -18,12 +18,12 @@ COUNT_LIMIT: Final = 10_000
 UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in RESTING_STATUSES)
 
 
-def of_chain(chain_id: int) -> ColumnElement[bool]:
+def of_chain(chain_id: ChainId) -> ColumnElement[bool]:
     """Transfers from the chain or to it."""
     return or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
 
 
-def of_token(chain_id: int, symbol: str) -> ColumnElement[bool]:
+def of_token(chain_id: ChainId, symbol: str) -> ColumnElement[bool]:
     """Transfers of the token from the chain or to it."""
     return of_chain(chain_id) & (Transfer.symbol == symbol)
 

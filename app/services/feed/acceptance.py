@@ -9,6 +9,7 @@ from functools import cached_property
 
 from sqlalchemy import Connection, select
 
+from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import contradictions, signature_is_provably_false
 from app.domain.reporting.scope import EVERYTHING, Scope
@@ -213,7 +214,7 @@ class _Segment:
             found = contradictions(event.wd_onchain, context)
             return f"wd_onchain: {found[0]}" if found else None
         requests = [prepared.wd_onchain for prepared in standing.every(RefundPrepared)]
-        validators = self.facts.validators.get(context.src_chain_id or 0)
+        validators = self.facts.validators.get(context.src_chain_id or ChainId(0))
         reason = signature_is_provably_false(context, requests, event.signature, validators)
         return f"signature: {reason}" if reason else None
 
@@ -243,7 +244,7 @@ class _Segment:
             elif isinstance(event, EventsRetracted):
                 retract.fold_retractions(self.connection, self.now)
 
-    def _complete(self, touched: set[bytes]) -> list[TransferHistory]:
+    def _complete(self, touched: set[TransferId]) -> list[TransferHistory]:
         """The touched histories; one that reorgs may reach is read again, for it may have just
         learned which chains it is on.
         """

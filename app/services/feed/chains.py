@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from app.domain.codes import TransferHistoryStatus
 from app.domain.crypto import parse_evm_address
+from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import anomalies_of_rotations
 from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
 from app.domain.transfer.state import ChainReading
@@ -58,7 +59,7 @@ def fold_validators(connection: Connection, chain_id: int, now: datetime) -> Non
         upsert(connection, ReportedValidatorSet, [row])
     else:
         connection.execute(delete(ReportedValidatorSet).where(ReportedValidatorSet.chain_id == chain_id))
-    opening = load_opening_sets(connection).get(chain_id)
+    opening = load_opening_sets(connection).get(ChainId(chain_id))
     sync_rotation_anomalies(connection, chain_id, list(anomalies_of_rotations(opening, rotations)))
     judge_open_refunds(connection, {chain_id}, now)
 

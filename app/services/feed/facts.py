@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, select
 
 from app.domain.crypto import parse_evm_address
+from app.domain.keys import ChainId, PoolKey
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
@@ -20,7 +21,7 @@ def load_network_facts(connection: Connection) -> NetworkFacts:
     bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
     return NetworkFacts(
         tokens={
-            (row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
+            PoolKey(row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
             for row in tokens
         },
         pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
@@ -49,9 +50,9 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
         )
 
 
-def load_opening_sets(connection: Connection) -> dict[int, ValidatorSet]:
+def load_opening_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:
     """Each chain's configured set, in force until the feed tells of a rotation."""
-    opening: dict[int, list[tuple[bytes, int]]] = {}
+    opening: dict[ChainId, list[tuple[bytes, int]]] = {}
     rows = connection.execute(
         select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)
     )
@@ -60,7 +61,7 @@ def load_opening_sets(connection: Connection) -> dict[int, ValidatorSet]:
     return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
 
 
-def load_validator_sets(connection: Connection) -> dict[int, ValidatorSet]:
+def load_validator_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:
     """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
     sets = load_opening_sets(connection)
     reported = connection.execute(

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, delete, func, insert, literal_column, select
 
+from app.domain.keys import TransferId
 from app.domain.transfer.effects import Latency
 from app.domain.transfer.latency import FINE, WIDE, window
 from app.models.latencies import LatencyCount, LatencyWindow
@@ -30,7 +31,7 @@ FineKey = tuple[int, int, int]
 
 
 def write_latencies(
-    connection: Connection, before: Mapping[bytes, Latency], after: Mapping[bytes, Latency]
+    connection: Connection, before: Mapping[TransferId, Latency], after: Mapping[TransferId, Latency]
 ) -> None:
     """Write what changed between two states of some transfers, by their ids."""
     gone = [i for i in before if i not in after]

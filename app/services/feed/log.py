@@ -11,6 +11,7 @@ from typing import cast
 
 from sqlalchemy import Connection, func, insert, select, text
 
+from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.events import ChainEvent, ChainReorged, Event, EventType, TransferEvent, TransferSent
 from app.domain.transfer.standing import Logged, Reorg, origin_of
 from app.domain.transfer.state import TransferHistory
@@ -103,7 +104,9 @@ def load_histories(connection: Connection, transfer_ids: Iterable[bytes]) -> dic
     reorgs = _reorgs_reaching(connection, logs)
     retracted = _retracted_of_transfers(connection, ids)
     return {
-        transfer_id: TransferHistory(transfer_id, events, reorgs[transfer_id], retracted[transfer_id])
+        transfer_id: TransferHistory(
+            TransferId(transfer_id), events, reorgs[transfer_id], retracted[transfer_id]
+        )
         for transfer_id, events in logs.items()
     }
 
@@ -212,7 +215,7 @@ def standing_of_chain(
         logged
         for logged in accepted
         if logged.seq > retracted.get(logged.event.id, 0)
-        and not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
+        and not any(reorg.reaches(ChainId(chain_id), logged.event.block, logged.seq) for reorg in reorgs)
     ]
 
 

@@ -32,7 +32,7 @@ def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: d
     """Add newly standing deposits and withdrawals of liquidity providers to the pools."""
     change = SharedChange()
     for event in accepted:
-        change.counters[PoolKey(ChainId(event.chain_id), event.symbol)] += _counted(event)
+        change.counters[PoolKey(event.chain_id, event.symbol)] += _counted(event)
     apply_shared(connection, change, now)
 
 

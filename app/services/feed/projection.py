@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
 from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
@@ -61,7 +62,7 @@ def project(
     _advance_chains(connection, new.values())
 
 
-def load_states(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, TransferState]:
+def load_states(connection: Connection, ids: Iterable[bytes]) -> dict[TransferId, TransferState]:
     """What is projected now; without evidence, blocks and readings, which are not summed."""
     rows = connection.execute(select(Transfer.__table__).where(Transfer.transfer_id.in_(list(ids))))
     return {
@@ -90,7 +91,7 @@ def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
 
 
 def _write_hashes(
-    connection: Connection, old: dict[bytes, TransferState], new: dict[bytes, TransferState]
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
 ) -> None:
     """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
     if old:
@@ -105,7 +106,7 @@ def _write_hashes(
 
 
 def _write_refunds(
-    connection: Connection, old: dict[bytes, TransferState], new: dict[bytes, TransferState]
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
 ) -> None:
     served = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
     gone = [i for i, state in old.items() if state.status is served and new[i].evidence is None]
@@ -130,7 +131,7 @@ def _base64(values: Iterable[bytes]) -> list[str]:
     return [base64.b64encode(value).decode() for value in values]
 
 
-def latencies_of(states: Mapping[bytes, TransferState]) -> dict[bytes, Latency]:
+def latencies_of(states: Mapping[TransferId, TransferState]) -> dict[TransferId, Latency]:
     """The latencies that states count for, of those that do."""
     return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 

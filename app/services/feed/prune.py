@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, func, literal, select, tuple_
 
 from app.domain.audit import Actor
 from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
-from app.domain.keys import PoolKey
+from app.domain.keys import PoolKey, TransferId
 from app.domain.pools import PoolCounters
 from app.domain.times import Epoch
 from app.domain.transfer.effects import SharedChange
@@ -94,7 +94,7 @@ class _Batch:
             self.change.add(state)
 
 
-def _kept(connection: Connection, ids: list[bytes]) -> dict[bytes, str]:
+def _kept(connection: Connection, ids: list[bytes]) -> dict[TransferId, str]:
     """Of old and finished transfers those that somebody may still have to look at."""
     retracted = connection.scalars(
         select(RetractedEvent.transfer_id).where(RetractedEvent.transfer_id.in_(ids))

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
+from app.domain.keys import TransferId
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.state import TransferState, transfer_state
 from app.extensions import Base
@@ -25,7 +26,7 @@ from app.services.feed.pruned import content_digest, id_digest
 
 
 def remove_transfers(
-    connection: Connection, states: Mapping[bytes, TransferState], moved: SharedChange, now: datetime
+    connection: Connection, states: Mapping[TransferId, TransferState], moved: SharedChange, now: datetime
 ) -> None:
     """Remove finished transfers with their events. The caller is the only writer.
 
@@ -47,7 +48,7 @@ def remove_transfers(
 
 
 def _keep_ids(
-    connection: Connection, states: Mapping[bytes, TransferState], rows: Sequence[Row[*tuple[Any, ...]]]
+    connection: Connection, states: Mapping[TransferId, TransferState], rows: Sequence[Row[*tuple[Any, ...]]]
 ) -> None:
     transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
     connection.execute(insert(table.PrunedTransfer), transfers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from app.domain.codes import TransferHistoryStatus
+from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.explanation import RefundExplanation, explain_refund
 from app.domain.transfer.state import TransferHistory, judge_transfer_refund, transfer_state
@@ -14,7 +15,7 @@ from app.services.feed.log import load_histories
 from app.services.transfers.status import transfer_not_found
 
 
-def refund_evidence(gateway: Gateway, transfer_id: bytes) -> RefundExplanation:
+def refund_evidence(gateway: Gateway, transfer_id: TransferId) -> RefundExplanation:
     """Judge a transfer's refund anew from its log and explain the judgement. Writes nothing.
 
     It folds the log as the feed does, with log and network read at one moment: so it is ``valid`` exactly
@@ -39,5 +40,5 @@ def evidence_of(
     return explain_refund(verdict, context, validators, status)
 
 
-def _load(connection: Connection, transfer_id: bytes) -> tuple[TransferHistory, NetworkFacts]:
+def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts]:
     return load_histories(connection, [transfer_id])[transfer_id], load_network_facts(connection)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from app.domain.codes import SendKind
 from app.domain.crypto import minimal_big_endian, parse_evm_address
+from app.domain.keys import ChainId, TransferId
 from app.domain.refund.explanation import RefundExplanation
 from app.domain.refund.request import UnreadableRequest, decode_request
 from app.domain.refund.saved_answer import UnreadableAnswer, read_evidence, verify_saved_answer
@@ -30,11 +31,11 @@ class Known:
     what it keeps of its validators, ``transfer_id`` (32) what the request must refer to.
     """
 
-    chain_id: int | None = None
+    chain_id: ChainId | None = None
     contract: bytes | None = None
     kind: SendKind | None = None
     set_hash: bytes | None = None
-    transfer_id: bytes | None = None
+    transfer_id: TransferId | None = None
 
 
 def verify_document(text: bytes, known: Known) -> RefundExplanation:
@@ -64,10 +65,10 @@ def verify_document(text: bytes, known: Known) -> RefundExplanation:
     )
 
 
-def _chain_in(answer: Mapping[str, Any]) -> int:
+def _chain_in(answer: Mapping[str, Any]) -> ChainId:
     stated = answer.get("chain_id")
     if type(stated) is int and 0 < stated < 1 << 64:
-        return stated
+        return ChainId(stated)
     named = _chain_named(answer)
     hint = f" (its request names {named})" if named else ""
     raise UnusableInput(f"does not say which chain pays{hint}: give --chain")
@@ -76,7 +77,7 @@ def _chain_in(answer: Mapping[str, Any]) -> int:
 def _chain_named(answer: Mapping[str, Any]) -> int | None:
     """The chain that a readable request names: a hint only, for it is the request that is in question."""
     try:
-        wd_onchain = read_evidence(answer, 0).wd_onchain
+        wd_onchain = read_evidence(answer, ChainId(0)).wd_onchain
     except UnreadableAnswer:
         return None
     for kind in SendKind:
@@ -115,7 +116,7 @@ def _from_evidence(document: Mapping[str, Any], known: Known) -> tuple[dict[str,
             "bridge_contract": document["contract"],
         }
         kind = document["kind"] and SendKind(document["kind"])
-        transfer_id = document["transfer_id"] and bytes.fromhex(document["transfer_id"][2:])
+        transfer_id = document["transfer_id"] and TransferId(bytes.fromhex(document["transfer_id"][2:]))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UnusableInput("is no getRefundEvidence answer as a gateway writes it") from None
     return answer, Known(

@@ -11,7 +11,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
-from app.domain.keys import ChainId, RouteKey
+from app.domain.keys import ChainId, RouteKey, TransferId
 from app.queries.transfers.freshness import newest_events
 from app.queries.transfers.status import TransferRow, pruned_status, transfer_row
 from app.runtime.gateway import Gateway
@@ -33,7 +33,7 @@ class TransferStatus:
     bridge_type: BridgeType = BridgeType.UNDEFINED
 
 
-def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
+def transfer_status(gateway: Gateway, transfer_id: TransferId) -> TransferStatus:
     """The status of the transfer, as its standing events give it.
 
     :param transfer_id: 32 bytes.
@@ -47,7 +47,7 @@ def transfer_status(gateway: Gateway, transfer_id: bytes) -> TransferStatus:
     return _status(terms, row)
 
 
-def transfer_not_found(gateway: Gateway, transfer_id: bytes) -> GatewayError:
+def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayError:
     """The error for an id that is not known, or no longer, for the caller to raise.
 
     Its message says when the newest event of each chain happened, so that users whose transfer is missing
@@ -103,7 +103,7 @@ def _status(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
     )
 
 
-def _chain(terms: NetworkTerms, chain_id: int | None) -> ChainInfo | None:
+def _chain(terms: NetworkTerms, chain_id: ChainId | None) -> ChainInfo | None:
     return None if chain_id is None else terms.chain_infos.get(chain_id)
 
 

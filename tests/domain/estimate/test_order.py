@@ -59,7 +59,7 @@ def unknown_age(inputs):
 NO_PRICE_FITS = FixedRate(Fraction(2**256), "")
 
 
-# In the order of formats, "Estimate: the order of the checks". A later flaw may be laid over an earlier one.
+# In reverse order of docs/interface.md#estimate-checks: a later flaw here may be added to an earlier one.
 FLAWS = {
     "slippage": (
         1012,
