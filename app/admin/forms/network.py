@@ -1,195 +1,196 @@
-"""A form about one row of the network: shown, read back, and told what is wrong with it."""
+"""The forms of the network document's sections. A field is named like the key that it edits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from wtforms import DataList
 
-from werkzeug.datastructures import MultiDict
-
-from app.admin.forms.fields import Field, Input, Wrong, percent_of
-from app.admin.network_words import chain_names, in_units
-from app.admin.requests import unexpected_field_complaint
-from app.domain.difference import FieldDifference
-from app.services.audit.results import FieldError
-
-STEPS: Final = frozenset({"seen", "confirm", "back", "typed"})
-"""What the forms post beside their fields."""
-
-_PPM: Final = frozenset({"minimal_max_slippage"})
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One input as the page shows it. ``locked`` is why it cannot be changed."""
-
-    input: Input
-    text: str
-    errors: tuple[str, ...]
-    locked: str | None
-    hint: str
-
-    @property
-    def called(self) -> str:
-        """The text, or what the choice that it is is called."""
-        return dict(self.choices).get(self.text, self.text)
-
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """What a select or a suggested line offers."""
-        return self.input.choices() if self.input.choices else []
+from app.admin.forms.fields import (
+    AmountField,
+    AnyChainField,
+    ChainField,
+    EndField,
+    FlagField,
+    LineField,
+    NoteField,
+    PpmField,
+    RateField,
+    SymbolField,
+    TiersField,
+    WholeField,
+)
+from app.admin.forms.rows import RowForm
+from app.admin.network_words import chain_choices, symbol_choices
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A difference in the form's words; human units and names stand beside the bare values."""
+class ChainForm(RowForm):
+    """A chain."""
 
-    label: str
-    before: str | None
-    after: str | None
-    before_hint: str
-    after_hint: str
-
-
-@dataclass(slots=True)
-class EditForm:
-    """The fields of one section with the texts that stand in them.
-
-    ``standing`` is the row as the document writes it, None for a new one. ``locked`` are keys of the
-    document with the reason. ``errors`` are by input, those of the row as a whole under ``""``.
-    """
-
-    fields: tuple[Field, ...]
-    standing: Mapping[str, Any] | None = None
-    locked: Mapping[str, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-    errors: dict[str, list[str]] = field(default_factory=dict)
-
-    def fill(self, given: Mapping[str, str] | None = None) -> EditForm:
-        """Put in what stands; in a new row what it starts with, or what the address of the page says."""
-        for each in self.fields:
-            texts = dict(each.start) if self.standing is None else each.write(self.standing[each.key])
-            self.texts |= texts
-        if given and self.standing is None:
-            self.texts |= {name: given[name][:256] for name in self.texts if name in given}
-        return self
-
-    def read(self, posted: MultiDict[str, str]) -> EditForm:
-        """Take what was posted. Nothing else than the form's own fields may be among it."""
-        self.fill()
-        names = {each.name for row in self.fields if row.key not in self.locked for each in row.inputs}
-        if complaint := unexpected_field_complaint({*names, *STEPS}):
-            self.complain("", complaint)
-            return self
-        self.texts |= {name: posted.getlist(name)[-1] for name in names if name in posted}
-        for each in self.fields:
-            if each.key not in self.locked and any(part.name in posted for part in each.inputs):
-                try:
-                    self.values[each.key] = each.read(self.texts)
-                except Wrong as wrong:
-                    self.complain(wrong.input_name, str(wrong))
-        return self
-
-    def complain(self, name: str, message: str) -> None:
-        """Note what is wrong with an input."""
-        self.errors.setdefault(name, []).append(message)
-
-    def take(self, errors: Iterable[FieldError]) -> None:
-        """Note what the service finds wrong, beside the inputs that it is about."""
-        by_key = {each.key: each for each in self.fields}
-        for error in errors:
-            found = by_key.get("id" if error.field == "chain_id" and "id" in by_key else error.field)
-            if found is None:
-                self.complain("", str(error))
-            else:
-                name, where = found.place(error.path)
-                self.complain(name, where + error.message)
-
-    def shown(self) -> Iterator[Shown]:
-        """Every input, in order."""
-        for each in self.fields:
-            for part in each.inputs:
-                yield Shown(
-                    part,
-                    self.texts.get(part.name, ""),
-                    tuple(self.errors.get(part.name, ())),
-                    self.locked.get(each.key),
-                    self._hint(part),
-                )
-
-    def fixed(self) -> dict[str, list[Shown]]:
-        """What cannot be changed, by the reason."""
-        found: dict[str, list[Shown]] = {}
-        for item in self.shown():
-            if item.locked is not None:
-                found.setdefault(item.locked, []).append(item)
-        return found
-
-    def sent(self) -> dict[str, str]:
-        """The texts that a preview hands on: of what is not locked."""
-        return {
-            each.name: self.texts[each.name]
-            for row in self.fields
-            if row.key not in self.locked
-            for each in row.inputs
-        }
-
-    def in_words(self, differences: Iterable[FieldDifference]) -> list[DiffLine]:
-        """Differences with the labels of the form."""
-        by_key = {each.key: each for each in self.fields}
-        lines = []
-        for one in differences:
-            key, rest = _parted(one.field)
-            known = by_key.get(key)
-            label = _labelled(known, one.field, rest) if known else one.field
-            hints = (self._value_hint(known, rest, text) for text in (one.before, one.after))
-            lines.append(DiffLine(label, one.before, one.after, *hints))
-        return lines
-
-    def _hint(self, part: Input) -> str:
-        """The text in human units, as far as the token is known."""
-        text = self.texts.get(part.name, "")
-        if part.unit_of is not None and part.kind == "digits":
-            return in_units(text, self._token(part.unit_of))
-        if part.unit_of is not None:
-            return "; ".join(self._tier_hints(text, part.unit_of))
-        return percent_of(text) if part.name in _PPM else ""
-
-    def _tier_hints(self, text: str, unit_of: str) -> Iterator[str]:
-        for words in map(str.split, text.splitlines()):
-            start = in_units(words[0], self._token(unit_of)) if len(words) == 2 else ""
-            if start:
-                yield f"from {start}: {percent_of(words[1])}"
-
-    def _token(self, unit_of: str) -> tuple[int, str] | None:
-        chain, symbol = self.texts.get(unit_of, ""), self.texts.get("symbol", "")
-        return (int(chain), symbol) if chain.isascii() and chain.isdigit() and len(chain) < 20 else None
-
-    def _value_hint(self, known: Field | None, rest: str, text: str | None) -> str:
-        if known is None or text is None:
-            return ""
-        (part, *_) = known.inputs
-        if rest.endswith(".ppm") or part.name in _PPM:
-            return percent_of(text)
-        if part.unit_of is not None:
-            return in_units(text, self._token(part.unit_of))
-        if part.name.endswith("chain_id") and text.isascii() and text.isdigit():
-            return chain_names().get(int(text[:20]), "")
-        return ""
+    id = WholeField("Chain id", "From 1 to 4294967295, as wallets know it.")
+    name = LineField("Name", "What people call it.")
+    icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
+    explore_url = LineField(
+        "Block explorer", "Its https address. Links are this, /tx/ and the transaction's hash."
+    )
+    contract_addr = LineField(
+        "Bridge contract",
+        "The pool bridge, to which refunds of pool sends are addressed. Empty where there is none yet.",
+        needed=False,
+    )
+    gas_token_symbol = LineField("Gas token", "The symbol of the coin that pays for gas, such as ETH.")
+    block_delay = WholeField(
+        "Block delay", "Blocks that a transfer waits on this chain when it starts here; told with its status."
+    )
+    drop_gas_amt = AmountField(
+        "Gas given to receivers",
+        "In the gas token's smallest units; told with estimates to this chain.",
+        default="0",
+    )
+    minimal_max_slippage = PpmField(
+        "Least slippage, in ppm",
+        "The contract takes a send only with a slippage that is strictly more than its own "
+        "minimalMaxSlippage: enter the contract's value + 1. 10000 ppm are 1 %.",
+    )
+    disabled = FlagField("Stopped", "No estimate is given from or to the chain. Transfers go on.")
+    disabled_reason = NoteField("Reason", "Why it is stopped. Operators will ask; users are never told.")
 
 
-def _parted(name: str) -> tuple[str, str]:
-    """A field such as ``perc_fee_tiers[1].ppm`` as its key and the rest."""
-    ends = [at for at in (name.find("."), name.find("[")) if at >= 0]
-    at = min(ends, default=len(name))
-    return name[:at], name[at:]
+class TokenForm(RowForm):
+    """A token on a chain."""
+
+    chain_id = ChainField("Chain")
+    symbol = LineField(
+        "Symbol",
+        "The same on every chain where the token is; letter case counts.",
+        datalist=DataList(symbol_choices),
+    )
+    name = LineField("Name", "What people call it.")
+    icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
+    address = LineField("Contract", "The token's contract on this chain.")
+    decimal = WholeField("Decimals", "As the contract has them, from 0 to 36.")
+    xfer_disabled = FlagField("Transfers stopped", "No estimate is given for this token here.")
 
 
-def _labelled(known: Field, path: str, rest: str) -> str:
-    name, where = known.place(path)
-    label = next(part.label for part in known.inputs if part.name == name)
-    if where:
-        return f"{label}, {where.removesuffix(': ')}"
-    return label + (f", {rest.lstrip('.')}" if rest and len(known.inputs) == 1 else "")
+class PoolForm(RowForm):
+    """A pool: its caps, and its opening values, which are given once."""
+
+    chain_id = ChainField("Chain")
+    symbol = SymbolField("Token")
+    total_cap = AmountField(
+        "Total cap",
+        "The most that the pool may hold after a transfer, in smallest units. Empty: no cap.",
+        unit_of="chain_id",
+        needed=False,
+    )
+    epoch_cap = AmountField(
+        "Epoch cap",
+        "The most that may be sent into the pool in one epoch, in smallest units. Empty: no cap.",
+        unit_of="chain_id",
+        needed=False,
+    )
+    epoch_seconds = WholeField(
+        "Length of an epoch, in seconds",
+        "An epoch starts at each multiple of it since 1970: 3600 is every full hour.",
+        default=3600,
+    )
+    liquidity_added = AmountField(
+        "Opening: added", "Liquidity before the feed began.", unit_of="chain_id", default="0"
+    )
+    liquidity_sent = AmountField(
+        "Opening: sent", "Sent by users before the feed began.", unit_of="chain_id", default="0"
+    )
+    liquidity_relayed = AmountField(
+        "Opening: relayed", "Paid out before the feed began.", unit_of="chain_id", default="0"
+    )
+    liquidity_withdrawn = AmountField(
+        "Opening: withdrawn", "Taken out by providers before the feed began.", unit_of="chain_id", default="0"
+    )
+
+
+class RouteForm(RowForm):
+    """A route through two pools."""
+
+    symbol = SymbolField("Token")
+    src_chain_id = ChainField("From")
+    dst_chain_id = ChainField("To")
+    rate = RateField()
+    base_fee = AmountField(
+        "Base fee",
+        "Pays the destination chain's gas; in the destination token's smallest units. "
+        "A fee that the feed reports outranks it.",
+        unit_of="dst_chain_id",
+    )
+    base_fee_max_age_seconds = WholeField(
+        "Greatest age of the base fee, in seconds",
+        "Older than this, and not renewed by the feed, no estimate is given. Empty: no limit.",
+        needed=False,
+    )
+    perc_fee_tiers = TiersField(unit_of="src_chain_id")
+
+
+class RouteBlockForm(RowForm):
+    """A route that is stopped."""
+
+    symbol = LineField(
+        "Token", "Its symbol; it may be one that comes later.", datalist=DataList(symbol_choices)
+    )
+    src_chain_id = AnyChainField(
+        "From", "A chain's id; it may be one that comes later.", datalist=DataList(chain_choices)
+    )
+    dst_chain_id = AnyChainField(
+        "To", "A chain's id; it may be one that comes later.", datalist=DataList(chain_choices)
+    )
+    both_directions = FlagField("Both directions", "Stops the way back, too.", default=True)
+    reason = NoteField("Reason", "For operators. Users are never told.")
+
+
+class PeggedPairForm(RowForm):
+    """A token locked on one chain and minted on another."""
+
+    symbol = SymbolField("Token")
+    org_chain_id = ChainField("Original chain", "Where the token is locked.")
+    pegged_chain_id = ChainField("Pegged chain", "Where it is minted.")
+    pegged_deposit_contract_addr = LineField(
+        "Vault", "The contract on the original chain; refunds of deposits are addressed to it."
+    )
+    pegged_burn_contract_addr = LineField(
+        "Bridge", "The contract on the pegged chain; refunds of burns are addressed to it."
+    )
+    canonical_token_contract_addr = LineField(
+        "Canonical token", "Where the minted token has another, canonical form; may be empty.", needed=False
+    )
+    vault_version = WholeField("Vault version", default=2)
+    bridge_version = WholeField(
+        "Bridge version",
+        "Between two pegged chains of one token, both 2, transfers are burned and minted.",
+        default=2,
+    )
+    deposit_base_fee = AmountField(
+        "Base fee to the pegged chain",
+        "In the smallest units of the pegged chain's token.",
+        unit_of="pegged_chain_id",
+        default="0",
+    )
+    burn_base_fee = AmountField(
+        "Base fee back to the original chain",
+        "In the smallest units of the original chain's token.",
+        unit_of="org_chain_id",
+        default="0",
+    )
+    perc_fee_tiers = TiersField(unit_of="org_chain_id")
+
+
+class BlockedAddressForm(RowForm):
+    """An account that gets no estimate."""
+
+    address = LineField("Address", "An account on any chain, in any letter case.")
+    reason = NoteField("Reason", "For operators. Users are never told.")
+    source = LineField("Source", "Which list or case it comes from.", needed=False)
+    expires_at = EndField()
+
+
+class BlockedNetworkForm(RowForm):
+    """Callers that get no estimate."""
+
+    cidr = LineField("Network", "IPv4 or IPv6, such as 203.0.113.0/24 or 2001:db8::/32.")
+    reason = NoteField("Reason", "For operators. Users are never told.")
+    expires_at = EndField()

@@ -12,13 +12,14 @@ from sqlalchemy import select
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
+from app.admin.forms.ingest_tokens import NewTokenForm
 from app.admin.network_words import chain_names
-from app.admin.requests import actor, unexpected_field_complaint
+from app.admin.requests import actor
 from app.admin.views.lists import ListView, Present
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.runtime.gateway import current_gateway
-from app.services.feed.tokens import TYPES, TokenRefused, create_token, list_tokens, revoke_token
+from app.services.feed.tokens import TokenRefused, create_token, list_tokens, revoke_token
 
 
 class IngestTokensView(ListView):
@@ -64,28 +65,18 @@ class IngestTokensView(ListView):
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
         """Make a token and show it, this once."""
-        name = request.form.get("name", "").strip()
-        types, chains = request.form.getlist("types"), request.form.getlist("chains")
-        error = None
-        if request.method == "POST":
+        form = NewTokenForm(chain_names())
+        if form.validate_on_submit():
+            name = form.name.data
             try:
-                if complaint := unexpected_field_complaint(("name", "types", "chains")):
-                    raise TokenRefused(complaint)
-                ids = [int(chain) for chain in chains if chain.isascii() and chain.isdecimal()]
-                if len(ids) != len(chains):
-                    raise TokenRefused("A chain is named by its id: load the page again.")
-                token = create_token(current_gateway(), name, types, ids, actor=actor())
+                token = create_token(
+                    current_gateway(), name, form.types.data, form.chain_ids(), actor=actor()
+                )
             except TokenRefused as refused:
-                error = str(refused)
+                form.form_errors.append(str(refused))
             else:
                 return self.render("console/ingest_tokens/made.html", token=token, token_name=name)
-        return self.render(
-            "console/ingest_tokens/new.html",
-            error=error,
-            given={"name": name, "types": types, "chains": chains},
-            types=TYPES,
-            chains=chain_names(),
-        )
+        return self.render("console/ingest_tokens/new.html", form=form)
 
     @expose("/<int:token_id>")
     def show(self, token_id: int) -> str:

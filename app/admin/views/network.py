@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -11,15 +11,16 @@ from flask import abort, flash, has_request_context, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
+from werkzeug.datastructures import MultiDict
 
 from app.admin.access import EDIT, READ, Access, Audience
-from app.admin.forms.fields import Field
-from app.admin.forms.network import EditForm
+from app.admin.forms.base import PreviewedForm
+from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_words import Choices, chain_choices, decimals_by_place, row_title, symbol_choices
 from app.admin.requests import actor
 from app.admin.views.lists import Choice, ListView, neutral_cell
 from app.admin.views.network_users import users_with_links
-from app.domain.difference import difference
+from app.domain.difference import FieldDifference, difference
 from app.runtime.gateway import current_gateway
 from app.services.audit.fingerprint import values_seen
 from app.services.audit.results import Conflict, InUse, Invalid, NotConfirmed, Preview, Saved
@@ -31,8 +32,10 @@ from app.services.network.sections import Section
 
 _LARGEST_ID: Final = (1 << 63) - 1
 _LONGEST_FLASH: Final = 240
+_LONGEST_GIVEN: Final = 256
+"""Characters of a value that the address of a new row's page gives."""
 _NO_ROW: Final = 0
-"""The number of no row: an edit of it is told that the row was removed."""
+"""The number of no row: an edit of it is refused, since the row was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,9 @@ class Attempt:
     """An edit on its way: the form it comes from, the row as it stands, and how the form is shown again."""
 
     edit: Edit
-    form: EditForm
+    form: PreviewedForm
     row: ShownRow | None
-    again: Callable[[EditForm], ResponseReturnValue]
+    again: Callable[[PreviewedForm], ResponseReturnValue]
 
 
 class _FromTheNetwork(Choice):
@@ -102,7 +105,7 @@ class NetworkView(ListView):
     """Rows of one section: read by everybody, changed by operators after a look at what it will do."""
 
     section = "Network"
-    fields: ClassVar[tuple[Field, ...]]
+    row_form: ClassVar[type[RowForm]]
     one: ClassVar[str]
     """What a row is called in headings, such as ``route``."""
     form_help: ClassVar[str] = ""
@@ -156,8 +159,9 @@ class NetworkView(ListView):
     def new(self) -> ResponseReturnValue:
         """Add a row."""
         if request.method == "GET":
-            return self._form_page(EditForm(self.fields).fill(request.args), None)
-        return self._take(EditForm(self.fields), None, None)
+            given = {name: text[:_LONGEST_GIVEN] for name, text in request.args.items()}
+            return self._form_page(self.row_form(formdata=MultiDict(given)), None)
+        return self._submitted(self.row_form(), None, None)
 
     @expose("/<int:key>", methods=("GET", "POST"))
     def edit(self, key: int) -> ResponseReturnValue:
@@ -166,20 +170,19 @@ class NetworkView(ListView):
         if request.method == "GET":
             if row is None:
                 abort(404)
-            return self._form_page(self._form(row).fill(), row)
-        return self._take(self._form(row), row, row.row_id if row else _NO_ROW)
+            return self._form_page(self._form(row), row)
+        return self._submitted(self._form(row), row, row.row_id if row else _NO_ROW)
 
     @expose("/<int:key>/remove", methods=("GET", "POST"))
     def remove(self, key: int) -> ResponseReturnValue:
         """Remove a row that nothing uses."""
         row = self._row(key)
+        form = self.row_form(row=row.values if row else None)
         if request.method == "GET":
             if row is None:
                 abort(404)
-            edit = Edit(self.of.name, row.row_id, None, row.seen)
-        else:
-            edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, request.form.get("seen"))
-        form = EditForm(self.fields, row.values if row else None).fill()
+            form.fingerprint.data = row.seen
+        edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, form.fingerprint.data)
         return self.attempt(Attempt(edit, form, row, lambda form: self._form_page(form, row)))
 
     # --- Their steps
@@ -198,44 +201,44 @@ class NetworkView(ListView):
             abort(404)
         return row
 
-    def _form(self, row: ShownRow | None) -> EditForm:
+    def _form(self, row: ShownRow | None) -> RowForm:
         if row is None:
-            return EditForm(self.fields)
-        locked = locked_fields(current_gateway(), self.of.name, row.values)
-        return EditForm(self.fields, row.values, locked)
+            return self.row_form()
+        return self.row_form(
+            row=row.values, locked=locked_fields(current_gateway(), self.of.name, row.values)
+        )
 
-    def _take(self, form: EditForm, row: ShownRow | None, row_id: int | None) -> ResponseReturnValue:
-        """What was posted, shown as a preview, saved, or told what is wrong with it."""
-        seen = request.form.get("seen")
+    def _submitted(self, form: RowForm, row: ShownRow | None, row_id: int | None) -> ResponseReturnValue:
+        """The form that was posted: shown again with its errors, previewed, or saved."""
 
-        def again(form: EditForm) -> ResponseReturnValue:
-            return self._form_page(form, row, seen)
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            return self._form_page(form, row)
 
-        form.read(request.form)
-        if "" in form.errors:
-            return again(form), 400  # type: ignore[return-value]
-        if form.errors or "back" in request.form:
-            return again(form)
-        return self.attempt(Attempt(Edit(self.of.name, row_id, form.values, seen), form, row, again))
+        if not form.validate() or form.back.data:
+            return self._form_page(form, row), 400 if form.form_errors else 200
+        edit = Edit(self.of.name, row_id, form.values(), form.fingerprint.data)
+        return self.attempt(Attempt(edit, form, row, again))
 
-    def attempt(self, on: Attempt, *, save: bool | None = None) -> ResponseReturnValue:
-        """Preview the edit, or save it where it is confirmed; tell why not where that is so."""
+    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
+        """Preview the edit, or save it where it is confirmed; where it is refused, say why.
+
+        :param save: save it without a preview: the page of the form has shown the effects already.
+        """
         gateway = current_gateway()
         try:
-            if save or (save is None and "confirm" in request.form and request.method == "POST"):
-                typed = request.form.get("typed", "")
+            if save or on.form.confirm.data:
+                typed = on.form.typed.data or ""
                 return self.done(save_edit(gateway, on.edit, actor=actor(), typed=typed))
             return self._preview_page(preview_edit(gateway, on.edit), on)
         except NotConfirmed as refused:
-            message = (
+            on.form.typed.errors = [
                 f"Type “{refused.needs_typed}”, exactly as it is written, to confirm. Nothing was saved."
-            )
+            ]
             if save:
-                on.form.complain("typed", message)
                 return on.again(on.form)
-            return self._preview_page(preview_edit(gateway, on.edit), on, message)
+            return self._preview_page(preview_edit(gateway, on.edit), on)
         except Invalid as refused:
-            on.form.take(refused.errors)
+            on.form.add_errors(refused.errors)
             return on.again(on.form)
         except Conflict as refused:
             return self._conflict_page(refused, on)
@@ -249,47 +252,51 @@ class NetworkView(ListView):
         flash_saved(saved)
         return redirect(self.get_url(".index_view"))
 
-    def _form_page(self, form: EditForm, row: ShownRow | None, seen: str | None = None) -> str:
+    def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
+        if row is not None and form.fingerprint.data is None:
+            form.fingerprint.data = row.seen
         return self.render(
             "console/network/form.html",
             form=form,
             row=row,
-            seen=row.seen if row and seen is None else seen,
             key=self.key_of(row.values, row.row_id) if row else None,
             decimals=decimals_by_place(),
             facts=self.beside(row.values) if row else (),
         )
 
-    def _preview_page(self, preview: Preview, on: Attempt, complaint: str = "") -> ResponseReturnValue:
-        removing = on.edit.values is None
+    def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:
         if not preview.changes:
             flash("Nothing is different from what stands, so there is nothing to save.", "warning")
             return on.again(on.form)
+        if preview.needs_typed:
+            on.form.ask_to_type(preview.needs_typed)
+        values = {**(on.row.values if on.row else {}), **(on.edit.values or {})}
         return self.render(
             "console/network/preview.html",
             preview=preview,
-            subject=row_title(self.one, {**(on.row.values if on.row else {}), **(on.edit.values or {})}),
-            lines=on.form.in_words(preview.differences),
-            texts={} if removing else on.form.sent(),
-            seen=on.edit.seen or "",
-            removing=removing,
+            subject=row_title(self.one, values),
+            lines=self._in_words(values, preview.differences),
+            form=on.form,
+            removing=on.edit.values is None,
             adding=on.edit.row_id is None,
-            complaint=complaint,
         )
 
     def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
         now, own = on.row.values if on.row else {}, on.edit.values or {}
-        saw = values_seen(on.edit.seen) or {}
-        kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], saw.get(key, ...))}
-        words = EditForm(self.fields, now or None).fill()
+        shown = values_seen(on.edit.seen) or {}
+        kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
         return self.render(
             "console/network/conflict.html",
             refused=refused,
-            meanwhile=words.in_words(refused.meanwhile),
-            own=words.in_words(difference(kept, {key: own[key] for key in kept})),
+            meanwhile=self._in_words(now, refused.meanwhile),
+            own=self._in_words(now, difference(kept, {key: own[key] for key in kept})),
             row=on.row,
             key=self.key_of(now, on.row.row_id) if on.row else None,
         )
+
+    def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
+        """Differences in the words of the form; ``values`` say which chains and token the row is about."""
+        return self.row_form(formdata=None, row=values).in_words(differences)
 
 
 def flash_saved(saved: Saved) -> None:

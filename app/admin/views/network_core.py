@@ -13,9 +13,10 @@ from sqlalchemy import select
 
 from app.admin.access import EDIT, may
 from app.admin.formats import cut, grouped, pill
-from app.admin.forms import fields
-from app.admin.forms.network import EditForm
-from app.admin.network_words import amount_cell, chain_cell, percent, symbol_choices
+from app.admin.forms.base import PreviewedForm
+from app.admin.forms.bulk import StopChainForm
+from app.admin.forms.network import ChainForm, PoolForm, TokenForm
+from app.admin.network_words import amount_cell, chain_cell, percent
 from app.admin.views.lists import Flag, Present
 from app.admin.views.network import Attempt, Beside, ChainIs, NetworkView, SymbolIs
 from app.models.engine import reading
@@ -24,8 +25,6 @@ from app.models.pools import PoolCounter
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.edit import Shown, preview_edit
 from app.services.network.edits.plan import Edit
-
-_REASON = "Why it is stopped. Operators will ask; users are never told."
 
 
 class ChainsView(NetworkView):
@@ -64,45 +63,7 @@ class ChainsView(NetworkView):
         "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
         "act": lambda v, c, m, p: v.switch(m),
     }
-    fields = (
-        fields.whole("id", "Chain id", "From 1 to 4294967295, as wallets know it."),
-        fields.line("name", "Name", "What people call it."),
-        fields.line("icon", "Icon", "The https address of a picture; may be empty.", needed=False),
-        fields.line(
-            "explore_url",
-            "Block explorer",
-            "Its https address. Links are this, /tx/ and the transaction's hash.",
-        ),
-        fields.line(
-            "contract_addr",
-            "Bridge contract",
-            "The pool bridge, to which refunds of pool sends are addressed. Empty where there is none yet.",
-            needed=False,
-        ),
-        fields.line(
-            "gas_token_symbol", "Gas token", "The symbol of the coin that pays for gas, such as ETH."
-        ),
-        fields.whole(
-            "block_delay",
-            "Block delay",
-            "Blocks that a transfer waits on this chain when it starts here; told with its status.",
-        ),
-        fields.amount(
-            "drop_gas_amt",
-            "Gas given to receivers",
-            "In the gas token's smallest units; told with estimates to this chain.",
-            None,
-            start="0",
-        ),
-        fields.whole(
-            "minimal_max_slippage",
-            "Least slippage, in ppm",
-            "The contract takes a send only with a slippage that is strictly more than its own "
-            "minimalMaxSlippage: enter the contract's value + 1. 10000 ppm are 1 %.",
-        ),
-        fields.flag("disabled", "Stopped", "No estimate is given from or to the chain. Transfers go on."),
-        fields.note("disabled_reason", "Reason", _REASON),
-    )
+    row_form = ChainForm
 
     def switch(self, chain: Chain) -> Any:
         """The button that stops or resumes a chain."""
@@ -139,29 +100,27 @@ class ChainsView(NetworkView):
         if row.values["disabled"]:
             flash(f"{row.values['name']} is stopped already.", "warning")
             return redirect(url_for("chains.edit", key=key))
-        form = EditForm(self.fields, row.values).fill()
+        form = StopChainForm()
+        form.ask_to_type(row.values["name"])
         if request.method == "GET":
-            return self._stop_page(form, row, row.seen)
-        seen, reason = request.form.get("seen"), request.form.get("disabled_reason", "")
-        values = {"disabled": True, "disabled_reason": reason.replace("\r\n", "\n").strip()}
+            form.fingerprint.data = row.seen
+            return self._stop_page(form, row)
 
-        def again(form: EditForm) -> ResponseReturnValue:
-            return self._stop_page(form, row, seen)
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            return self._stop_page(form, row)
 
-        edit = Edit("chains", row.row_id, values, seen)
+        values = {"disabled": True, "disabled_reason": form.disabled_reason.data}
+        edit = Edit("chains", row.row_id, values, form.fingerprint.data)
         return self.attempt(Attempt(edit, form, row, again), save=True)
 
-    def _stop_page(self, form: EditForm, row: Shown, seen: str | None) -> str:
-        # What it will do does not hang on the reason, which the service wants.
+    def _stop_page(self, form: PreviewedForm, row: Shown) -> str:
+        # The effects do not depend on the reason, but the service requires one.
         values = {"disabled": True, "disabled_reason": "to be given"}
         return self.render(
             "console/network/stop.html",
             preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.seen)),
-            errors=form.errors,
+            form=form,
             chain=row.values["name"],
-            reason=request.form.get("disabled_reason", ""),
-            typed=request.form.get("typed", ""),
-            seen=seen,
         )
 
     @expose("/<int:key>/resume", methods=("GET", "POST"))
@@ -171,11 +130,13 @@ class ChainsView(NetworkView):
         if not row.values["disabled"]:
             flash(f"{row.values['name']} is in service already.", "warning")
             return redirect(url_for("chains.edit", key=key))
-        seen = request.form.get("seen") if request.method == "POST" else row.seen
-        edit = Edit("chains", row.row_id, {"disabled": False}, seen)
-        form = EditForm(self.fields, row.values, dict.fromkeys(row.values, "")).fill()
+        # Nothing is typed on this page, so nothing is handed on.
+        form = self.row_form(row=row.values, locked=dict.fromkeys(row.values, ""))
+        if request.method == "GET":
+            form.fingerprint.data = row.seen
+        edit = Edit("chains", row.row_id, {"disabled": False}, form.fingerprint.data)
 
-        def again(form: EditForm) -> ResponseReturnValue:
+        def again(form: PreviewedForm) -> ResponseReturnValue:
             return redirect(url_for("chains.edit", key=key))
 
         return self.attempt(Attempt(edit, form, row, again))
@@ -210,20 +171,7 @@ class TokensView(NetworkView):
         ),
         "address": lambda v, c, m, p: cut(m.address),
     }
-    fields = (
-        fields.chain("chain_id", "Chain"),
-        fields.suggested(
-            "symbol",
-            "Symbol",
-            "The same on every chain where the token is; letter case counts.",
-            symbol_choices,
-        ),
-        fields.line("name", "Name", "What people call it."),
-        fields.line("icon", "Icon", "The https address of a picture; may be empty.", needed=False),
-        fields.line("address", "Contract", "The token's contract on this chain."),
-        fields.whole("decimal", "Decimals", "As the contract has them, from 0 to 36."),
-        fields.flag("xfer_disabled", "Transfers stopped", "No estimate is given for this token here."),
-    )
+    row_form = TokenForm
 
 
 class PoolsView(NetworkView):
@@ -255,50 +203,7 @@ class PoolsView(NetworkView):
         "epoch_cap": lambda v, c, m, p: amount_cell(m.epoch_cap, m.chain_id, m.symbol, "no cap"),
         "epoch_seconds": lambda v, c, m, p: grouped(m.epoch_seconds),
     }
-    fields = (
-        fields.chain("chain_id", "Chain"),
-        fields.symbol(),
-        fields.amount(
-            "total_cap",
-            "Total cap",
-            "The most that the pool may hold after a transfer, in smallest units. Empty: no cap.",
-            "chain_id",
-            needed=False,
-        ),
-        fields.amount(
-            "epoch_cap",
-            "Epoch cap",
-            "The most that may be sent into the pool in one epoch, in smallest units. Empty: no cap.",
-            "chain_id",
-            needed=False,
-        ),
-        fields.whole(
-            "epoch_seconds",
-            "Length of an epoch, in seconds",
-            "An epoch starts at each multiple of it since 1970: 3600 is every full hour.",
-            start="3600",
-        ),
-        fields.amount(
-            "liquidity_added", "Opening: added", "Liquidity before the feed began.", "chain_id", start="0"
-        ),
-        fields.amount(
-            "liquidity_sent", "Opening: sent", "Sent by users before the feed began.", "chain_id", start="0"
-        ),
-        fields.amount(
-            "liquidity_relayed",
-            "Opening: relayed",
-            "Paid out before the feed began.",
-            "chain_id",
-            start="0",
-        ),
-        fields.amount(
-            "liquidity_withdrawn",
-            "Opening: withdrawn",
-            "Taken out by providers before the feed began.",
-            "chain_id",
-            start="0",
-        ),
-    )
+    row_form = PoolForm
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Opening values, what the feed added, and what the pool holds."""

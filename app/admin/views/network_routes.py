@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import select
 
 from app.admin.formats import pill, span, when
-from app.admin.forms import fields
-from app.admin.network_words import amount_cell, chain_cell, symbol_choices, tiers_cell
+from app.admin.forms.network import PeggedPairForm, RouteBlockForm, RouteForm
+from app.admin.network_words import amount_cell, chain_cell, tiers_cell
 from app.admin.views.base_fees import BaseFees
 from app.admin.views.lists import Choice, Flag
 from app.admin.views.network import Beside, ChainIs, NetworkView, SymbolIs
@@ -72,26 +72,7 @@ class RoutesView(BaseFees, NetworkView):
         "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
-    fields = (
-        fields.symbol(),
-        fields.chain("src_chain_id", "From"),
-        fields.chain("dst_chain_id", "To"),
-        fields.rate(),
-        fields.amount(
-            "base_fee",
-            "Base fee",
-            "Pays the destination chain's gas; in the destination token's smallest units. "
-            "A fee that the feed reports outranks it.",
-            "dst_chain_id",
-        ),
-        fields.whole(
-            "base_fee_max_age_seconds",
-            "Greatest age of the base fee, in seconds",
-            "Older than this, and not renewed by the feed, no estimate is given. Empty: no limit.",
-            needed=False,
-        ),
-        fields.tiers("src_chain_id"),
-    )
+    row_form = RouteForm
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The feed's fee, where there is one: it outranks the configured."""
@@ -147,13 +128,7 @@ class RouteBlocksView(NetworkView):
             pill("both", "bad") if m.both_directions else pill("one", "warn")
         ),
     }
-    fields = (
-        fields.suggested("symbol", "Token", "Its symbol; it may be one that comes later.", symbol_choices),
-        fields.any_chain("src_chain_id", "From", "A chain's id; it may be one that comes later."),
-        fields.any_chain("dst_chain_id", "To", "A chain's id; it may be one that comes later."),
-        fields.flag("both_directions", "Both directions", "Stops the way back, too.", start="1"),
-        fields.note("reason", "Reason", "For operators. Users are never told."),
-    )
+    row_form = RouteBlockForm
 
 
 class PeggedPairsView(NetworkView):
@@ -201,46 +176,4 @@ class PeggedPairsView(NetworkView):
         "burn_base_fee": lambda v, c, m, p: amount_cell(m.burn_base_fee, m.org_chain_id, m.symbol),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.org_chain_id, m.symbol),
     }
-    fields = (
-        fields.symbol(),
-        fields.chain("org_chain_id", "Original chain", "Where the token is locked."),
-        fields.chain("pegged_chain_id", "Pegged chain", "Where it is minted."),
-        fields.line(
-            "pegged_deposit_contract_addr",
-            "Vault",
-            "The contract on the original chain; refunds of deposits are addressed to it.",
-        ),
-        fields.line(
-            "pegged_burn_contract_addr",
-            "Bridge",
-            "The contract on the pegged chain; refunds of burns are addressed to it.",
-        ),
-        fields.line(
-            "canonical_token_contract_addr",
-            "Canonical token",
-            "Where the minted token has another, canonical form; may be empty.",
-            needed=False,
-        ),
-        fields.whole("vault_version", "Vault version", start="2"),
-        fields.whole(
-            "bridge_version",
-            "Bridge version",
-            "Between two pegged chains of one token, both 2, transfers are burned and minted.",
-            start="2",
-        ),
-        fields.amount(
-            "deposit_base_fee",
-            "Base fee to the pegged chain",
-            "In the smallest units of the pegged chain's token.",
-            "pegged_chain_id",
-            start="0",
-        ),
-        fields.amount(
-            "burn_base_fee",
-            "Base fee back to the original chain",
-            "In the smallest units of the original chain's token.",
-            "org_chain_id",
-            start="0",
-        ),
-        fields.tiers("org_chain_id"),
-    )
+    row_form = PeggedPairForm
