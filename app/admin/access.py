@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin.sessions import leave_ended_session
+from app.admin.sign_in.sessions import leave_ended_session
 from app.domain.operators import Role
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -11,10 +11,10 @@ from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
 
-from app.admin import answers, formats
+from app.admin import formats, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
-from app.admin.same_answers import SameAnswers
-from app.admin.security import PREFIX, secure
+from app.admin.public_answers import PublicAnswers
+from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
 
@@ -27,10 +27,10 @@ class Console:
 
     trusted_proxies: int
     rules: Rules
-    same_answers: SameAnswers
+    public_answers: PublicAnswers
 
 
-def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, same_answers: SameAnswers) -> None:
+def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, public_answers: PublicAnswers) -> None:
     """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
     if not secret_key:
         app.register_blueprint(_closed())
@@ -50,14 +50,14 @@ def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, same_answ
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules())
-    app.extensions["console"] = Console(trusted_proxies, rules, same_answers)
+    app.extensions["console"] = Console(trusted_proxies, rules, public_answers)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
     _confine(app, before, own)
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
-        app.after_request_funcs.setdefault(name, []).insert(0, answers.protect)  # the last to run
+        app.after_request_funcs.setdefault(name, []).insert(0, responses.protect)  # the last to run
     _answer_errors(app)
 
 
@@ -88,7 +88,7 @@ def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
 
 def _answer_errors(app: Flask) -> None:
     handlers = app.error_handler_spec[None][None]
-    handlers[Exception] = answers.divide_errors(f"{PREFIX}/", handlers[Exception])
+    handlers[Exception] = responses.divide_errors(f"{PREFIX}/", handlers[Exception])
 
 
 def _closed() -> Blueprint:

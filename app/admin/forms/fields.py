@@ -17,7 +17,7 @@ from wtforms.meta import DefaultMeta
 from wtforms.validators import StopValidation
 from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
-from app.admin.network_words import Choices, chain_choices, chain_names, in_units, percent, symbol_choices
+from app.admin.network_names import Choices, chain_choices, chain_names, in_units, percent, symbol_choices
 from app.domain.amounts import is_ascii_digits
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")

@@ -4,15 +4,15 @@ from app.admin.views.account import AccountView
 from app.admin.views.anomalies import AnomaliesView
 from app.admin.views.audit import AuditView
 from app.admin.views.base import ConsoleView
+from app.admin.views.dashboard import HomeView
 from app.admin.views.estimates import EstimatesView
-from app.admin.views.home import HomeView
 from app.admin.views.ingest_tokens import IngestTokensView
-from app.admin.views.network_blocked import BlockedAddressesView, BlockedNetworksView
-from app.admin.views.network_core import ChainsView, PoolsView, TokensView
-from app.admin.views.network_routes import PeggedPairsView, RouteBlocksView, RoutesView
+from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
+from app.admin.views.network.core import ChainsView, PoolsView, TokensView
+from app.admin.views.network.routes import PeggedPairsView, RouteBlocksView, RoutesView
+from app.admin.views.network.validators import ValidatorsView
 from app.admin.views.operators import OperatorsView
 from app.admin.views.transfers import TransfersView
-from app.admin.views.validators import ValidatorsView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,

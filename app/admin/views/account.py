@@ -10,7 +10,7 @@ from flask_security.utils import logout_user
 
 from app.admin.access import OWN, READ, Access, Audience
 from app.admin.requests import actor
-from app.admin.sessions import SECRET
+from app.admin.sign_in.sessions import SECRET
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import new_uniquifier, update_account

@@ -11,7 +11,7 @@ from app.admin.access import READ
 from app.admin.forms.estimate import SMALLEST, TOKENS, EstimateForm, percent
 from app.admin.pages.estimate_view import Suggestion, estimate_view
 from app.admin.pages.shapes import AmountText
-from app.admin.same_answers import laid_out, same_answers
+from app.admin.public_answers import laid_out, public_answers
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.estimates.estimate import estimate_inputs
@@ -54,7 +54,7 @@ def _estimate(gateway: Gateway, form: EstimateForm) -> dict[str, object]:
 
     return {
         "view": estimate_view(inputs),
-        "answer": laid_out(same_answers().estimate(inputs)),
+        "answer": laid_out(public_answers().estimate(inputs)),
         "with_amount": with_amount,
         "instead": instead,
         "percent": percent,

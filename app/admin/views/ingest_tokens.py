@@ -13,7 +13,7 @@ from sqlalchemy import select
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
 from app.admin.forms.ingest_tokens import NewTokenForm
-from app.admin.network_words import chain_names
+from app.admin.network_names import chain_names
 from app.admin.requests import actor
 from app.admin.views.lists import ListView, Present
 from app.models.engine import reading

@@ -16,7 +16,7 @@ from app.admin.pages.search import Found, SearchResult, search
 from app.admin.pages.stuck import RULE, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
-from app.admin.same_answers import laid_out, same_answers
+from app.admin.public_answers import laid_out, public_answers
 from app.admin.views.base import ConsoleView
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.wire_values import parse_transfer_id
@@ -61,7 +61,7 @@ class TransfersView(ConsoleView):
         gateway = current_gateway()
         try:
             detail = transfer_detail(gateway, wanted)
-            answer = same_answers().status(gateway, wanted)
+            answer = public_answers().status(gateway, wanted)
         except Unavailable:
             raise
         except GatewayError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flask import url_for
 from sqlalchemy import select
 
-from app.admin.network_words import row_title
+from app.admin.network_names import row_title
 from app.models.engine import reading
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Users

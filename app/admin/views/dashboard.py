@@ -7,7 +7,7 @@ from flask_admin import expose
 from app.admin.access import READ
 from app.admin.pages.dashboard import dashboard
 from app.admin.views.base import ConsoleView
-from app.admin.views.heat import heat
+from app.admin.views.heat_map import heat
 from app.runtime.gateway import current_gateway
 
 

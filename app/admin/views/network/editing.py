@@ -16,10 +16,10 @@ from werkzeug.datastructures import MultiDict
 from app.admin.access import EDIT, READ, Access, Audience
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.rows import DiffLine, RowForm
-from app.admin.network_words import Choices, chain_choices, decimals_by_place, row_title, symbol_choices
+from app.admin.network_names import Choices, chain_choices, decimals_by_place, row_title, symbol_choices
 from app.admin.requests import actor
 from app.admin.views.lists import Choice, ListView, neutral_cell
-from app.admin.views.network_users import users_with_links
+from app.admin.views.network.users import users_with_links
 from app.domain.difference import FieldDifference, difference
 from app.runtime.gateway import current_gateway
 from app.services.audit.fingerprint import values_seen

@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import select
 
 from app.admin.formats import pill, span, when
-from app.admin.forms.network import PeggedPairForm, RouteBlockForm, RouteForm
-from app.admin.network_words import amount_cell, chain_cell, tiers_cell
-from app.admin.views.base_fees import BaseFees
+from app.admin.forms.sections import PeggedPairForm, RouteBlockForm, RouteForm
+from app.admin.network_names import amount_cell, chain_cell, tiers_cell
 from app.admin.views.lists import Choice, Flag
-from app.admin.views.network import Beside, ChainIs, NetworkView, SymbolIs
+from app.admin.views.network.base_fees import BaseFees
+from app.admin.views.network.editing import Beside, ChainIs, NetworkView, SymbolIs
 from app.models.engine import reading
 from app.models.network import PeggedPair, Route, RouteBlock
 from app.models.pools import ReportedFee

@@ -15,10 +15,10 @@ from app.admin.access import EDIT, may
 from app.admin.formats import cut, grouped, pill
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.bulk import StopChainForm
-from app.admin.forms.network import ChainForm, PoolForm, TokenForm
-from app.admin.network_words import amount_cell, chain_cell, percent
+from app.admin.forms.sections import ChainForm, PoolForm, TokenForm
+from app.admin.network_names import amount_cell, chain_cell, percent
 from app.admin.views.lists import Flag, Present
-from app.admin.views.network import Attempt, Beside, ChainIs, NetworkView, SymbolIs
+from app.admin.views.network.editing import Attempt, Beside, ChainIs, NetworkView, SymbolIs
 from app.models.engine import reading
 from app.models.network import Chain, Pool, Token
 from app.models.pools import PoolCounter

@@ -11,10 +11,10 @@ from flask_admin import expose
 from app.admin.access import EDIT
 from app.admin.formats import pill, when
 from app.admin.forms.bulk import LARGEST_LIST, BlockListForm
-from app.admin.forms.network import BlockedAddressForm, BlockedNetworkForm
+from app.admin.forms.sections import BlockedAddressForm, BlockedNetworkForm
 from app.admin.requests import actor
 from app.admin.views.lists import Choice
-from app.admin.views.network import NetworkView, flash_saved
+from app.admin.views.network.editing import NetworkView, flash_saved
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Invalid

@@ -13,9 +13,9 @@ from flask_security import Security
 from flask_security.signals import user_authenticated
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin import sessions
-from app.admin.accounts import OneTimeCodes, OperatorDatastore
-from app.admin.forms import accounts as forms
+from app.admin.forms import sign_in as forms
+from app.admin.sign_in import sessions
+from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
 PREFIX: Final = "/admin"

@@ -19,7 +19,7 @@ from app.admin.forms.fields import (
     WholeField,
 )
 from app.admin.forms.rows import RowForm
-from app.admin.network_words import chain_choices, symbol_choices
+from app.admin.network_names import chain_choices, symbol_choices
 
 
 class ChainForm(RowForm):

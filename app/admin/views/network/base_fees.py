@@ -10,9 +10,9 @@ from flask_admin import expose
 
 from app.admin.access import EDIT, Access
 from app.admin.forms.bulk import BaseFeesForm
-from app.admin.network_words import decimals_by_place
+from app.admin.network_names import decimals_by_place
 from app.admin.requests import actor
-from app.admin.views.network import flash_saved
+from app.admin.views.network.editing import flash_saved
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict, Invalid
 from app.services.network.edits.fees import preview_fees, save_fees

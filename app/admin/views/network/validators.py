@@ -6,7 +6,7 @@ from flask import request
 from flask_admin import expose
 
 from app.admin.access import READ
-from app.admin.network_words import percent
+from app.admin.network_names import percent
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import current_gateway
 from app.services.refunds.validator_sets import validator_sets

@@ -13,7 +13,7 @@ from app.runtime.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)
-class SameAnswers:
+class PublicAnswers:
     """Functions that make the bodies of the public operations, byte for byte.
 
     ``status`` takes a known transfer's id (32 bytes), ``estimate`` the inputs of one moment.
@@ -23,10 +23,10 @@ class SameAnswers:
     estimate: Callable[[EstimateInputs], bytes]
 
 
-def same_answers() -> SameAnswers:
+def public_answers() -> PublicAnswers:
     """Those of the console that is serving."""
-    answers = current_app.extensions["console"].same_answers
-    assert isinstance(answers, SameAnswers)  # noqa: S101  narrows the type of an untyped registry
+    answers = current_app.extensions["console"].public_answers
+    assert isinstance(answers, PublicAnswers)  # noqa: S101  narrows the type of an untyped registry
     return answers
 
 
