@@ -8,8 +8,12 @@ from app.admin.views.dashboard import HomeView
 from app.admin.views.estimates import EstimatesView
 from app.admin.views.ingest_tokens import IngestTokensView
 from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
-from app.admin.views.network.core import ChainsView, PoolsView, TokensView
-from app.admin.views.network.routes import PeggedPairsView, RouteBlocksView, RoutesView
+from app.admin.views.network.chains import ChainsView
+from app.admin.views.network.pegged_pairs import PeggedPairsView
+from app.admin.views.network.pools import PoolsView
+from app.admin.views.network.route_blocks import RouteBlocksView
+from app.admin.views.network.routes import RoutesView
+from app.admin.views.network.tokens import TokensView
 from app.admin.views.network.validators import ValidatorsView
 from app.admin.views.operators import OperatorsView
 from app.admin.views.transfers import TransfersView

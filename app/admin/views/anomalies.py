@@ -12,8 +12,9 @@ from markupsafe import Markup
 from app.admin.access import Access, Audience, may
 from app.admin.formats import pill, when
 from app.admin.requests import actor
-from app.admin.views.lists import Choice, ListView, Present
-from app.admin.views.network.editing import ChainIs, flash_saved
+from app.admin.views.filters import ChainIs, Choice, Present
+from app.admin.views.flashes import flash_saved
+from app.admin.views.lists import ListView
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
 from app.runtime.gateway import current_gateway

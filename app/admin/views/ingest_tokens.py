@@ -15,7 +15,8 @@ from app.admin.formats import pill, when
 from app.admin.forms.ingest_tokens import NewTokenForm
 from app.admin.network_names import chain_names
 from app.admin.requests import actor
-from app.admin.views.lists import ListView, Present
+from app.admin.views.filters import Present
+from app.admin.views.lists import ListView
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.runtime.gateway import current_gateway

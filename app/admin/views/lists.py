@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from flask import current_app, flash, request, url_for
 from flask_admin.contrib.sqla import ModelView
-from flask_admin.contrib.sqla.filters import BaseSQLAFilter
 from flask_admin.model.base import ViewArgs
 
 from app.admin.access import READ
@@ -21,47 +19,6 @@ STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _LONGEST_SEARCH: Final = 200
 _LAST_PAGE: Final = 1_000_000
-
-
-class Choice(BaseSQLAFilter):
-    """One of a few values. Whatever else the URL says is no choice, and said so."""
-
-    def __init__(self, column: Any, name: str, options: Sequence[tuple[str, str]]) -> None:
-        super().__init__(column, name, options=list(options))
-
-    def validate(self, value: str) -> bool:
-        return value in {key for key, _ in self.options}
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        return query.filter(self.get_column(alias) == self.stored(value))
-
-    def stored(self, value: str) -> Any:
-        """The choice as the column has it."""
-        return value
-
-    def operation(self) -> str:
-        return "is"
-
-
-class Flag(Choice):
-    """Yes or no."""
-
-    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
-        super().__init__(column, name, [("1", yes), ("0", no)])
-
-    def stored(self, value: str) -> bool:
-        return value == "1"
-
-
-class Present(Choice):
-    """Whether a column has a value."""
-
-    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
-        super().__init__(column, name, [("1", yes), ("0", no)])
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        column = self.get_column(alias)
-        return query.filter(column.is_not(None) if value == "1" else column.is_(None))
 
 
 class ListView(ConsoleView, ModelView):

@@ -12,7 +12,8 @@ from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
 from app.admin.forms.operators import NewOperatorForm, OperatorForm
 from app.admin.requests import actor
-from app.admin.views.lists import Choice, Flag, ListView
+from app.admin.views.filters import Choice, Flag
+from app.admin.views.lists import ListView
 from app.domain.operators import Role
 from app.models.operators import Operator
 from app.runtime.gateway import current_gateway

@@ -12,7 +12,7 @@ from app.admin.access import EDIT, Access
 from app.admin.forms.bulk import BaseFeesForm
 from app.admin.network_names import decimals_by_place
 from app.admin.requests import actor
-from app.admin.views.network.editing import flash_saved
+from app.admin.views.flashes import flash_saved
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict, Invalid
 from app.services.network.edits.fees import preview_fees, save_fees

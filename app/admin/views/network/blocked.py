@@ -13,8 +13,9 @@ from app.admin.formats import pill, when
 from app.admin.forms.bulk import LARGEST_LIST, BlockListForm
 from app.admin.forms.sections import BlockedAddressForm, BlockedNetworkForm
 from app.admin.requests import actor
-from app.admin.views.lists import Choice
-from app.admin.views.network.editing import NetworkView, flash_saved
+from app.admin.views.filters import Choice
+from app.admin.views.flashes import flash_saved
+from app.admin.views.network.editing import NetworkView
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Invalid

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from flask import abort, flash, has_request_context, redirect, request, url_for
+from flask import abort, flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
-from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 
 from app.admin.access import EDIT, READ, Access, Audience
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.rows import DiffLine, RowForm
-from app.admin.network_names import Choices, chain_choices, decimals_by_place, row_title, symbol_choices
+from app.admin.network_names import decimals_by_place, row_title
 from app.admin.requests import actor
-from app.admin.views.lists import Choice, ListView, neutral_cell
+from app.admin.views.flashes import flash_saved
+from app.admin.views.lists import ListView, neutral_cell
 from app.admin.views.network.users import users_with_links
 from app.domain.difference import FieldDifference, difference
 from app.runtime.gateway import current_gateway
@@ -31,7 +31,6 @@ from app.services.network.edits.plan import EDITABLE, Edit
 from app.services.network.sections import Section
 
 _LARGEST_ID: Final = (1 << 63) - 1
-_LONGEST_FLASH: Final = 240
 _LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
 _NO_ROW: Final = 0
@@ -56,49 +55,6 @@ class Attempt:
     form: PreviewedForm
     row: ShownRow | None
     again: Callable[[PreviewedForm], ResponseReturnValue]
-
-
-class _FromTheNetwork(Choice):
-    """One of what is configured when the page is asked for."""
-
-    choices: ClassVar[Callable[[], Choices]]
-
-    def __init__(self, column: Any, name: str) -> None:
-        super().__init__(column, name, [])
-
-    @property
-    def options(self) -> Choices:
-        """Empty while the library builds menus of its own at the start: it has no database yet."""
-        return type(self).choices() if has_request_context() else []
-
-    @options.setter
-    def options(self, _given: object) -> None:
-        """The library sets what was given: nothing."""
-
-
-class ChainIs(_FromTheNetwork):
-    """One of the chains; also where one of several columns names it."""
-
-    choices = staticmethod(chain_choices)
-
-    def __init__(self, column: Any, name: str, *others: Any) -> None:
-        super().__init__(column, name)
-        self.others = others
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        condition = self.get_column(alias) == int(value)
-        for other in self.others:
-            condition = condition | (other == int(value))
-        return query.filter(condition)
-
-
-class SymbolIs(_FromTheNetwork):
-    """One of the tokens' symbols."""
-
-    choices = staticmethod(symbol_choices)
-
-    def __init__(self, column: Any, name: str = "Token") -> None:
-        super().__init__(column, name)
 
 
 class NetworkView(ListView):
@@ -297,14 +253,3 @@ class NetworkView(ListView):
     def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
         """Differences in the words of the form; ``values`` say which chains and token the row is about."""
         return self.row_form(formdata=None, row=values).in_words(differences)
-
-
-def flash_saved(saved: Saved) -> None:
-    """Say what was done, with a way to the record of it."""
-    if saved.record_id is None:
-        flash("Nothing was different any more: nothing was saved.", "warning")
-        return
-    text = saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes"
-    text = text if len(text) <= _LONGEST_FLASH else f"{text[:_LONGEST_FLASH]}…"
-    link = url_for("audit.record", record_id=saved.record_id)
-    flash(Markup('Done: {}. <a href="{}">Audit record {}</a>').format(text, link, saved.record_id), "success")

@@ -1,4 +1,4 @@
-"""Routes, route blocks and pegged pairs."""
+"""The page of routes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import select
 
 from app.admin.formats import pill, span, when
-from app.admin.forms.sections import PeggedPairForm, RouteBlockForm, RouteForm
+from app.admin.forms.sections import RouteForm
 from app.admin.network_names import amount_cell, chain_cell, tiers_cell
-from app.admin.views.lists import Choice, Flag
+from app.admin.views.filters import ChainIs, Choice, SymbolIs
 from app.admin.views.network.base_fees import BaseFees
-from app.admin.views.network.editing import Beside, ChainIs, NetworkView, SymbolIs
+from app.admin.views.network.editing import Beside, NetworkView
 from app.models.engine import reading
-from app.models.network import PeggedPair, Route, RouteBlock
+from app.models.network import Route
 from app.models.pools import ReportedFee
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.openings import is_open
@@ -97,83 +97,3 @@ class RoutesView(BaseFees, NetworkView):
                 (cells,),
             )
         ]
-
-
-class RouteBlocksView(NetworkView):
-    """Ways that are stopped."""
-
-    model_class = RouteBlock
-    title = "Route blocks"
-    one = "route block"
-    section = "Protection"
-    explanation = "Stops one token between two chains, in one direction or in both; pegged transfers, too."
-    nothing = "No way is blocked. Add a block to stop one token between two chains at once."
-    row_endpoint = "route_blocks.edit"
-    new_endpoint = "route_blocks.new"
-    new_label = "New block"
-    column_list = ("symbol", "src_chain_id", "dst_chain_id", "both_directions", "reason")
-    column_labels = {"src_chain_id": "From", "dst_chain_id": "To", "both_directions": "Directions"}
-    column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "both_directions")
-    column_searchable_list = ("symbol", "reason")
-    column_default_sort = [("symbol", False), ("src_chain_id", False)]
-    column_filters = (
-        SymbolIs(RouteBlock.symbol),
-        ChainIs(RouteBlock.src_chain_id, "Chain", RouteBlock.dst_chain_id),
-        Flag(RouteBlock.both_directions, "Directions", "both", "one"),
-    )
-    column_formatters = {
-        "src_chain_id": lambda v, c, m, p: chain_cell(m.src_chain_id),
-        "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
-        "both_directions": lambda v, c, m, p: (
-            pill("both", "bad") if m.both_directions else pill("one", "warn")
-        ),
-    }
-    row_form = RouteBlockForm
-
-
-class PeggedPairsView(NetworkView):
-    """Tokens locked on one chain and minted on another."""
-
-    model_class = PeggedPair
-    title = "Pegged pairs"
-    one = "pegged pair"
-    explanation = "A token locked in a vault on its original chain and minted on another."
-    nothing = "No pegged pair is configured. Add the token on both chains first, then the pair."
-    row_endpoint = "pegged_pairs.edit"
-    new_endpoint = "pegged_pairs.new"
-    new_label = "New pair"
-    column_list = (
-        "symbol", "org_chain_id", "pegged_chain_id", "deposit_base_fee", "burn_base_fee",
-        "perc_fee_tiers", "bridge_version",
-    )  # fmt: skip
-    column_labels = {
-        "org_chain_id": "Original",
-        "pegged_chain_id": "Pegged",
-        "deposit_base_fee": "Deposit fee",
-        "burn_base_fee": "Burn fee",
-        "perc_fee_tiers": "Protocol fee",
-        "bridge_version": "Bridge",
-        "pegged_deposit_contract_addr": "vault",
-        "pegged_burn_contract_addr": "bridge",
-        "canonical_token_contract_addr": "canonical token",
-    }
-    column_sortable_list = ("symbol", "org_chain_id", "pegged_chain_id", "bridge_version")
-    column_searchable_list = (
-        "symbol", "pegged_deposit_contract_addr", "pegged_burn_contract_addr",
-        "canonical_token_contract_addr",
-    )  # fmt: skip
-    column_default_sort = [("symbol", False), ("org_chain_id", False), ("pegged_chain_id", False)]
-    column_filters = (
-        SymbolIs(PeggedPair.symbol),
-        ChainIs(PeggedPair.org_chain_id, "Original"),
-        ChainIs(PeggedPair.pegged_chain_id, "Pegged"),
-    )
-    numbers = frozenset({"deposit_base_fee", "burn_base_fee", "perc_fee_tiers", "bridge_version"})
-    column_formatters = {
-        "org_chain_id": lambda v, c, m, p: chain_cell(m.org_chain_id),
-        "pegged_chain_id": lambda v, c, m, p: chain_cell(m.pegged_chain_id),
-        "deposit_base_fee": lambda v, c, m, p: amount_cell(m.deposit_base_fee, m.pegged_chain_id, m.symbol),
-        "burn_base_fee": lambda v, c, m, p: amount_cell(m.burn_base_fee, m.org_chain_id, m.symbol),
-        "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.org_chain_id, m.symbol),
-    }
-    row_form = PeggedPairForm

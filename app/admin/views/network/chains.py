@@ -1,8 +1,8 @@
-"""Chains, tokens and pools."""
+"""The page of chains, and the switch that stops one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from flask import flash, redirect, request, url_for
@@ -12,16 +12,15 @@ from markupsafe import Markup
 from sqlalchemy import select
 
 from app.admin.access import EDIT, may
-from app.admin.formats import cut, grouped, pill
+from app.admin.formats import cut, pill
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.bulk import StopChainForm
-from app.admin.forms.sections import ChainForm, PoolForm, TokenForm
-from app.admin.network_names import amount_cell, chain_cell, percent
-from app.admin.views.lists import Flag, Present
-from app.admin.views.network.editing import Attempt, Beside, ChainIs, NetworkView, SymbolIs
+from app.admin.forms.sections import ChainForm
+from app.admin.network_names import percent
+from app.admin.views.filters import Flag
+from app.admin.views.network.editing import Attempt, NetworkView
 from app.models.engine import reading
-from app.models.network import Chain, Pool, Token
-from app.models.pools import PoolCounter
+from app.models.network import Chain
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.edit import Shown, preview_edit
 from app.services.network.edits.plan import Edit
@@ -140,94 +139,3 @@ class ChainsView(NetworkView):
             return redirect(url_for("chains.edit", key=key))
 
         return self.attempt(Attempt(edit, form, row, again))
-
-
-class TokensView(NetworkView):
-    """Tokens."""
-
-    model_class = Token
-    title = "Tokens"
-    one = "token"
-    explanation = "What can be sent. A symbol names the same token on every chain."
-    nothing = "No token is configured yet: add a chain first, then its tokens."
-    row_endpoint = "tokens.edit"
-    new_endpoint = "tokens.new"
-    new_label = "New token"
-    column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
-    column_labels = {"chain_id": "Chain", "xfer_disabled": "State", "decimal": "Decimals"}
-    column_sortable_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal")
-    column_searchable_list = ("symbol", "name", "address")
-    column_default_sort = [("symbol", False), ("chain_id", False)]
-    column_filters = (
-        ChainIs(Token.chain_id, "Chain"),
-        SymbolIs(Token.symbol),
-        Flag(Token.xfer_disabled, "State", "stopped", "in service"),
-    )
-    numbers = frozenset({"decimal"})
-    column_formatters = {
-        "chain_id": lambda v, c, m, p: chain_cell(m.chain_id),
-        "xfer_disabled": lambda v, c, m, p: (
-            pill("stopped", "bad") if m.xfer_disabled else pill("in service", "good")
-        ),
-        "address": lambda v, c, m, p: cut(m.address),
-    }
-    row_form = TokenForm
-
-
-class PoolsView(NetworkView):
-    """Pools' caps. What they hold is counted from the feed."""
-
-    model_class = Pool
-    title = "Pools"
-    one = "pool"
-    explanation = "Liquidity of a token on a chain, and how much it may hold or take in."
-    nothing = "No pool is configured yet: add a token first, then its pool."
-    row_endpoint = "pools.edit"
-    new_endpoint = "pools.new"
-    new_label = "New pool"
-    column_list = ("symbol", "chain_id", "total_cap", "epoch_cap", "epoch_seconds")
-    column_labels = {"chain_id": "Chain", "epoch_seconds": "Epoch, s"}
-    column_sortable_list = ("symbol", "chain_id", "epoch_seconds")
-    column_searchable_list = ("symbol",)
-    column_default_sort = [("symbol", False), ("chain_id", False)]
-    column_filters = (
-        ChainIs(Pool.chain_id, "Chain"),
-        SymbolIs(Pool.symbol),
-        Present(Pool.total_cap, "Total cap", "set", "none"),
-        Present(Pool.epoch_cap, "Epoch cap", "set", "none"),
-    )
-    numbers = frozenset({"total_cap", "epoch_cap", "epoch_seconds"})
-    column_formatters = {
-        "chain_id": lambda v, c, m, p: chain_cell(m.chain_id),
-        "total_cap": lambda v, c, m, p: amount_cell(m.total_cap, m.chain_id, m.symbol, "no cap"),
-        "epoch_cap": lambda v, c, m, p: amount_cell(m.epoch_cap, m.chain_id, m.symbol, "no cap"),
-        "epoch_seconds": lambda v, c, m, p: grouped(m.epoch_seconds),
-    }
-    row_form = PoolForm
-
-    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
-        """Opening values, what the feed added, and what the pool holds."""
-        place = row["chain_id"], row["symbol"]
-        with reading(current_gateway().reads) as connection:
-            reported = connection.execute(
-                select(PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn).where(
-                    PoolCounter.chain_id == place[0], PoolCounter.symbol == place[1]
-                )
-            ).one_or_none()
-        names = ("added", "sent", "relayed", "withdrawn")
-        opening = [int(row[f"liquidity_{name}"]) for name in names]
-        moved = list(reported or (0, 0, 0, 0))
-        lines = [
-            (name, *(amount_cell(value, *place) for value in (begin, more, begin + more)))
-            for name, begin, more in zip(names, opening, moved, strict=True)
-        ]
-        added, sent, relayed, withdrawn = (a + b for a, b in zip(opening, moved, strict=True))
-        lines.append(("balance", "", "", amount_cell(added + sent - relayed - withdrawn, *place)))
-        return [
-            Beside(
-                "What the pool holds",
-                "Balance = added + sent − relayed − withdrawn. The feed alone moves these counters.",
-                ("", "Opening", "By the feed", "Together"),
-                tuple(lines),
-            )
-        ]
