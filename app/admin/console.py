@@ -1,4 +1,4 @@
-"""The console, put together: sign-in, views, rules, and nothing of it on the way of public requests."""
+"""Puts the console together: sign-in, views and access rules. Public requests run none of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teard
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What the console's requests want to know; in ``app.extensions["console"]``."""
+    """What the console's requests need; kept in ``app.extensions["console"]``."""
 
     trusted_proxies: int
     rules: Rules
@@ -62,10 +62,10 @@ def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, public_an
 
 
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
-    """Move what the extensions want to run around every request to the console's own.
+    """Run the hooks of the extensions around the console's own requests only.
 
-    They would load sessions for public requests, which have none: time on the hot path and
-    ``Vary: Cookie`` on answers that depend on no cookie.
+    Around public requests, which have no session, they would cost time and add ``Vary: Cookie`` to
+    answers that depend on no cookie.
     """
     for name in _CHAINS_OF_HOOKS:
         hooks = getattr(app, name)
@@ -76,7 +76,7 @@ def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]
 
 
 def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
-    """What the base template asks for."""
+    """What the base template needs."""
     return {"console_menu": partial(menu, views), "may": partial(_may, rules)}
 
 
@@ -92,7 +92,7 @@ def _answer_errors(app: Flask) -> None:
 
 
 def _closed() -> Blueprint:
-    """What stands at the console's address while there is no key to sign its sessions with."""
+    """The page at the console's address while there is no key to sign its sessions with."""
     closed = Blueprint("console", __name__, url_prefix=PREFIX)
 
     @closed.get("/")

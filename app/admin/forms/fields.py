@@ -39,7 +39,8 @@ class TextValueField(Field):
     """A value typed as text. ``text`` is what was typed, or the text of the value that the row has.
 
     Subclasses read the text with ``parse``, which raises ``ValueError`` with words for the operator, and
-    write the value with ``format``.
+    write the value with ``format``. A field that is not sent has an empty text; in a form with ``partial``
+    it keeps its value.
 
     :param needed: whether an empty text is refused.
     :param only_for: another field of the form, and the choice of it with which this one counts.
@@ -61,7 +62,7 @@ class TextValueField(Field):
     def parse(self, text: str) -> Any:
         """The value of a text.
 
-        :raises ValueError: the text is none.
+        :raises ValueError: the text is no such value.
         """
         return text
 
@@ -87,7 +88,7 @@ class TextValueField(Field):
 
     @property
     def called(self) -> str:
-        """The text, or what the choice that it is is called."""
+        """The text, or the label of the choice that it is."""
         return dict(self.choices()).get(self.text, self.text)
 
     @property

@@ -25,7 +25,7 @@ class NewTokenForm(ConsoleForm):
         filters=[lambda text: (text or "").strip()],
         render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
     )
-    # The service checks what is picked, in its own words.
+    # The service checks what is picked, and words the errors.
     types = SelectMultipleField(
         choices=[SelectChoice(name) for name in TYPES], validate_choice=False, option_widget=CheckboxInput()
     )

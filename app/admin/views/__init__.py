@@ -1,4 +1,4 @@
-"""The console's pages, one entity or question a file."""
+"""The console's pages: one module for each entity or question."""
 
 from app.admin.views.account import AccountView
 from app.admin.views.anomalies import AnomaliesView
@@ -36,6 +36,6 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     IngestTokensView,
     AccountView,
 )
-"""In the order of the menu, within its sections."""
+"""The views in the order of the menu, within its sections."""
 
 __all__ = ["VIEWS", "HomeView"]

@@ -1,4 +1,4 @@
-"""The first page: what needs an operator's eye now."""
+"""The first page: what needs an operator's attention now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HomeView(ConsoleView):
 
     @expose("/")
     def index(self) -> str:
-        """What goes on, as of now."""
+        """The present state of the gateway."""
         board = dashboard(current_gateway())
         minutes = [
             {"at": minute.at.isoformat(), "answered": minute.answered, "refused": minute.refused}

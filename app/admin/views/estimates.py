@@ -1,4 +1,4 @@
-"""Try an estimate: what a wallet would be told, and every term, limit and check behind it."""
+"""Try an estimate: the answer that a wallet gets, and every term, limit and check behind it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.services.estimates.estimate import estimate_inputs
 
 
 class EstimatesView(ConsoleView):
-    """One page. It changes nothing and counts among no statistics; its address holds what was asked."""
+    """One page. It changes nothing and is not counted in statistics; its address holds the request."""
 
     section = "Overview"
     access = {"index": READ}

@@ -12,7 +12,7 @@ from app.admin.network_names import Choices, chain_choices, symbol_choices
 
 
 class Choice(BaseSQLAFilter):
-    """One of a few values. Whatever else the URL says is no choice, and said so."""
+    """One of a few values. The list ignores any other value, with a message."""
 
     def __init__(self, column: Any, name: str, options: Sequence[tuple[str, str]]) -> None:
         super().__init__(column, name, options=list(options))
@@ -53,7 +53,7 @@ class Present(Choice):
 
 
 class _FromTheNetwork(Choice):
-    """One of what is configured when the page is asked for."""
+    """One of the values that are configured when the page is requested."""
 
     choices: ClassVar[Callable[[], Choices]]
 
@@ -62,16 +62,16 @@ class _FromTheNetwork(Choice):
 
     @property
     def options(self) -> Choices:
-        """Empty while the library builds menus of its own at the start: it has no database yet."""
+        """The choices; empty while the library builds its menus at the start, without a database."""
         return type(self).choices() if has_request_context() else []
 
     @options.setter
     def options(self, _given: object) -> None:
-        """The library sets what was given: nothing."""
+        """Ignored: the library sets the empty list that it was given."""
 
 
 class ChainIs(_FromTheNetwork):
-    """One of the chains; also where one of several columns names it."""
+    """One of the chains, in any of several columns."""
 
     choices = staticmethod(chain_choices)
 

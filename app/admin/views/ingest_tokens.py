@@ -1,4 +1,4 @@
-"""Who may report events over HTTP."""
+"""The pages of ingest tokens, which let reporters send events over HTTP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.services.feed.tokens import TokenRefused, create_token, list_tokens, re
 
 
 class IngestTokensView(ListView):
-    """Reporters' tokens: made once, shown once, revoked."""
+    """Reporters' tokens: made, shown once, revoked."""
 
     section = "People"
     model_class = IngestToken
@@ -60,12 +60,12 @@ class IngestTokensView(ListView):
     }
 
     def of_environment(self) -> list[str]:
-        """Names of the tokens that stand in the settings."""
+        """Names of the tokens from the settings."""
         return [token.name for token in current_gateway().environment_tokens]
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Make a token and show it, this once."""
+        """Make a token and show it once."""
         form = NewTokenForm(chain_names())
         if form.validate_on_submit():
             name = form.name.data
@@ -81,7 +81,7 @@ class IngestTokensView(ListView):
 
     @expose("/<int:token_id>")
     def show(self, token_id: int) -> str:
-        """One token, and the way to revoke it."""
+        """One token, and the form that revokes it."""
         token = _token(token_id)
         return self.render(
             "console/ingest_tokens/show.html",
@@ -92,7 +92,7 @@ class IngestTokensView(ListView):
 
     @expose("/<int:token_id>/revoke", methods=("POST",))
     def revoke(self, token_id: int) -> ResponseReturnValue:
-        """Let a token count no longer; its name has to be typed."""
+        """Revoke a token; its name has to be typed."""
         token = _token(token_id)
         if request.form.get("typed", "").strip() != token["name"]:
             flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")

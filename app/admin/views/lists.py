@@ -14,7 +14,7 @@ from app.extensions import Base, db
 
 STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
 STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update"})
-"""Routes of the library that write without our checks, or that nothing here needs."""
+"""Routes of the library that write without the services' checks, or that the console does not need."""
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _LONGEST_SEARCH: Final = 200
@@ -22,14 +22,14 @@ _LAST_PAGE: Final = 1_000_000
 
 
 class ListView(ConsoleView, ModelView):
-    """Rows to read. What writes is a route of the subclass; the library's own writing is closed."""
+    """A list of rows. Writing is left to routes of the subclass; those of the library are closed."""
 
     model_class: ClassVar[type[Base]]
     title: ClassVar[str]
     explanation: ClassVar[str] = ""
-    """A sentence under the title: what these rows decide."""
+    """A sentence under the title: what the rows are for."""
     nothing: ClassVar[str] = "There is nothing here yet."
-    """What to do where there is no row at all."""
+    """What the page says where there is no row: what to do first."""
     row_endpoint: ClassVar[str | None] = None
     """The route that a row's first cell leads to; its one argument is the row's id."""
     new_endpoint: ClassVar[str | None] = None
@@ -72,7 +72,7 @@ class ListView(ConsoleView, ModelView):
         return fields
 
     def _get_list_filter_args(self) -> list[Any] | None:
-        # The library's own takes an empty field for a wrong value.
+        # The library's version treats an empty field as an invalid value.
         active = []
         for index, (_, found, given) in enumerate(self.filter_fields()):
             value = given.replace("\0", "")
@@ -85,7 +85,7 @@ class ListView(ConsoleView, ModelView):
         return active
 
     def _get_list_extra_args(self) -> ViewArgs:
-        """The arguments of the URL. What is out of range counts as left out."""
+        """The arguments of the URL. Values out of range are ignored."""
         args = super()._get_list_extra_args()
         sortable = args.sort is not None and 0 <= args.sort < len(self._list_columns)
         return args.clone(
@@ -96,7 +96,7 @@ class ListView(ConsoleView, ModelView):
 
 
 def neutral_cell(value: Any) -> str:
-    """A value for a CSV cell that no spreadsheet takes for a formula (OWASP, CSV injection)."""
+    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection)."""
     text = "" if value is None else str(value)
     if text.startswith(_RUN_BY_SPREADSHEETS) and not text.removeprefix("-").isdecimal():
         return f"'{text}"

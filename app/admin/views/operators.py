@@ -1,4 +1,4 @@
-"""Who may use the console."""
+"""The pages of the console's accounts."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class OperatorsView(ListView):
 
     @expose("/<int:account_id>/reset-second-factor", methods=("POST",))
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
-        """Forget a second factor whose owner has lost it."""
+        """Remove a second factor that its owner has lost."""
         account = _account(account_id)
         if _change(
             account,
@@ -136,7 +136,7 @@ def _account(account_id: int) -> Account:
 
 
 def _change(account: Account, changes: dict[str, Any]) -> bool:
-    """Change the account; whether that was possible. A refusal is told to whoever asked."""
+    """Change the account. Returns whether that was possible; a refusal is shown as a message."""
     must_set_up = changes.get("second_factor_required") and not account.second_factor_required
     if must_set_up and not account.tf_totp_secret:
         # Sessions without the factor end: the next sign-in sets it up.

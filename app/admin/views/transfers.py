@@ -1,4 +1,4 @@
-"""Where transfers are: one box that finds them, a list, a page for each. Nothing here changes anything."""
+"""The pages of transfers: search, list, and a page for each. They change nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.runtime.gateway import current_gateway
 
 
 class TransfersView(ConsoleView):
-    """Transfers, found and followed."""
+    """The list of transfers, and the page of one."""
 
     section = "Overview"
     access = {"index": READ, "transfer": READ}
@@ -34,7 +34,7 @@ class TransfersView(ConsoleView):
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """The last changed first; or what the search box found; or the stuck, the longest first."""
+        """The transfers that changed last; or those that the search finds; or the stuck, longest first."""
         gateway = current_gateway()
         asked = read_list_request(gateway, request.args)
         for complaint in asked.complaints:

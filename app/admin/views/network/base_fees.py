@@ -10,7 +10,7 @@ from flask_admin import expose
 
 from app.admin.access import EDIT, Access
 from app.admin.forms.bulk import BaseFeesForm
-from app.admin.network_names import decimals_by_place
+from app.admin.network_names import decimals_by_pool
 from app.admin.requests import actor
 from app.admin.views.flashes import flash_saved
 from app.runtime.gateway import current_gateway
@@ -33,7 +33,7 @@ class BaseFees:
             answer = self._preview_or_save(form)
             if answer is not None:
                 return answer
-        page: str = self.render("console/network/fees.html", form=form, decimals=decimals_by_place())
+        page: str = self.render("console/network/fees.html", form=form, decimals=decimals_by_pool())
         return (page, 400) if form.form_errors else page
 
     def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:

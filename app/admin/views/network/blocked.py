@@ -1,4 +1,4 @@
-"""Blocked addresses and networks, one by one and many at once."""
+"""The pages of blocked addresses and networks, and the page that blocks many at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_bl
 
 
 class InForce(Choice):
-    """Whether a block still stops anybody."""
+    """Whether a block is in force."""
 
     def __init__(self, column: Any) -> None:
         super().__init__(column, "State", [("1", "in force"), ("0", "ended"), ("never", "without end")])
@@ -37,7 +37,7 @@ class InForce(Choice):
 
 
 class BlockedView(NetworkView):
-    """What both kinds of blocks share: ends, and the page that adds many."""
+    """What both kinds of blocks have in common: when they end, and the page that adds many."""
 
     section = "Protection"
     many: ClassVar[str]
@@ -47,7 +47,7 @@ class BlockedView(NetworkView):
     largest_form = LARGEST_LIST
 
     def state_cell(self, row: Any) -> Any:
-        """Whether the block stops anybody, and until when."""
+        """Whether the block is in force."""
         if row.expires_at is None:
             return pill("in force", "bad")
         if row.expires_at <= current_gateway().clock():
@@ -56,7 +56,7 @@ class BlockedView(NetworkView):
 
     @expose("/add", methods=("GET", "POST"))
     def add_many(self) -> ResponseReturnValue:
-        """Add what a pasted list or a file names, after a look at each line."""
+        """Block what a pasted list or a file names, after a preview of each line."""
         form = BlockListForm(COLUMNS[self.of.name], self.example)
         if form.validate_on_submit() and not form.back.data:
             answer = self._preview_or_save(form)

@@ -124,7 +124,7 @@ class ChainsView(NetworkView):
 
     @expose("/<int:key>/resume", methods=("GET", "POST"))
     def resume(self, key: int) -> ResponseReturnValue:
-        """Put a stopped chain into service again, after a look at what opens."""
+        """Put a stopped chain into service again, after a preview of what opens."""
         row = self.shown_row(key)
         if not row.values["disabled"]:
             flash(f"{row.values['name']} is in service already.", "warning")

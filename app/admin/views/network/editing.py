@@ -1,4 +1,4 @@
-"""Editing the sections of the network document: one list and one form mechanism for all of them."""
+"""Lists and edits of the network document's sections: the same steps for all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from werkzeug.datastructures import MultiDict
 from app.admin.access import EDIT, READ, Access, Audience
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.rows import DiffLine, RowForm
-from app.admin.network_names import decimals_by_place, row_title
+from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
 from app.admin.views.flashes import flash_saved
 from app.admin.views.lists import ListView, neutral_cell
@@ -39,7 +39,7 @@ _NO_ROW: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Facts that stand beside a form, not to be edited: a small table and what it says."""
+    """A small table of facts beside a form, which cannot be edited."""
 
     title: str
     explanation: str
@@ -49,7 +49,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An edit on its way: the form it comes from, the row as it stands, and how the form is shown again."""
+    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again."""
 
     edit: Edit
     form: PreviewedForm
@@ -58,7 +58,7 @@ class Attempt:
 
 
 class NetworkView(ListView):
-    """Rows of one section: read by everybody, changed by operators after a look at what it will do."""
+    """Rows of one section. Everybody reads them; operators change them after a preview of the effects."""
 
     section = "Network"
     row_form: ClassVar[type[RowForm]]
@@ -89,22 +89,22 @@ class NetworkView(ListView):
         return title[:1].upper() + title[1:]
 
     def row_id(self, key: int) -> int | None:
-        """The id of the row that a number in the address means."""
+        """The id of the row with this number in the address."""
         return key if 0 < key <= _LARGEST_ID else None
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
-        """The number in the address of a row's pages."""
+        """The number of a row in the address of its pages."""
         return row_id
 
     # --- The list
 
     def get_export_columns(self) -> list[tuple[Any, str]]:
-        """The document's own keys: what is exported reads like what is imported."""
+        """The document's keys, so that an export has the names of an import."""
         names = [field.data_key or name for name, field in self.of.schema.dump_fields.items()]
         return [(name, name) for name in names]
 
     def get_export_value(self, model: Any, name: str) -> Any:
-        """The value as the document writes it, never one that a spreadsheet would run."""
+        """The value as the document writes it, and no formula for a spreadsheet."""
         columns = {column.key: getattr(model, column.key) for column in model.__table__.columns}
         value = self.of.documented(columns)[name]
         return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
@@ -141,14 +141,14 @@ class NetworkView(ListView):
         edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, form.fingerprint.data)
         return self.attempt(Attempt(edit, form, row, lambda form: self._form_page(form, row)))
 
-    # --- Their steps
+    # --- The steps of an edit
 
     def _row(self, key: int) -> ShownRow | None:
         row_id = self.row_id(key)
         return None if row_id is None else show_row(current_gateway(), self.of.name, row_id)
 
     def shown_row(self, key: int) -> ShownRow:
-        """The row that a page is about.
+        """The row of a page.
 
         :raises NotFound: there is none.
         """
@@ -204,7 +204,7 @@ class NetworkView(ListView):
             return self.render("console/network/in_use.html", refused=refused, users=users, subject=subject)
 
     def done(self, saved: Saved) -> ResponseReturnValue:
-        """Back to the list, with a word of what was done."""
+        """The list, with a message about what was done."""
         flash_saved(saved)
         return redirect(self.get_url(".index_view"))
 
@@ -216,7 +216,7 @@ class NetworkView(ListView):
             form=form,
             row=row,
             key=self.key_of(row.values, row.row_id) if row else None,
-            decimals=decimals_by_place(),
+            decimals=decimals_by_pool(),
             facts=self.beside(row.values) if row else (),
         )
 

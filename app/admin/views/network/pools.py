@@ -19,7 +19,7 @@ from app.runtime.gateway import current_gateway
 
 
 class PoolsView(NetworkView):
-    """Pools' caps. What they hold is counted from the feed."""
+    """Pools and their caps. Balances are counted from the feed."""
 
     model_class = Pool
     title = "Pools"
@@ -51,22 +51,22 @@ class PoolsView(NetworkView):
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Opening values, what the feed added, and what the pool holds."""
-        place = row["chain_id"], row["symbol"]
+        pool = row["chain_id"], row["symbol"]
         with reading(current_gateway().reads) as connection:
             reported = connection.execute(
                 select(PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn).where(
-                    PoolCounter.chain_id == place[0], PoolCounter.symbol == place[1]
+                    PoolCounter.chain_id == pool[0], PoolCounter.symbol == pool[1]
                 )
             ).one_or_none()
         names = ("added", "sent", "relayed", "withdrawn")
         opening = [int(row[f"liquidity_{name}"]) for name in names]
         moved = list(reported or (0, 0, 0, 0))
         lines = [
-            (name, *(amount_cell(value, *place) for value in (begin, more, begin + more)))
+            (name, *(amount_cell(value, *pool) for value in (begin, more, begin + more)))
             for name, begin, more in zip(names, opening, moved, strict=True)
         ]
         added, sent, relayed, withdrawn = (a + b for a, b in zip(opening, moved, strict=True))
-        lines.append(("balance", "", "", amount_cell(added + sent - relayed - withdrawn, *place)))
+        lines.append(("balance", "", "", amount_cell(added + sent - relayed - withdrawn, *pool)))
         return [
             Beside(
                 "What the pool holds",

@@ -11,7 +11,7 @@ from app.models.network import RouteBlock
 
 
 class RouteBlocksView(NetworkView):
-    """Ways that are stopped."""
+    """Routes that are stopped."""
 
     model_class = RouteBlock
     title = "Route blocks"

@@ -25,9 +25,9 @@ def _rate(route: Route) -> str:
 
 
 def _state(symbol: str, src: int, dst: int) -> Any:
-    """Whether estimates are given for a way now."""
+    """Whether estimates are given for a route now."""
     terms = current_gateway().snapshots.current().terms
-    if (symbol, src, dst) not in terms.routes:  # just added: this process reads it in a moment
+    if (symbol, src, dst) not in terms.routes:  # just added, and not loaded by this process yet
         return pill("new")
     return pill("open", "good") if is_open(terms, (symbol, src, dst)) else pill("stopped", "bad")
 
@@ -75,7 +75,7 @@ class RoutesView(BaseFees, NetworkView):
     row_form = RouteForm
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
-        """The feed's fee, where there is one: it outranks the configured."""
+        """The base fee that the feed reports, where there is one: it outranks the configured one."""
         route_key = row["symbol"], row["src_chain_id"], row["dst_chain_id"]
         with reading(current_gateway().reads) as connection:
             reported = connection.execute(

@@ -13,7 +13,7 @@ from app.services.refunds.validator_sets import validator_sets
 
 
 class ValidatorsView(ConsoleView):
-    """Who signs refunds, by chain: the set in force and those before it."""
+    """The validators that sign refunds, by chain: the set in force and earlier ones."""
 
     section = "Network"
     access = {"index": READ}
