@@ -114,7 +114,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
         app,
         secret_key=settings.secret_key,
         trusted_proxies=settings.trusted_proxies,
-        same_answers=admin.SameAnswers(
+        public_answers=admin.PublicAnswers(
             status=api.status_answerer(compat_clients=settings.compat_clients),
             estimate=api.estimate_answerer(),
         ),

@@ -1,6 +1,6 @@
 """The operators' console."""
 
 from app.admin.console import open_console
-from app.admin.same_answers import SameAnswers
+from app.admin.public_answers import PublicAnswers
 
-__all__ = ["SameAnswers", "open_console"]
+__all__ = ["PublicAnswers", "open_console"]

@@ -12,14 +12,14 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin.sessions import leave_ended_session
+from app.admin.sign_in.sessions import leave_ended_session
 from app.domain.operators import Role
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Audience(StrEnum):
-    """Whom a route is for; each includes those after it, but for NOBODY."""
+    """Whom a route is for. Each includes those after it, except NOBODY."""
 
     ANYONE = "anyone"
     VIEWER = "viewer"
@@ -49,7 +49,7 @@ ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN)
 OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
 """Everybody's own account."""
 OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
-"""Signing in; what these pages do hangs on the state of the sign-in."""
+"""Signing in. What these pages do depends on the state of the sign-in."""
 
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
@@ -64,7 +64,7 @@ SECURITY_RULES: Final[Rules] = {
 
 
 def may(audience: Audience) -> bool:
-    """Whether the one who asks belongs to the audience."""
+    """Whether the current user belongs to the audience."""
     if audience is Audience.ANYONE:
         return True
     if audience is Audience.NOBODY or not current_user.is_authenticated:
@@ -74,7 +74,7 @@ def may(audience: Audience) -> bool:
 
 
 def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
-    """Before every route of the console: session, role, and for changes the form's own token."""
+    """Runs before every route of the console: checks session and role, and for changes the CSRF token."""
     rule = rules.get(request.endpoint or "")
     audience = rule.of(request.method) if rule else Audience.NOBODY
     if audience is Audience.NOBODY:
@@ -83,7 +83,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     if not may(audience):
         if current_user.is_authenticated:
             abort(403)
-        # A change cannot be made up for after signing in: only where one was reading is remembered.
+        # A POST cannot be repeated after signing in: only the address of a read page is remembered.
         back = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
     if request.method not in READ_METHODS:

@@ -1,4 +1,4 @@
-"""The console, put together: sign-in, views, rules, and nothing of it on the way of public requests."""
+"""Puts the console together: sign-in, views and access rules. Public requests run none of it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
 
-from app.admin import answers, formats
+from app.admin import formats, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
-from app.admin.same_answers import SameAnswers
-from app.admin.security import PREFIX, secure
+from app.admin.public_answers import PublicAnswers
+from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
 
@@ -23,14 +23,14 @@ _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teard
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What the console's requests want to know; in ``app.extensions["console"]``."""
+    """What the console's requests need; kept in ``app.extensions["console"]``."""
 
     trusted_proxies: int
     rules: Rules
-    same_answers: SameAnswers
+    public_answers: PublicAnswers
 
 
-def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, same_answers: SameAnswers) -> None:
+def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, public_answers: PublicAnswers) -> None:
     """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
     if not secret_key:
         app.register_blueprint(_closed())
@@ -50,22 +50,22 @@ def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, same_answ
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules())
-    app.extensions["console"] = Console(trusted_proxies, rules, same_answers)
+    app.extensions["console"] = Console(trusted_proxies, rules, public_answers)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
     _confine(app, before, own)
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
-        app.after_request_funcs.setdefault(name, []).insert(0, answers.protect)  # the last to run
+        app.after_request_funcs.setdefault(name, []).insert(0, responses.protect)  # the last to run
     _answer_errors(app)
 
 
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
-    """Move what the extensions want to run around every request to the console's own.
+    """Run the hooks of the extensions around the console's own requests only.
 
-    They would load sessions for public requests, which have none: time on the hot path and
-    ``Vary: Cookie`` on answers that depend on no cookie.
+    Around public requests, which have no session, they would cost time and add ``Vary: Cookie`` to
+    answers that depend on no cookie.
     """
     for name in _CHAINS_OF_HOOKS:
         hooks = getattr(app, name)
@@ -76,7 +76,7 @@ def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]
 
 
 def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
-    """What the base template asks for."""
+    """What the base template needs."""
     return {"console_menu": partial(menu, views), "may": partial(_may, rules)}
 
 
@@ -88,11 +88,11 @@ def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
 
 def _answer_errors(app: Flask) -> None:
     handlers = app.error_handler_spec[None][None]
-    handlers[Exception] = answers.divide_errors(f"{PREFIX}/", handlers[Exception])
+    handlers[Exception] = responses.divide_errors(f"{PREFIX}/", handlers[Exception])
 
 
 def _closed() -> Blueprint:
-    """What stands at the console's address while there is no key to sign its sessions with."""
+    """The page at the console's address while there is no key to sign its sessions with."""
     closed = Blueprint("console", __name__, url_prefix=PREFIX)
 
     @closed.get("/")

@@ -1,4 +1,4 @@
-"""How values look on the console's pages: hashes, times, amounts, states."""
+"""Formats of values on the console's pages: hashes, times, amounts, states."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ TONES: Final = {
 
 
 def has_endpoint(name: str) -> bool:
-    """Whether this console has a page, so that others may link to it."""
+    """Whether the console has a page of this name, so that others may link to it."""
     return name in current_app.view_functions
 
 
 def asset(name: str) -> str:
-    """The address of a static file, another one whenever its content changes: it may be kept for ever."""
+    """The address of a static file. It changes with the content, so caches may keep the file for ever."""
     return url_for("console.static", filename=name, v=_digest(name))
 
 
@@ -65,7 +65,7 @@ def _digest(name: str) -> str:
 
 
 def cut(text: str | bytes | None) -> Markup:
-    """A long hash or address cut in its middle, whole on hover, copied by a click."""
+    """A long hash or address, cut in its middle. Hovering shows all of it, a click copies it."""
     if text is None or text == "":
         return Markup('<span class="none">–</span>')
     whole = f"0x{text.hex()}" if isinstance(text, bytes) else text
@@ -101,7 +101,7 @@ def span(duration: timedelta | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in its two largest units."""
+    """A duration in seconds, in its two largest units."""
     return span(timedelta(seconds=round(seconds)))
 
 
@@ -117,18 +117,18 @@ def grouped(value: int | str | None) -> str:
 
 
 def figure(text: str) -> str:
-    """A text that begins with a number, such as ``12345.5 USDT``, with the number's thousands apart."""
+    """A text that begins with a number, such as ``12345.5 USDT``, with the thousands grouped."""
     whole = re.match(r"-?[0-9]+", text)
     return grouped(whole[0]) + text[whole.end() :] if whole and len(whole[0]) < 100 else text
 
 
 def units(smallest: int | None, decimals: int) -> str:
-    """An amount in the token's own units, exact, its thousands apart: ``1 234.5``."""
+    """An amount in whole tokens, exact, with the thousands grouped: ``1 234.5``."""
     return "–" if smallest is None else figure(format_units(smallest, decimals))
 
 
 def sentence(text: str) -> str:
-    """A text that begins with a capital letter and ends with a stop."""
+    """The text with a capital letter at its start and a stop at its end."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
 
 

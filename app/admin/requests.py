@@ -1,4 +1,4 @@
-"""What the console wants to know of a request."""
+"""Facts about a request of the console: its caller, its actor, unexpected fields."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def actor() -> Actor:
 
 
 def actor_named(email: str) -> Actor:
-    """Somebody at the console whose sign-in is not complete, or who has just left."""
+    """The actor of a given email: for a sign-in that is not complete, or just after a sign-out."""
     return Actor(email, Source.CONSOLE, caller())
 
 
 TOKEN_FIELD = "csrf_token"  # noqa: S105  its name, not one
-"""The form's own token, which every form sends along."""
+"""The name of the CSRF token, which every form sends."""
 
 
 def unexpected_field_complaint(known: Iterable[str]) -> str | None:
-    """What to say where a form was sent with a field that it does not have; None where it was not.
+    """The message for a request with fields that its form does not have; None where there are none.
 
-    Such a field would be ignored, and whoever sent it would believe that it counted.
+    Ignoring such a field would let its sender believe that it counted.
     """
     unexpected = sorted({*request.form, *request.files} - {*known, TOKEN_FIELD})
     if not unexpected:

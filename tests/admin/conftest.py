@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from app.admin import security
+from app.admin.sign_in import setup
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import load_sandbox
@@ -25,7 +25,7 @@ from tests.services.network.network_kit import text
 def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """The console verifies what ``visitor`` hashes, and sees no need to hash it again."""
     options = {f"argon2__{name}": value for name, value in CHEAP.items()}
-    monkeypatch.setitem(security._SETTINGS, "PASSWORD_HASH_PASSLIB_OPTIONS", options)
+    monkeypatch.setitem(setup._SETTINGS, "PASSWORD_HASH_PASSLIB_OPTIONS", options)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from flask_admin import expose
 from sqlalchemy.exc import OperationalError
 
 from app import create_app
-from app.admin import accounts
+from app.admin.sign_in import datastore
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
 from app.domain.operators import Role
@@ -43,7 +43,7 @@ def test_a_database_that_does_not_answer_is_said_on_a_page(
     def fail(*_: Any, **__: Any) -> None:
         raise OperationalError("select", {}, Exception("connection refused"))
 
-    monkeypatch.setattr(accounts, "find_account", fail)
+    monkeypatch.setattr(datastore, "find_account", fail)
     answer = visitor.get("/admin/")
     assert answer.status_code == 503
     assert "The database does not answer" in answer.text
@@ -52,7 +52,7 @@ def test_a_database_that_does_not_answer_is_said_on_a_page(
 
 def test_a_fault_is_said_without_its_inside(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    monkeypatch.setattr("app.admin.views.home.dashboard", lambda _: 1 / 0)
+    monkeypatch.setattr("app.admin.views.dashboard.dashboard", lambda _: 1 / 0)
     answer = visitor.get("/admin/")
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text

@@ -1,1 +1,1 @@
-"""What operators fill in: fields, forms, and how their values are read."""
+"""The console's forms: their fields, how values are read, and how errors are shown."""

@@ -1,4 +1,4 @@
-"""The form of "Try an estimate": what people write, read exactly into what the estimate asks for."""
+"""The form of "Try an estimate": reads what people type into exact integers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PEGGED: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False
 
 
 class ChoiceField(SelectField):
-    """One of a few values, in our words where it is none."""
+    """One of a few values, with the console's own messages where it is none of them."""
 
     def __init__(self, label: str, missing: str, **kwargs: Any) -> None:
         super().__init__(label, choices=[], validate_choice=False, **kwargs)
@@ -39,7 +39,7 @@ class ChoiceField(SelectField):
 
 
 class EstimateForm(Form):
-    """Read from a query string. After ``validate`` the attributes of the request are exact integers."""
+    """The form, read from a query string. After ``validate`` the amounts are exact integers."""
 
     src = ChoiceField("From", "Choose the source chain.")
     dst = ChoiceField("To", "Choose the destination chain.")
@@ -129,7 +129,7 @@ class EstimateForm(Form):
             raise ValidationError("Give one IP address, such as 203.0.113.7, not a network.") from None
 
     def request(self) -> EstimateRequest:
-        """What is asked for. Only after ``validate`` was true."""
+        """The estimate that is asked for. Call it only after ``validate`` returned true."""
         return EstimateRequest(
             src_chain_id=ChainId(int(self.src.data)),
             dst_chain_id=ChainId(int(self.dst.data)),
@@ -140,7 +140,7 @@ class EstimateForm(Form):
         )
 
     def query(self) -> dict[str, str]:
-        """The fields that say something, as a link of this page has them."""
+        """The fields that are not empty, as a link to this page has them."""
         return {field.name: str(field.data) for field in self if field.data}
 
     def _decimals(self) -> int:
@@ -162,7 +162,7 @@ def percent(tolerance: int) -> str:
 
 
 def _number_text(text: str | None, example: str) -> str:
-    """A number without the spaces between its thousands, which come along when one is copied."""
+    """A number without the spaces between its thousands, which a copied number may have."""
     joined = "".join((text or "").split())
     if not joined:
         raise ValidationError(f"Give a number, such as {example}.")
@@ -176,7 +176,7 @@ def _number_text(text: str | None, example: str) -> str:
 
 
 def _exact(text: str, places: int, whose: str) -> int:
-    """The decimal number times 10^places; what has more places is refused, never rounded."""
+    """The decimal number times 10^places. More places are refused, never rounded."""
     whole, _, fraction = text.partition(".")
     fraction = fraction.rstrip("0")
     if len(fraction) > places:

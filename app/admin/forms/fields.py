@@ -1,291 +1,392 @@
-"""Fields of the forms that edit the network: texts in a form, values in the network document."""
+"""Fields whose values are typed as text: shown again as typed, read into values of the network document.
+
+What is checked here is only whether a text can be such a value. Whether the value is allowed is decided by
+the document's schema, when a service takes the edit.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from app.admin.network_words import Choices, chain_choices, percent, symbol_choices
-from app.domain.amounts import MAX_UINT256_DIGITS, is_ascii_digits, is_uint256
+from markupsafe import Markup
+from wtforms import Field, Form, FormField
+from wtforms.fields.choices import Choice, SelectFieldBase
+from wtforms.meta import DefaultMeta
+from wtforms.validators import StopValidation
+from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
-Texts = Mapping[str, str]
-"""What stands in a form, by input."""
+from app.admin.network_names import Choices, chain_choices, chain_names, in_units, percent, symbol_choices
+from app.domain.amounts import MAX_UINT256_DIGITS, is_ascii_digits, is_uint256
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
 _OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:\d\d)$", re.ASCII)
+_ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
+_RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
 
-class Wrong(ValueError):
-    """What is wrong with the text of one input, for the operator who typed it."""
+class FieldIds(DefaultMeta):
+    """Inputs have ids such as ``field-symbol``, which no other element of a page has."""
 
-    def __init__(self, input_name: str, message: str) -> None:
-        super().__init__(message)
-        self.input_name = input_name
+    def bind_field(self, form: Form, unbound_field: Any, options: dict[str, Any]) -> Field:
+        return unbound_field.bind(form=form, id=f"field-{options['prefix']}{options['name']}", **options)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
-    """One input of a form.
+class TextValueField(Field):
+    """A value typed as text. ``text`` is what was typed, or the text of the value that the row has.
 
-    ``kind`` is line, digits, lines, flag, choice or list (a line with suggestions). ``unit_of`` is the
-    key of the chain whose token an amount is of. ``only_for`` is an input and the value of it that this
-    one belongs to.
+    Subclasses read the text with ``parse``, which raises ``ValueError`` with words for the operator, and
+    write the value with ``format``. A field that is not sent has an empty text; in a form with ``partial``
+    it keeps its value.
+
+    :param needed: whether an empty text is refused.
+    :param only_for: another field of the form, and the choice of it with which this one counts.
+    :param unit_of: the field that holds the chain whose token an amount is of.
     """
 
-    name: str
-    label: str
-    help: str = ""
-    kind: str = "line"
-    choices: Callable[[], Choices] | None = None
-    unit_of: str | None = None
-    only_for: tuple[str, str] | None = None
+    widget = TextInput()
+    attributes: Mapping[str, str] = {"autocomplete": "off", "spellcheck": "false"}
+    choices: Callable[[], Choices] = staticmethod(list)
+
+    def __init__(
+        self, label: str | None = None, description: str = "", *, needed: bool = True,
+        only_for: tuple[str, str] | None = None, unit_of: str | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        attributes = {**self.attributes, **({"data-unit-of": unit_of} if unit_of else {})}
+        super().__init__(label, description=description, render_kw=attributes, **kwargs)
+        self.needed, self.only_for, self.unit_of = needed, only_for, unit_of
+
+    def parse(self, text: str) -> Any:
+        """The value of a text.
+
+        :raises ValueError: the text is no such value.
+        """
+        return text
+
+    def format(self, value: Any) -> str:
+        """The text of a value."""
+        return "" if value is None else str(value)
+
+    def process_data(self, value: Any) -> None:
+        self.data, self.text = value, self.format(value)
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        if valuelist or not getattr(self._form, "partial", False):
+            self.text = valuelist[-1] if valuelist else ""
+            self.data = self.parse(self.text)
+
+    def pre_validate(self, form: Form) -> None:
+        if self.only_for is not None and form[self.only_for[0]].text != self.only_for[1]:
+            self.errors.clear()
+            raise StopValidation
+
+    def _value(self) -> str:
+        return self.text
+
+    @property
+    def called(self) -> str:
+        """The text, or the label of the choice that it is."""
+        return dict(self.choices()).get(self.text, self.text)
+
+    @property
+    def counts_with(self) -> tuple[str, str] | None:
+        """The name of the input, and its value, with which this one counts."""
+        return self.only_for and (self._form[self.only_for[0]].name, self.only_for[1])
+
+    @property
+    def hint(self) -> str:
+        """The text in human units, as far as they are known; shown below the input."""
+        return self.hint_for(self.text)
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        """A value of the field in human units or names.
+
+        :param part: the part of the value that is meant, such as ``[1].ppm``.
+        """
+        if self.unit_of is None:
+            return ""
+        chain = self._form[self.unit_of].text
+        known = is_ascii_digits(chain) and len(chain) < 20
+        return in_units(text, (int(chain), self._form["symbol"].text)) if known else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One key of the document's row. ``read`` raises ``Wrong``; ``start`` is the texts of a new row."""
-
-    key: str
-    inputs: tuple[Input, ...]
-    read: Callable[[Texts], Any]
-    write: Callable[[Any], dict[str, str]]
-    start: Mapping[str, str]
-
-    def place(self, path: str) -> tuple[str, str]:
-        """The input that a path of the document is about, and where in it."""
-        names = [each.name for each in self.inputs]
-        flat = path.replace(".", "_")
-        if flat in names:
-            return flat, ""
-        line = re.match(r"\w+\[(\d+)\](?:\.(\w+))?", path)
-        if line is None:
-            return names[0], ""
-        part = f", {line[2]}" if line[2] else ""
-        return names[0], f"line {int(line[1]) + 1}{part}: "
-
-
-def _single(
-    key: str, each: Input, read: Callable[[str], Any], write: Callable[[Any], str], start: str = ""
-) -> Field:
-    def read_text(texts: Texts) -> Any:
-        try:
-            return read(texts[key])
-        except ValueError as error:
-            raise Wrong(key, str(error)) from None
-
-    return Field(key, (each,), read_text, lambda value: {key: write(value)}, {key: start})
-
-
-def line(key: str, label: str, help: str = "", *, needed: bool = True, start: str = "") -> Field:  # noqa: A002
+class LineField(TextValueField):
     """A line of text, without spaces at its ends."""
-    return _single(key, Input(name=key, label=label, help=help), _line(needed), str, start)
 
+    complaint = "must not be empty"
 
-def suggested(key: str, label: str, help: str, choices: Callable[[], Choices]) -> Field:  # noqa: A002
-    """A line of text with suggestions."""
-    each = Input(name=key, label=label, help=help, kind="list", choices=choices)
-    return _single(key, each, _line(True), str)
-
-
-def note(key: str, label: str, help: str) -> Field:  # noqa: A002
-    """A text of several lines that may be empty."""
-    return _single(key, Input(name=key, label=label, help=help, kind="lines"), _lines, str)
-
-
-def flag(key: str, label: str, help: str, start: str = "0") -> Field:  # noqa: A002
-    """Yes or no."""
-    each = Input(name=key, label=label, help=help, kind="flag")
-    return _single(key, each, lambda text: text == "1", lambda value: "1" if value else "0", start)
-
-
-def whole(key: str, label: str, help: str = "", *, needed: bool = True, start: str = "") -> Field:  # noqa: A002
-    """A whole number."""
-    each = Input(name=key, label=label, help=help, kind="digits")
-    return _single(key, each, _whole(needed), _number_text, start)
-
-
-def amount(
-    key: str,
-    label: str,
-    help: str,  # noqa: A002
-    unit_of: str | None,
-    *,
-    needed: bool = True,
-    start: str = "",
-) -> Field:
-    """An amount in smallest units; without ``needed`` an empty text is none."""
-    each = Input(name=key, label=label, help=help, kind="digits", unit_of=unit_of)
-    return _single(key, each, _amount(needed), _number_text, start)
-
-
-def chain(key: str, label: str, help: str = "") -> Field:  # noqa: A002
-    """One of the chains."""
-    each = Input(name=key, label=label, help=help, kind="choice", choices=chain_choices)
-    return _single(key, each, _chosen_chain, str)
-
-
-def any_chain(key: str, label: str, help: str) -> Field:  # noqa: A002
-    """A chain that may not be configured yet, by its id."""
-    each = Input(name=key, label=label, help=help, kind="list", choices=chain_choices)
-    return _single(key, each, _whole(True), str)
-
-
-def symbol(help: str = "") -> Field:  # noqa: A002
-    """One of the tokens' symbols."""
-    each = Input(name="symbol", label="Token", help=help, kind="choice", choices=symbol_choices)
-    return _single("symbol", each, _line(True, "choose a token"), str)
-
-
-def end(key: str = "expires_at") -> Field:
-    """When a block ends; empty is never."""
-    help_ = "In UTC, such as 2027-01-31 18:00. Empty: never."
-    return _single(key, Input(name=key, label="Ends", help=help_), read_end, _end_text)
-
-
-def tiers(unit_of: str) -> Field:
-    """Fee tiers, a line each."""
-    key = "perc_fee_tiers"
-    each = Input(
-        name=key,
-        label="Protocol fee tiers",
-        help="A line for each tier: the amount it begins at, in the source token's smallest units, a space, "
-        "and the fee in ppm (parts per million of the whole amount; 10000 is 1 %, the most is 20000). "
-        "The first begins at 0, each other higher than the one before.",
-        kind="lines",
-        unit_of=unit_of,
-    )
-    return _single(key, each, _tiers, _tiers_text, "0 400")
-
-
-def rate() -> Field:
-    """A fixed rate, or the curve over both pools."""
-    models = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
-    model = Input(name="rate_model", label="Rate", kind="choice", choices=lambda: models)
-    value = Input(
-        name="rate_value",
-        label="Fixed value",
-        help="Destination tokens for one source token, such as 1 or 1.000001.",
-        only_for=("rate_model", "fixed"),
-    )
-    amplification = Input(
-        name="rate_amplification",
-        label="Amplification",
-        help="The curve's A, from 1 to 1000000: the higher, the longer the rate stays near 1.",
-        kind="digits",
-        only_for=("rate_model", "stableswap"),
-    )
-    start = {"rate_model": "fixed", "rate_value": "1", "rate_amplification": ""}
-    return Field("rate", (model, value, amplification), _rate, _rate_texts, start)
-
-
-def _line(needed: bool, otherwise: str = "must not be empty") -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if needed and not text.strip():
-            raise ValueError(otherwise)
+    def parse(self, text: str) -> str:
+        if self.needed and not text.strip():
+            raise ValueError(self.complaint)
         return text.strip()
 
-    return read
+
+class NoteField(TextValueField):
+    """A text of several lines that may be empty."""
+
+    widget = TextArea()
+    attributes: Mapping[str, str] = {"spellcheck": "false", "rows": "3"}
+
+    def parse(self, text: str) -> str:
+        return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+class ReasonField(NoteField):
+    """A note in an input of one line."""
+
+    widget = TextInput()
+    attributes = TextValueField.attributes
 
 
-def _whole(needed: bool) -> Callable[[str], int | None]:
-    def read(text: str) -> int | None:
+class _FlagInput(CheckboxInput):
+    """A checkbox with a hidden input before it, which is what is sent when the box is empty."""
+
+    def __call__(self, field: Field, **kwargs: Any) -> Markup:
+        absent = Markup('<input type="hidden" name="{}" value="0">').format(field.name)
+        return absent + super().__call__(field, value="1", **kwargs)
+
+
+class FlagField(TextValueField):
+    """Yes or no."""
+
+    widget = _FlagInput()
+    attributes: Mapping[str, str] = {}
+
+    @property
+    def checked(self) -> bool:
+        """Whether the box is ticked."""
+        return self.text == "1"
+
+    def parse(self, text: str) -> bool:
+        return text == "1"
+
+    def format(self, value: Any) -> str:
+        return "1" if value else "0"
+
+
+class DigitsField(TextValueField):
+    """Digits, which may be grouped by spaces."""
+
+    attributes: Mapping[str, str] = {**TextValueField.attributes, "inputmode": "numeric"}
+    complaint = "must be a whole number, in digits alone"
+
+    def digits(self, text: str) -> str | None:
+        """The digits; None for an empty text where it is allowed."""
         digits = _SPACES.sub("", text)
-        if not digits and not needed:
+        if not digits and not self.needed:
             return None
         if not is_ascii_digits(digits):
-            raise ValueError("must be a whole number, in digits alone")
-        if len(digits) > 20:
+            raise ValueError(self.complaint)
+        return digits
+
+
+class WholeField(DigitsField):
+    """A whole number."""
+
+    def parse(self, text: str) -> int | None:
+        digits = self.digits(text)
+        if digits is not None and len(digits) > 20:
             raise ValueError("is far too large")
-        return int(digits)
-
-    return read
+        return None if digits is None else int(digits)
 
 
-def _amount(needed: bool) -> Callable[[str], str | None]:
-    def read(text: str) -> str | None:
-        digits = _SPACES.sub("", text)
-        if not digits and not needed:
-            return None
-        if not is_ascii_digits(digits):
-            raise ValueError(
-                "must be a whole number of smallest units, in digits alone: no point, comma or symbol"
-            )
-        if len(digits) > MAX_UINT256_DIGITS or not is_uint256(int(digits)):
+class PpmField(WholeField):
+    """Parts per million."""
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return percent_of(text)
+
+
+class AmountField(DigitsField):
+    """An amount in smallest units; without ``needed`` an empty text is none."""
+
+    complaint = "must be a whole number of smallest units, in digits alone: no point, comma or symbol"
+
+    def parse(self, text: str) -> str | None:
+        digits = self.digits(text)
+        if digits is not None and (len(digits) > MAX_UINT256_DIGITS or not is_uint256(int(digits))):
             raise ValueError("is more than 2^256-1, the most that a contract can hold")
         return digits
 
-    return read
+
+class ChoiceField(TextValueField, SelectFieldBase):
+    """One of the ``choices``, which are found when the page is asked for.
+
+    :param empty: the label of no choice; without one, "choose …" is offered until something is chosen.
+    """
+
+    widget = Select()
+    attributes: Mapping[str, str] = {}
+    complaint: str
+
+    def __init__(self, label: str, description: str = "", *, empty: str | None = None, **kwargs: Any) -> None:
+        super().__init__(label, description, **kwargs)
+        self.empty = empty
+
+    def iter_choices(self) -> Iterator[Choice]:
+        """The choices; before them that of nothing."""
+        choices = self.choices()
+        if self.empty is not None or self.text not in dict(choices):
+            yield Choice("", self.empty or "choose …", False, {})
+        for value, label in choices:
+            yield Choice(value, label, value == self.text, {})
+
+    def parse(self, text: str) -> Any:
+        if text not in dict(self.choices()):
+            raise ValueError(self.complaint)
+        return text
 
 
-def _number_text(value: Any) -> str:
-    return "" if value is None else str(value)
+class ChainField(ChoiceField):
+    """One of the chains. Whether it is configured is for the document's rules."""
+
+    choices = staticmethod(chain_choices)
+    complaint = "choose a chain"
+    longest = 20
+    hint = ""  # the choice says the name itself
+
+    def parse(self, text: str) -> int:
+        if not is_ascii_digits(text) or len(text) > self.longest:
+            raise ValueError(self.complaint)
+        return int(text)
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return chain_names().get(int(text[:20]), "") if is_ascii_digits(text) else ""
 
 
-def _chosen_chain(text: str) -> int:
-    if not is_ascii_digits(text) or len(text) > 20:
-        raise ValueError("choose a chain")
-    return int(text)
+class AnyChainField(WholeField):
+    """A chain that may not be configured yet, by its id."""
+
+    attributes = TextValueField.attributes
+    choices = staticmethod(chain_choices)
+    hint = ""
+    hint_for = ChainField.hint_for
 
 
-def read_end(text: str) -> str | None:
-    """A time as the network document writes it, of one as people do: without an offset it is UTC."""
-    found = text.strip().removesuffix("UTC").strip()
-    if not found:
-        return None
-    if _DAY.fullmatch(found):
-        found += " 00:00:00Z"
-    elif _MINUTE.fullmatch(found):
-        found += ":00Z"
-    return found if _OFFSET.search(found) else f"{found}Z"
+class SymbolField(LineField, ChoiceField):
+    """One of the tokens' symbols."""
+
+    choices = staticmethod(symbol_choices)
+    complaint = "choose a token"
 
 
-def _end_text(value: str | None) -> str:
-    return "" if value is None else value.replace("T", " ").removesuffix("Z")
+class EndField(TextValueField):
+    """When a block ends, as the network document writes times; empty is never."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("Ends", "In UTC, such as 2027-01-31 18:00. Empty: never.", **kwargs)
+
+    def parse(self, text: str) -> str | None:
+        found = text.strip().removesuffix("UTC").strip()
+        if not found:
+            return None
+        if _DAY.fullmatch(found):
+            found += " 00:00:00Z"
+        elif _MINUTE.fullmatch(found):
+            found += ":00Z"
+        return found if _OFFSET.search(found) else f"{found}Z"
+
+    def format(self, value: str | None) -> str:
+        return "" if value is None else value.replace("T", " ").removesuffix("Z")
 
 
-def _tiers(text: str) -> list[dict[str, Any]]:
-    found = []
-    for number, words in enumerate((line.split() for line in text.splitlines()), 1):
-        if not words:
-            continue
-        if len(words) != 2 or not all(map(is_ascii_digits, words)) or len(words[1]) > 9:
-            raise ValueError(
-                f"line {number} must be two whole numbers: where the tier begins, a space, and the ppm, "
-                "such as 1000000 300"
-            )
-        found.append({"from": words[0], "ppm": int(words[1])})
-    return found
+class TiersField(TextValueField):
+    """Fee tiers, a line each."""
+
+    widget = TextArea()
+    attributes = NoteField.attributes
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            "Protocol fee tiers",
+            "A line for each tier: the amount it begins at, in the source token's smallest units, a space, "
+            "and the fee in ppm (parts per million of the whole amount; 10000 is 1 %, the most is 20000). "
+            "The first begins at 0, each other higher than the one before.",
+            default=[{"from": "0", "ppm": 400}],
+            **kwargs,
+        )
+
+    def parse(self, text: str) -> list[dict[str, Any]]:
+        found = []
+        for number, words in enumerate((line.split() for line in text.splitlines()), 1):
+            if not words:
+                continue
+            if len(words) != 2 or not all(map(is_ascii_digits, words)) or len(words[1]) > 9:
+                raise ValueError(
+                    f"line {number} must be two whole numbers: where the tier begins, a space, and the ppm, "
+                    "such as 1000000 300"
+                )
+            found.append({"from": words[0], "ppm": int(words[1])})
+        return found
+
+    def format(self, value: list[dict[str, Any]]) -> str:
+        return "\n".join(f"{tier['from']} {tier['ppm']}" for tier in value)
+
+    @property
+    def hint(self) -> str:
+        lines = [words for words in map(str.split, self.text.splitlines()) if len(words) == 2]
+        starts = [(self.hint_for(start), percent_of(ppm)) for start, ppm in lines]
+        return "; ".join(f"from {start}: {fee}" for start, fee in starts if start)
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return percent_of(text) if part.endswith(".ppm") else super().hint_for(text, part)
 
 
-def _tiers_text(value: list[dict[str, Any]]) -> str:
-    return "\n".join(f"{tier['from']} {tier['ppm']}" for tier in value)
+class RateModelField(ChoiceField):
+    """How a rate is found."""
+
+    choices = staticmethod(lambda: _RATE_MODELS)
+    complaint = "choose how the rate is found"
 
 
-def _rate(texts: Texts) -> dict[str, Any]:
-    if texts["rate_model"] == "fixed":
-        return {"model": "fixed", "value": texts["rate_value"].strip()}
-    if texts["rate_model"] != "stableswap":
-        raise Wrong("rate_model", "choose how the rate is found")
-    try:
-        return {"model": "stableswap", "amplification": _whole(True)(texts["rate_amplification"])}
-    except ValueError as error:
-        raise Wrong("rate_amplification", str(error)) from None
+class _RateForm(Form):
+    """The inputs of a rate."""
+
+    Meta = FieldIds
+    partial = True
+    model = RateModelField("Rate")
+    value = LineField(
+        "Fixed value",
+        "Destination tokens for one source token, such as 1 or 1.000001.",
+        needed=False,
+        only_for=("model", "fixed"),
+    )
+    amplification = WholeField(
+        "Amplification",
+        "The curve's A, from 1 to 1000000: the higher, the longer the rate stays near 1.",
+        only_for=("model", "stableswap"),
+    )
 
 
-def _rate_texts(value: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "rate_model": value["model"],
-        "rate_value": value.get("value", ""),
-        "rate_amplification": _number_text(value.get("amplification")),
-    }
+class RateField(FormField):
+    """A fixed rate, or the curve over both pools."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        start = {"model": "fixed", "value": "1"}
+        super().__init__(_RateForm, separator="_", default=start, **kwargs)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        if self.form.model.data == "fixed":
+            return {"model": "fixed", "value": self.form.value.data or ""}
+        return {"model": self.form.model.data, "amplification": self.form.amplification.data}
+
+
+def locate(field: Field, path: str) -> tuple[Field, str]:
+    """The input that a path of the document is about, and which line of it.
+
+    :param path: such as ``rate.value`` or ``perc_fee_tiers[1].ppm``.
+    """
+    if isinstance(field, FormField):
+        part = path.partition(".")[2]
+        return field.form[part if part in field.form else "model"], ""
+    item = _ITEM.match(path)
+    if item is None:
+        return field, ""
+    return field, f"line {int(item[1]) + 1}{f', {item[2]}' if item[2] else ''}: "
 
 
 def percent_of(text: str) -> str:

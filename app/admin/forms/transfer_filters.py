@@ -1,4 +1,4 @@
-"""What the URL of the list of transfers asks for. Values that are none are left out, and said so."""
+"""Reads the filters of the transfer list from its URL. Unusable values are ignored, with a message."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
         ),
     ),
 }
-"""Names of several statuses at once."""
+"""Names of groups of statuses."""
 
 Options = tuple[tuple[str, str], ...]
-"""Values of a select and their labels."""
+"""Values and labels of a select."""
 
 
 @dataclass(slots=True)
 class ListRequest:
     """What is to be listed.
 
-    ``fields`` are the values that were good, as the URL has them: what links of the page repeat.
-    ``statuses``, ``chains`` and ``tokens`` are what its selects offer.
+    ``fields`` are the usable values, as the URL has them: links of the page repeat them.
+    ``statuses``, ``chains`` and ``tokens`` are the options of its selects.
     """
 
     search: str
@@ -68,7 +68,7 @@ class ListRequest:
 
 
 def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListRequest:
-    """Read the URL's arguments. Raises nothing for them.
+    """Read the URL's arguments. Unusable ones raise nothing.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -109,7 +109,7 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
 
 
 def _text(args: MultiDict[str, str], name: str) -> str:
-    # A box that was pasted into may hold far more than any id: the search itself says so.
+    # A pasted text may be far longer than any id; the search reports that.
     return args.get(name, "").replace("\0", "").strip()[:_LONGEST]
 
 
@@ -150,7 +150,7 @@ def _account(text: str) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """A time with an offset, or, as date fields of a form have it, one without: it counts as UTC."""
+    """A time with an offset, or one without, as date inputs send it: then it is in UTC."""
     try:
         return read_time(text)
     except ValueError:

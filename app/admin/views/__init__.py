@@ -1,18 +1,22 @@
-"""The console's pages, one entity or question a file."""
+"""The console's pages: one module for each entity or question."""
 
 from app.admin.views.account import AccountView
 from app.admin.views.anomalies import AnomaliesView
 from app.admin.views.audit import AuditView
 from app.admin.views.base import ConsoleView
+from app.admin.views.dashboard import HomeView
 from app.admin.views.estimates import EstimatesView
-from app.admin.views.home import HomeView
 from app.admin.views.ingest_tokens import IngestTokensView
-from app.admin.views.network_blocked import BlockedAddressesView, BlockedNetworksView
-from app.admin.views.network_core import ChainsView, PoolsView, TokensView
-from app.admin.views.network_routes import PeggedPairsView, RouteBlocksView, RoutesView
+from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
+from app.admin.views.network.chains import ChainsView
+from app.admin.views.network.pegged_pairs import PeggedPairsView
+from app.admin.views.network.pools import PoolsView
+from app.admin.views.network.route_blocks import RouteBlocksView
+from app.admin.views.network.routes import RoutesView
+from app.admin.views.network.tokens import TokensView
+from app.admin.views.network.validators import ValidatorsView
 from app.admin.views.operators import OperatorsView
 from app.admin.views.transfers import TransfersView
-from app.admin.views.validators import ValidatorsView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
@@ -32,6 +36,6 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     IngestTokensView,
     AccountView,
 )
-"""In the order of the menu, within its sections."""
+"""The views in the order of the menu, within its sections."""
 
 __all__ = ["VIEWS", "HomeView"]

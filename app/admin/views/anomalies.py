@@ -1,4 +1,4 @@
-"""What cannot be together: to be looked at, and acknowledged."""
+"""The list of anomalies, and how operators acknowledge them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from markupsafe import Markup
 from app.admin.access import Access, Audience, may
 from app.admin.formats import pill, when
 from app.admin.requests import actor
-from app.admin.views.lists import Choice, ListView, Present
-from app.admin.views.network import ChainIs, flash_saved
+from app.admin.views.filters import ChainIs, Choice, Present
+from app.admin.views.flashes import flash_saved
+from app.admin.views.lists import ListView
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
 from app.runtime.gateway import current_gateway
@@ -29,7 +30,7 @@ def _words(kind: str) -> str:
 
 
 class AnomaliesView(ListView):
-    """Anomalies that hold; those that wait first."""
+    """Open anomalies."""
 
     section = "Overview"
     model_class = Anomaly
@@ -71,17 +72,17 @@ class AnomaliesView(ListView):
 
     @expose("/acknowledge", methods=("POST",))
     def acknowledge(self) -> ResponseReturnValue:
-        """Note that those that were picked have been seen to: all of them, or none."""
-        seen: dict[int, str] = {}
+        """Acknowledge the picked anomalies: all of them, or none."""
+        shown: dict[int, str] = {}
         for picked in request.form.getlist("pick")[:_MOST_AT_ONCE]:
             number, _, fingerprint = picked.partition(" ")
             if number.isascii() and number.isdecimal() and int(number[:20]) < 1 << 63:
-                seen[int(number)] = fingerprint
-        if not seen:
+                shown[int(number)] = fingerprint
+        if not shown:
             flash("Pick at least one anomaly, then acknowledge it.", "warning")
             return redirect(url_for("anomalies.index_view"))
         try:
-            flash_saved(acknowledge(current_gateway(), seen, actor=actor()))
+            flash_saved(acknowledge(current_gateway(), shown, actor=actor()))
         except Conflict as refused:
             flash(f"Nothing was acknowledged: {refused}.", "error")
         return redirect(url_for("anomalies.index_view"))

@@ -1,4 +1,4 @@
-"""Who did what, when and from where, and whether the record of it still holds."""
+"""The audit log: who did what, when and from where, and whether its chain of hashes is intact."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AuditView(ConsoleView):
 
     @expose("/export.ndjson")
     def export_lines(self) -> Response:
-        """The matching records with all that verification needs but the key, oldest first."""
+        """The matching records, oldest first, with all that verification needs except the key."""
         wanted, _ = _filter()
         gateway = current_gateway()
         return Response(
@@ -98,7 +98,7 @@ class AuditView(ConsoleView):
 
     @expose("/verify", methods=("POST",))
     def verify(self) -> ResponseReturnValue:
-        """Follow the chain from its first record to its last."""
+        """Verify the chain of hashes from its first record to its last."""
         found = verify_audit(current_gateway())
         if found.fault is None:
             flash(f"All {found.count} records hold. The last is {found.head}: note it elsewhere.", "success")
@@ -108,7 +108,7 @@ class AuditView(ConsoleView):
 
 
 def _filter() -> tuple[AuditFilter, dict[str, str]]:
-    """What the URL asks for, and its fields as typed. A date that is none is left out, and said so."""
+    """The filter in the URL, and its fields as typed. An unusable date is ignored, with a message."""
     fields = {
         name: request.args.get(name, "").replace("\0", "").strip()[:_LONGEST]
         for name in ("actor", "action", "subject", "since", "until")

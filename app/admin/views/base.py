@@ -1,4 +1,4 @@
-"""What every view of the console shares: its rule for each route, its place in the menu."""
+"""The base of the console's views: an access rule for each route, and the menu."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ SECTIONS: Final = ("Overview", "Network", "Protection", "Records", "People")
 
 
 class ConsoleView(BaseView):
-    """A view whose routes all have a rule in ``access``; one without stops the start.
+    """A view whose routes all have a rule in ``access``: a route without one fails the start.
 
-    ``closed`` names routes that flask-admin brings along and that the console does not have.
+    ``closed`` names routes of flask-admin that the console does not have.
     """
 
     section: ClassVar[str] = "Overview"
     access: ClassVar[Mapping[str, Access]] = {}
     closed: ClassVar[frozenset[str]] = frozenset()
     largest_form: ClassVar[int | None] = None
-    """Bytes that a form of the view may have, where the framework's own limit is too low."""
+    """The most bytes that a form of the view may have, where the framework's limit is too low."""
     _urls: list[Any]
 
     def create_blueprint(self, admin: Admin) -> Blueprint:
@@ -34,7 +34,7 @@ class ConsoleView(BaseView):
         self._urls = [url for url in self._urls if url[1] not in self.closed]
         blueprint: Blueprint = super().create_blueprint(admin)
         if self.largest_form is not None:
-            # Before the guard, which reads the form once it knows that its sender may send one.
+            # Runs before the guard, which reads the form.
             blueprint.before_request(partial(_allow_forms, self.largest_form))
         return blueprint
 
@@ -49,7 +49,7 @@ class ConsoleView(BaseView):
         return {f"{self.endpoint}.{name}": self.access[name] for _, name, _ in self._urls}
 
     def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        # The library's own runs a view a second time when it raises TypeError.
+        # The library's version runs a view again when it raises TypeError.
         return fn(self, *args, **kwargs)
 
 
@@ -67,7 +67,7 @@ class MenuEntry:
 
 
 def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
-    """The menu of whoever is signed in, by section; empty sections are left out."""
+    """The menu of the current user, by section, without empty sections."""
     entries: dict[str, list[MenuEntry]] = {section: [] for section in SECTIONS}
     for view in views:
         rule = view.access.get(view._default_view, READ)

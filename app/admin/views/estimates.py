@@ -1,4 +1,4 @@
-"""Try an estimate: what a wallet would be told, and every term, limit and check behind it."""
+"""Try an estimate: the answer that a wallet gets, and every term, limit and check behind it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from app.admin.access import READ
 from app.admin.forms.estimate import SMALLEST, TOKENS, EstimateForm, percent
 from app.admin.pages.components import AmountText
 from app.admin.pages.estimate_view import Suggestion, estimate_view
-from app.admin.same_answers import laid_out, same_answers
+from app.admin.public_answers import laid_out, public_answers
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.estimates.estimate import estimate_inputs
 
 
 class EstimatesView(ConsoleView):
-    """One page. It changes nothing and counts among no statistics; its address holds what was asked."""
+    """One page. It changes nothing and is not counted in statistics; its address holds the request."""
 
     section = "Overview"
     access = {"index": READ}
@@ -54,7 +54,7 @@ def _estimate(gateway: Gateway, form: EstimateForm) -> dict[str, object]:
 
     return {
         "view": estimate_view(inputs),
-        "answer": laid_out(same_answers().estimate(inputs)),
+        "answer": laid_out(public_answers().estimate(inputs)),
         "with_amount": with_amount,
         "instead": instead,
         "percent": percent,

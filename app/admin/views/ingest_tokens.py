@@ -1,4 +1,4 @@
-"""Who may report events over HTTP."""
+"""The pages of ingest tokens, which let reporters send events over HTTP."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from flask_admin import expose
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
-from app.admin.network_words import chain_names
-from app.admin.requests import actor, unexpected_field_complaint
-from app.admin.views.lists import ListView, Present
+from app.admin.forms.ingest_tokens import NewTokenForm
+from app.admin.network_names import chain_names
+from app.admin.requests import actor
+from app.admin.views.filters import Present
+from app.admin.views.lists import ListView
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.queries.reporters.tokens import token_by_id
 from app.runtime.gateway import current_gateway
-from app.services.feed.tokens import TYPES, TokenRefused, create_token, list_tokens, revoke_token
+from app.services.feed.tokens import TokenRefused, create_token, list_tokens, revoke_token
 
 
 class IngestTokensView(ListView):
-    """Reporters' tokens: made once, shown once, revoked."""
+    """Reporters' tokens: made, shown once, revoked."""
 
     section = "People"
     model_class = IngestToken
@@ -58,38 +60,28 @@ class IngestTokensView(ListView):
     }
 
     def of_environment(self) -> list[str]:
-        """Names of the tokens that stand in the settings."""
+        """Names of the tokens from the settings."""
         return [token.name for token in current_gateway().environment_tokens]
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Make a token and show it, this once."""
-        name = request.form.get("name", "").strip()
-        types, chains = request.form.getlist("types"), request.form.getlist("chains")
-        error = None
-        if request.method == "POST":
+        """Make a token and show it once."""
+        form = NewTokenForm(chain_names())
+        if form.validate_on_submit():
+            name = form.name.data
             try:
-                if complaint := unexpected_field_complaint(("name", "types", "chains")):
-                    raise TokenRefused(complaint)
-                ids = [int(chain) for chain in chains if chain.isascii() and chain.isdecimal()]
-                if len(ids) != len(chains):
-                    raise TokenRefused("A chain is named by its id: load the page again.")
-                token = create_token(current_gateway(), name, types, ids, actor=actor())
+                token = create_token(
+                    current_gateway(), name, form.types.data, form.chain_ids(), actor=actor()
+                )
             except TokenRefused as refused:
-                error = str(refused)
+                form.form_errors.append(str(refused))
             else:
                 return self.render("console/ingest_tokens/made.html", token=token, token_name=name)
-        return self.render(
-            "console/ingest_tokens/new.html",
-            error=error,
-            given={"name": name, "types": types, "chains": chains},
-            types=TYPES,
-            chains=chain_names(),
-        )
+        return self.render("console/ingest_tokens/new.html", form=form)
 
     @expose("/<int:token_id>")
     def show(self, token_id: int) -> str:
-        """One token, and the way to revoke it."""
+        """One token, and the form that revokes it."""
         token = _token(token_id)
         return self.render(
             "console/ingest_tokens/show.html",
@@ -100,7 +92,7 @@ class IngestTokensView(ListView):
 
     @expose("/<int:token_id>/revoke", methods=("POST",))
     def revoke(self, token_id: int) -> ResponseReturnValue:
-        """Let a token count no longer; its name has to be typed."""
+        """Revoke a token; its name has to be typed."""
         token = _token(token_id)
         if request.form.get("typed", "").strip() != token["name"]:
             flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")

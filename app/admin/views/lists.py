@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from flask import current_app, flash, request, url_for
 from flask_admin.contrib.sqla import ModelView
-from flask_admin.contrib.sqla.filters import BaseSQLAFilter
 from flask_admin.model.base import ViewArgs
 
 from app.admin.access import READ
@@ -16,63 +14,22 @@ from app.extensions import Base, db
 
 STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
 STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update"})
-"""Routes of the library that write without our checks, or that nothing here needs."""
+"""Routes of the library that write without the services' checks, or that the console does not need."""
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _LONGEST_SEARCH: Final = 200
 _LAST_PAGE: Final = 1_000_000
 
 
-class Choice(BaseSQLAFilter):
-    """One of a few values. Whatever else the URL says is no choice, and said so."""
-
-    def __init__(self, column: Any, name: str, options: Sequence[tuple[str, str]]) -> None:
-        super().__init__(column, name, options=list(options))
-
-    def validate(self, value: str) -> bool:
-        return value in {key for key, _ in self.options}
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        return query.filter(self.get_column(alias) == self.stored(value))
-
-    def stored(self, value: str) -> Any:
-        """The choice as the column has it."""
-        return value
-
-    def operation(self) -> str:
-        return "is"
-
-
-class Flag(Choice):
-    """Yes or no."""
-
-    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
-        super().__init__(column, name, [("1", yes), ("0", no)])
-
-    def stored(self, value: str) -> bool:
-        return value == "1"
-
-
-class Present(Choice):
-    """Whether a column has a value."""
-
-    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
-        super().__init__(column, name, [("1", yes), ("0", no)])
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        column = self.get_column(alias)
-        return query.filter(column.is_not(None) if value == "1" else column.is_(None))
-
-
 class ListView(ConsoleView, ModelView):
-    """Rows to read. What writes is a route of the subclass; the library's own writing is closed."""
+    """A list of rows. Writing is left to routes of the subclass; those of the library are closed."""
 
     model_class: ClassVar[type[Base]]
     title: ClassVar[str]
     explanation: ClassVar[str] = ""
-    """A sentence under the title: what these rows decide."""
+    """A sentence under the title: what the rows are for."""
     nothing: ClassVar[str] = "There is nothing here yet."
-    """What to do where there is no row at all."""
+    """What the page says where there is no row: what to do first."""
     row_endpoint: ClassVar[str | None] = None
     """The route that a row's first cell leads to; its one argument is the row's id."""
     new_endpoint: ClassVar[str | None] = None
@@ -115,7 +72,7 @@ class ListView(ConsoleView, ModelView):
         return fields
 
     def _get_list_filter_args(self) -> list[Any] | None:
-        # The library's own takes an empty field for a wrong value.
+        # The library's version treats an empty field as an invalid value.
         active = []
         for index, (_, found, given) in enumerate(self.filter_fields()):
             value = given.replace("\0", "")
@@ -128,7 +85,7 @@ class ListView(ConsoleView, ModelView):
         return active
 
     def _get_list_extra_args(self) -> ViewArgs:
-        """The arguments of the URL. What is out of range counts as left out."""
+        """The arguments of the URL. Values out of range are ignored."""
         args = super()._get_list_extra_args()
         sortable = args.sort is not None and 0 <= args.sort < len(self._list_columns)
         return args.clone(
@@ -139,7 +96,7 @@ class ListView(ConsoleView, ModelView):
 
 
 def neutral_cell(value: Any) -> str:
-    """A value for a CSV cell that no spreadsheet takes for a formula (OWASP, CSV injection)."""
+    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection)."""
     text = "" if value is None else str(value)
     if text.startswith(_RUN_BY_SPREADSHEETS) and not text.removeprefix("-").isdecimal():
         return f"'{text}"

@@ -1,4 +1,4 @@
-"""Who may use the console."""
+"""The pages of the console's accounts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
-from flask_wtf import FlaskForm
-from wtforms import BooleanField, EmailField, PasswordField, SelectField
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
-from app.admin.requests import actor, unexpected_field_complaint
-from app.admin.views.lists import Choice, Flag, ListView
-from app.domain.operators import MIN_PASSWORD_LENGTH, Role
+from app.admin.forms.operators import NewOperatorForm, OperatorForm
+from app.admin.requests import actor
+from app.admin.views.filters import Choice, Flag
+from app.admin.views.lists import ListView
+from app.domain.operators import Role
 from app.models.operators import Operator
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -26,47 +26,6 @@ from app.services.operators.accounts import (
     reset_password,
     update_account,
 )
-
-_ROLES = [
-    (Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
-    (Role.OPERATOR.value, "Operator: also edits the network and the blocks"),
-    (Role.ADMIN.value, "Admin: also manages accounts and ingest tokens"),
-]
-
-
-class _ExactForm(FlaskForm):
-    """A form that refuses fields which are not its own."""
-
-    def validate(self, extra_validators: Any = None) -> bool:
-        complaint = unexpected_field_complaint(self._fields)
-        if complaint:
-            self.form_errors.append(complaint)
-            return False
-        return super().validate(extra_validators)
-
-
-class NewOperatorForm(_ExactForm):
-    """A new account."""
-
-    email = EmailField("Email", render_kw={"autocomplete": "off", "required": True})
-    password = PasswordField(
-        "First password",
-        description=f"At least {MIN_PASSWORD_LENGTH} characters; its owner changes it after signing in.",
-        render_kw={"autocomplete": "new-password", "required": True},
-    )
-    role = SelectField("Role", choices=_ROLES)
-
-
-class OperatorForm(_ExactForm):
-    """What an administrator decides about an account."""
-
-    role = SelectField("Role", choices=_ROLES)
-    active = BooleanField(
-        "May sign in", description="Switched off, every session of the account ends at once."
-    )
-    second_factor_required = BooleanField(
-        "Needs a second factor", description="Set up at the next sign-in, with an authenticator app."
-    )
 
 
 class OperatorsView(ListView):
@@ -137,11 +96,9 @@ class OperatorsView(ListView):
         form = OperatorForm(obj=account)
         if request.method == "GET":
             form.role.data = account.role.value
-        if form.validate_on_submit():
-            wanted = {name: field.data for name, field in form._fields.items() if name in _DECIDED}
-            if _change(account, wanted):
-                flash(f"{account.email} is changed.", "success")
-                return redirect(url_for("operators.index_view"))
+        if form.validate_on_submit() and _change(account, form.data):
+            flash(f"{account.email} is changed.", "success")
+            return redirect(url_for("operators.index_view"))
         return self.render("console/operator.html", form=form, account=account)
 
     @expose("/<int:account_id>/end-sessions", methods=("POST",))
@@ -154,7 +111,7 @@ class OperatorsView(ListView):
 
     @expose("/<int:account_id>/reset-second-factor", methods=("POST",))
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
-        """Forget a second factor whose owner has lost it."""
+        """Remove a second factor that its owner has lost."""
         account = _account(account_id)
         if _change(
             account,
@@ -171,9 +128,6 @@ class OperatorsView(ListView):
         return self.render("console/account/new_password.html", account=account, password=password)
 
 
-_DECIDED = ("role", "active", "second_factor_required")
-
-
 def _account(account_id: int) -> Account:
     account = find_account(current_gateway(), account_id=account_id) if account_id < 1 << 63 else None
     if account is None:
@@ -182,7 +136,7 @@ def _account(account_id: int) -> Account:
 
 
 def _change(account: Account, changes: dict[str, Any]) -> bool:
-    """Change the account; whether that was possible. A refusal is told to whoever asked."""
+    """Change the account. Returns whether that was possible; a refusal is shown as a message."""
     must_set_up = changes.get("second_factor_required") and not account.second_factor_required
     if must_set_up and not account.tf_totp_secret:
         # Sessions without the factor end: the next sign-in sets it up.

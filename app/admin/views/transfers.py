@@ -1,4 +1,4 @@
-"""Where transfers are: one box that finds them, a list, a page for each. Nothing here changes anything."""
+"""The pages of transfers: search, list, and a page for each. They change nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.admin.pages.search import Found, SearchResult, search
 from app.admin.pages.stuck import RULE, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
-from app.admin.same_answers import laid_out, same_answers
+from app.admin.public_answers import laid_out, public_answers
 from app.admin.views.base import ConsoleView
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.wire_values import parse_transfer_id
@@ -24,7 +24,7 @@ from app.runtime.gateway import current_gateway
 
 
 class TransfersView(ConsoleView):
-    """Transfers, found and followed."""
+    """The list of transfers, and the page of one."""
 
     section = "Overview"
     access = {"index": READ, "transfer": READ}
@@ -34,7 +34,7 @@ class TransfersView(ConsoleView):
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """The last changed first; or what the search box found; or the stuck, the longest first."""
+        """The transfers that changed last; or those that the search finds; or the stuck, longest first."""
         gateway = current_gateway()
         asked = read_list_request(gateway, request.args)
         for complaint in asked.complaints:
@@ -61,7 +61,7 @@ class TransfersView(ConsoleView):
         gateway = current_gateway()
         try:
             detail = transfer_detail(gateway, wanted)
-            answer = same_answers().status(gateway, wanted)
+            answer = public_answers().status(gateway, wanted)
         except Unavailable:
             raise
         except GatewayError as error:

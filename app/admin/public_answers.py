@@ -1,4 +1,4 @@
-"""What the API answers, for the console to show; doors do not know each other, so it is handed in."""
+"""The public API's answers, for the console to show. They are handed in: doors do not import each other."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from app.runtime.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)
-class SameAnswers:
-    """Functions that make the bodies of the public operations, byte for byte.
+class PublicAnswers:
+    """Functions that give the bodies of the public operations, byte for byte.
 
     ``status`` takes a known transfer's id (32 bytes), ``estimate`` the inputs of one moment.
     """
@@ -24,13 +24,13 @@ class SameAnswers:
     estimate: Callable[[EstimateInputs], bytes]
 
 
-def same_answers() -> SameAnswers:
-    """Those of the console that is serving."""
-    answers = current_app.extensions["console"].same_answers
-    assert isinstance(answers, SameAnswers)  # noqa: S101  narrows the type of an untyped registry
+def public_answers() -> PublicAnswers:
+    """Those of the running console."""
+    answers = current_app.extensions["console"].public_answers
+    assert isinstance(answers, PublicAnswers)  # noqa: S101  narrows the type of an untyped registry
     return answers
 
 
 def laid_out(body: bytes) -> str:
-    """A JSON body with a member a line, its values and their order untouched."""
+    """A JSON body, indented; values and their order stay."""
     return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode()

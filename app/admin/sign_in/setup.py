@@ -1,4 +1,4 @@
-"""How Flask-Security is set up: what it does here, and the much that it does not."""
+"""The settings of Flask-Security: which of its features are on, and which are off."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from flask_security import Security
 from flask_security.signals import user_authenticated
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin import sessions
-from app.admin.accounts import OneTimeCodes, OperatorDatastore
-from app.admin.forms import accounts as forms
+from app.admin.forms import sign_in as forms
+from app.admin.sign_in import sessions
+from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
 PREFIX: Final = "/admin"
@@ -41,7 +41,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "TWO_FACTOR_SETUP_TEMPLATE": "console/account/second_factor.html",
     "CHANGE_PASSWORD_TEMPLATE": "console/account/password.html",
     "VERIFY_TEMPLATE": "console/account/confirm.html",
-    # What it shall do.
+    # Features that are on.
     "CHANGEABLE": True,
     "TWO_FACTOR": True,
     "TWO_FACTOR_ENABLED_METHODS": ["authenticator"],
@@ -72,7 +72,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "MSG_PASSWORD_CHANGE": ("Your password is changed. Other sessions have ended.", "success"),
     "MSG_REAUTHENTICATION_SUCCESSFUL": ("Thank you. Go on.", "success"),
     "MSG_REAUTHENTICATION_REQUIRED": ("Type your password once more to go on.", "info"),
-    # What it shall not do: there is no mail server, and nobody registers himself.
+    # Features that are off: there is no mail server, and accounts are made by administrators.
     "REGISTERABLE": False,
     "RECOVERABLE": False,
     "CONFIRMABLE": False,
@@ -88,10 +88,10 @@ _SETTINGS: Final[dict[str, Any]] = {
 
 
 def secure(app: Flask, secret_key: str) -> CSRFProtect:
-    """Put sign-in, sessions and form tokens into the application; the protection that the guard calls."""
+    """Set up sign-in, sessions and CSRF tokens. Returns the CSRF protection, which the guard calls."""
     app.config.update({f"SECURITY_{name}": value for name, value in _SETTINGS.items()})
     app.config.update(
-        # Not used with single hashing, but asked for; and the key of one-time codes' secrets in the database.
+        # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
         SECURITY_PASSWORD_SALT=_derived(secret_key, "password salt"),
         SECURITY_TOTP_SECRETS={1: _derived(secret_key, "one-time codes")},
         PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
@@ -99,7 +99,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         SESSION_COOKIE_PATH=PREFIX,
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
-        WTF_CSRF_TIME_LIMIT=None,  # a form lives as long as its session
+        WTF_CSRF_TIME_LIMIT=None,  # a token is valid as long as its session
         WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
     )
     csrf = CSRFProtect(app)
@@ -119,5 +119,5 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
 
 
 def _derived(secret_key: str, purpose: str) -> str:
-    """A key of its own for each purpose."""
+    """A separate key for each purpose."""
     return hmac.new(secret_key.encode(), purpose.encode(), hashlib.sha256).hexdigest()

@@ -9,7 +9,7 @@ from math import log
 from app.admin.pages.components import ChainName
 from app.admin.pages.latencies import PairLatency
 
-STEPS = 5
+HEAT_STEPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def heat(latencies: Iterable[PairLatency]) -> HeatMap:
     def step(seconds: float) -> int:
         if high <= low:
             return 1
-        return 1 + min(STEPS - 1, int(STEPS * log(max(seconds, 1.0) / low) / log(high / low)))
+        return 1 + min(HEAT_STEPS - 1, int(HEAT_STEPS * log(max(seconds, 1.0) / low) / log(high / low)))
 
     return HeatMap(
         sources=_distinct(cell.src for cell in cells.values()),

@@ -1,4 +1,4 @@
-"""The signed cookie names a row of the database: a session can be ended from elsewhere."""
+"""Sessions as rows of the database, named by the signed cookie, so that they can be ended from elsewhere."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _KEPT: Final = frozenset({"_user_id", "_fresh", "_id", "fs_cc", "fs_paa", "_flas
 
 
 def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, **_more: Any) -> None:
-    """At a whole sign-in (password, and the second factor where there is one): a fresh session.
+    """Begin a new session after a complete sign-in (password, and the second factor where there is one).
 
-    Nothing from before survives in the cookie, the forms' token neither.
+    Everything else in the cookie is removed, the CSRF token included.
     """
     for key in set(session) - _KEPT:
         del session[key]
     session.permanent = True
-    # Flask-Security says how for passwords, not for second factors.
+    # Flask-Security passes ``authn_via`` for passwords, not for second factors.
     how = {"password": "password", "change": "new password"}.get((authn_via or ["code"])[0], "second factor")
     browser = request.user_agent.string
     session[SECRET] = begin_session(current_gateway(), user.id, actor_named(user.email), browser, how)
 
 
 def leave_ended_session() -> bool:
-    """Forget a sign-in whose session has ended, here or elsewhere; whether there was one."""
+    """Sign out a user whose session has ended. Returns whether there was one."""
     if not current_user.is_authenticated:
         return False
     if session_is_open(current_gateway(), current_user.id, session.get(SECRET, "")):
@@ -44,7 +44,7 @@ def leave_ended_session() -> bool:
 
 
 def close_session(_sender: Any, user: Any, **_more: Any) -> None:
-    """At sign-out: the cookie is worth nothing any more, also where somebody copied it."""
+    """End the session at sign-out, so that a copy of the cookie is worthless."""
     secret = session.pop(SECRET, None)
     if secret is not None and user.is_authenticated:
         end_session(current_gateway(), user.id, secret, actor_named(user.email))

@@ -1,4 +1,4 @@
-"""Sign-in forms that look at nothing while a guesser has to wait."""
+"""Sign-in forms, which refuse every try while an account is throttled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.services.operators.throttle import forget_failures, note_failure, wait_
 
 
 def _waits(account: str) -> str | None:
-    """What to say while a try is not looked at."""
+    """The message while tries for this account are throttled; None where they are not."""
     wait = wait_before(current_gateway(), account, caller())
     return _please_wait(wait) if wait > timedelta() else None
 
@@ -29,14 +29,14 @@ def _please_wait(wait: timedelta) -> str:
 
 
 class _Throttled:
-    """Counts failures of the account that a form is about, and refuses unseen while that has to wait."""
+    """Counts failed tries for an account, and refuses without a check while it is throttled."""
 
     form_errors: list[str]
     failure = "wrong email or password"
-    """What the audit says of a try that failed."""
+    """How the audit log describes a failed try."""
 
     def throttled_account(self) -> str:
-        """The email that failures are counted by."""
+        """The email by which failures are counted."""
         raise NotImplementedError
 
     def validate(self, **kwargs: Any) -> bool:
@@ -53,7 +53,7 @@ class _Throttled:
 class SignInForm(_Throttled, LoginForm):
     """Email and password."""
 
-    # The library's own would refuse admin@localhost, as no mail can reach it.
+    # The library's field refuses admin@localhost, since no mail can reach it.
     email = EmailField(
         "Email", validators=[DataRequired()], render_kw={"autocomplete": "username", "autofocus": True}
     )
@@ -64,7 +64,7 @@ class SignInForm(_Throttled, LoginForm):
 
 
 class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
-    """A one-time code: six digits are few, so wrong ones are counted like wrong passwords."""
+    """A one-time code. Six digits can be guessed, so failures are counted like those of passwords."""
 
     failure = "wrong or used code"
 
@@ -80,7 +80,7 @@ class ConfirmForm(_Throttled, VerifyForm):
 
 
 class NewPasswordForm(_Throttled, ChangePasswordForm):
-    """A change of password, which asks for the old one."""
+    """A change of password. It requires the old one."""
 
     def throttled_account(self) -> str:
         return str(current_user.email)
@@ -94,5 +94,5 @@ class NewPasswordForm(_Throttled, ChangePasswordForm):
 
 
 def forget_after_sign_in(_sender: Any, user: Any, **_more: Any) -> None:
-    """Whoever signed in was no guesser."""
+    """Reset the count of failures after a sign-in."""
     forget_failures(current_gateway(), user.email, caller())

@@ -1,4 +1,4 @@
-"""Names of chains and decimals of tokens on the console's pages, read once a request."""
+"""Names of chains and decimals of tokens for the console's pages, read once per request."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def symbol_choices() -> Choices:
     return [(symbol, symbol) for symbol in symbols]
 
 
-def decimals_by_place() -> dict[str, int]:
+def decimals_by_pool() -> dict[str, int]:
     """Decimals by ``"CHAIN SYMBOL"``, for the page's script."""
     return {f"{chain_id} {symbol}": found for (chain_id, symbol), found in token_decimals().items()}
 
@@ -99,12 +99,12 @@ def amount_cell(smallest: int | None, chain_id: int, symbol: str, none: str = "â
     )
 
 
-def in_units(smallest: str, place: tuple[Any, Any] | None) -> str:
+def in_units(smallest: str, pool: tuple[Any, Any]) -> str:
     """``12.5 USDT`` for an amount of the token at this chain id and symbol; empty where that is not known."""
-    if place is None or not (smallest.isascii() and smallest.isdigit()) or len(smallest) > 78:
+    if not (smallest.isascii() and smallest.isdigit()) or len(smallest) > 78:
         return ""
-    decimals = token_decimals().get(place)
-    return "" if decimals is None else f"{units(int(smallest), decimals)} {place[1]}"
+    decimals = token_decimals().get(pool)
+    return "" if decimals is None else f"{units(int(smallest), decimals)} {pool[1]}"
 
 
 def percent(ppm: int | None) -> str:

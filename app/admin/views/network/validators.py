@@ -6,14 +6,14 @@ from flask import request
 from flask_admin import expose
 
 from app.admin.access import READ
-from app.admin.network_words import percent
+from app.admin.network_names import percent
 from app.admin.pages.validator_sets import validator_sets
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import current_gateway
 
 
 class ValidatorsView(ConsoleView):
-    """Who signs refunds, by chain: the set in force and those before it."""
+    """The validators that sign refunds, by chain: the set in force and earlier ones."""
 
     section = "Network"
     access = {"index": READ}

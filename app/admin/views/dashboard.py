@@ -1,4 +1,4 @@
-"""The first page: what needs an operator's eye now."""
+"""The first page: what needs an operator's attention now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flask_admin import expose
 from app.admin.access import READ
 from app.admin.pages.dashboard import dashboard
 from app.admin.views.base import ConsoleView
-from app.admin.views.heat import heat
+from app.admin.views.heat_map import heat
 from app.runtime.gateway import current_gateway
 
 
@@ -21,7 +21,7 @@ class HomeView(ConsoleView):
 
     @expose("/")
     def index(self) -> str:
-        """What goes on, as of now."""
+        """The present state of the gateway."""
         board = dashboard(current_gateway())
         minutes = [
             {"at": minute.at.isoformat(), "answered": minute.answered, "refused": minute.refused}

@@ -1,4 +1,4 @@
-"""Who uses a row that was to be removed, with the pages where each of them is."""
+"""What uses a row that cannot be removed, with links to the pages of each user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import url_for
 
-from app.admin.network_words import row_title
+from app.admin.network_names import row_title
 from app.models.engine import reading
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import current_gateway
@@ -38,7 +38,7 @@ def users_with_links(users: Iterable[RowUsers]) -> list[LinkedUsers]:
 
 
 def _pages() -> dict[str, tuple[str, str]]:
-    """What each row is called and its page, by the name that the service has for it."""
+    """Title and page of each row, by the name that the service uses for it."""
     found: dict[str, tuple[str, str]] = {}
     with reading(current_gateway().reads) as connection:
         for section in EDITABLE.values():

@@ -1,4 +1,4 @@
-"""Flask-Security's picture of our accounts: the user it signs in, where it keeps one, its one-time codes."""
+"""Connects Flask-Security to the accounts: its user, its datastore, and one-time codes that work once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WRITTEN = ("password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
 
 
 class OperatorRole(RoleMixin):
-    """A role as Flask-Security asks for it."""
+    """A role as Flask-Security expects it."""
 
     def __init__(self, role: Role) -> None:
         self.name = role.value
@@ -44,7 +44,7 @@ class OperatorUser(UserMixin):
         self.take(account)
 
     def take(self, account: Account) -> None:
-        """Become the account as it is stored."""
+        """Take over the account as it is stored."""
         self.account = account
         vars(self).update(asdict(account))
         self.roles = [OperatorRole(account.role)]
@@ -56,7 +56,7 @@ class OperatorUser(UserMixin):
         return {name: value for name, value in values.items() if value != getattr(self.account, name)}
 
     def check_tf_required(self, tf_setup_methods: list[Any], tf_fresh: bool) -> tuple[bool, list[Any]]:
-        """A code is asked for at every sign-in of an account that has, or must have, a second factor."""
+        """Require a code at every sign-in of an account that has, or must have, a second factor."""
         return self.account.second_factor_required or bool(tf_setup_methods), tf_setup_methods
 
     def check_tf_required_setup(self) -> bool:
@@ -71,7 +71,7 @@ class OperatorDatastore(UserDatastore):
         super().__init__(OperatorUser, OperatorRole)
 
     def find_user(self, case_insensitive: bool = False, **kwargs: Any) -> OperatorUser | None:
-        """The account by ``email`` or ``fs_uniquifier``, once a request."""
+        """The account by ``email`` or ``fs_uniquifier``; read once per request."""
         (name, value), *_ = kwargs.items()
         if name not in ("email", "fs_uniquifier"):
             return None
@@ -93,10 +93,10 @@ class OperatorDatastore(UserDatastore):
         return user
 
     def commit(self) -> None:
-        """Nothing is left to do: ``put`` has done it."""
+        """Does nothing: ``put`` has stored the user."""
 
     def set_uniquifier(self, user: Any, uniquifier: str | None = None) -> None:
-        """Give the account's sessions a new name: those that stood end."""
+        """Change the uniquifier, which ends the open sessions."""
         user.fs_uniquifier = uniquifier or new_uniquifier()
         self.put(user)
 
@@ -116,7 +116,7 @@ class OneTimeCodes(Totp):
     def set_last_counter(self, user: Any, tmatch: TotpMatch) -> None:
         """Use the code up.
 
-        :raises UsedTokenError: another request was quicker with it.
+        :raises UsedTokenError: another request has used it first.
         """
         if not use_code(current_gateway(), user.id, tmatch.counter):
             raise UsedTokenError

@@ -1,4 +1,4 @@
-"""What every answer of the console carries, and its pages for what goes wrong."""
+"""Headers of every response of the console, and its error pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""Nothing inline, nothing from elsewhere: a text that slipped through unescaped would still do nothing."""
+"""No inline code and nothing from other hosts: even an unescaped text could not run a script."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": CONTENT_POLICY,
@@ -42,7 +42,7 @@ _FAILED: Final = ("Something went wrong in the gateway", "Nothing was changed. T
 
 
 def protect(response: Response) -> Response:
-    """Headers of every page; what shows facts is never kept by a cache, styles and scripts are."""
+    """Set the headers. Caches keep styles and scripts, which have versioned addresses, and no pages."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     kept = request.endpoint == "console.static" and "v" in request.args
@@ -51,14 +51,14 @@ def protect(response: Response) -> Response:
 
 
 def answer_error(error: Exception) -> Response:
-    """A page that says what happened and what to do; of the gateway's own errors in their own words."""
+    """A page that says what happened and what to do. The gateway's own errors show their own message."""
     status, (title, advice) = _explain(error)
     if status >= 500:
         _log.log(
             logging.ERROR if status == 500 else logging.WARNING,
             "%s %s answered %d", request.method, request.path, status, exc_info=error,
         )  # fmt: skip
-    # Not by render_template: it would ask for who is signed in, and that may be what failed.
+    # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
     return protect(Response(page.render(status=status, title=title, advice=advice), status))
 

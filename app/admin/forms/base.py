@@ -1,0 +1,90 @@
+"""The base of the console's forms: no unexpected fields, and errors of the services beside their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from flask_wtf import FlaskForm
+from wtforms import Field, FormField, HiddenField, StringField, SubmitField
+
+from app.admin.forms.fields import FieldIds, TextValueField, locate
+from app.admin.requests import unexpected_field_complaint
+from app.services.network.edits.results import FieldError
+
+
+class ConsoleForm(FlaskForm):
+    """A form that refuses fields which are not its own.
+
+    It has no CSRF field: ``access.guard`` checks the token before the view runs, and templates write it
+    with ``parts.token()``.
+    """
+
+    class Meta:
+        """Settings that WTForms reads."""
+
+        csrf = False
+
+    locked: Mapping[str, str] = {}
+    """Fields that cannot be changed, with the reason. They are shown, and unexpected when they are sent."""
+
+    def inputs(self) -> Iterator[Field]:
+        """Every input that may be sent, in order; those of a compound field one by one."""
+        for key, field in self._fields.items():
+            if key not in self.locked:
+                yield from inputs_of(field)
+
+    def value_inputs(self) -> list[TextValueField]:
+        """The inputs that hold values, without the buttons and hidden fields of ``PreviewedForm``."""
+        return [field for field in self.inputs() if isinstance(field, TextValueField)]
+
+    def texts(self) -> dict[str, str]:
+        """What was typed, for a preview to hand on."""
+        return {field.name: field.text for field in self.value_inputs()}
+
+    def validate(self, extra_validators: Any = None) -> bool:
+        if complaint := unexpected_field_complaint(field.name for field in self.inputs()):
+            self.form_errors.append(complaint)
+            return False
+        return super().validate(extra_validators)
+
+    def add_errors(self, errors: Iterable[FieldError]) -> None:
+        """Put what a service finds wrong beside the inputs that it is about."""
+        for error in errors:
+            key = "id" if error.field == "chain_id" and "id" in self else error.field
+            if key not in self:
+                self.form_errors.append(str(error))
+                continue
+            field, line = locate(self[key], error.path)
+            field.errors = [*field.errors, line + error.message]
+
+
+class PreviewedForm(ConsoleForm):
+    """A form whose effects are shown before they are saved: it is sent for the preview, then once more.
+
+    ``fingerprint`` is that of what the operator was shown (``services/audit/fingerprint.py``); its data is
+    None where none was sent. ``typed`` is the name that grave changes ask to type.
+    """
+
+    Meta = FieldIds
+    fingerprint = HiddenField(name="seen")
+    confirm = SubmitField()
+    back = SubmitField()
+    typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
+
+    def ask_to_type(self, name: str) -> None:
+        """Let the field ``typed`` ask for this name."""
+        self.typed.label.text = f"Type “{name}” to confirm"
+
+    def fixed(self) -> dict[str, list[TextValueField]]:
+        """The inputs that cannot be changed, by the reason."""
+        found: dict[str, list[TextValueField]] = {}
+        for key, field in self._fields.items():
+            if key in self.locked:
+                found.setdefault(self.locked[key], []).extend(inputs_of(field))
+        return found
+
+
+def inputs_of(field: Field) -> Iterable[Field]:
+    """The field, or those that a compound field consists of."""
+    return field.form if isinstance(field, FormField) else (field,)

@@ -1,0 +1,39 @@
+"""The forms about accounts of the console."""
+
+from __future__ import annotations
+
+from wtforms import BooleanField, EmailField, PasswordField, SelectField
+from wtforms.fields.choices import SelectChoice
+
+from app.admin.forms.base import ConsoleForm
+from app.domain.operators import MIN_PASSWORD_LENGTH, Role
+
+_ROLES = [
+    SelectChoice(Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
+    SelectChoice(Role.OPERATOR.value, "Operator: also edits the network and the blocks"),
+    SelectChoice(Role.ADMIN.value, "Admin: also manages accounts and ingest tokens"),
+]
+
+
+class NewOperatorForm(ConsoleForm):
+    """A new account."""
+
+    email = EmailField("Email", render_kw={"autocomplete": "off", "required": True})
+    password = PasswordField(
+        "First password",
+        description=f"At least {MIN_PASSWORD_LENGTH} characters; its owner changes it after signing in.",
+        render_kw={"autocomplete": "new-password", "required": True},
+    )
+    role = SelectField("Role", choices=_ROLES)
+
+
+class OperatorForm(ConsoleForm):
+    """What an administrator decides about an account."""
+
+    role = SelectField("Role", choices=_ROLES)
+    active = BooleanField(
+        "May sign in", description="Switched off, every session of the account ends at once."
+    )
+    second_factor_required = BooleanField(
+        "Needs a second factor", description="Set up at the next sign-in, with an authenticator app."
+    )

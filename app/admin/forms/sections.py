@@ -1,0 +1,196 @@
+"""The forms of the network document's sections. A field is named like the key that it edits."""
+
+from __future__ import annotations
+
+from wtforms import DataList
+
+from app.admin.forms.fields import (
+    AmountField,
+    AnyChainField,
+    ChainField,
+    EndField,
+    FlagField,
+    LineField,
+    NoteField,
+    PpmField,
+    RateField,
+    SymbolField,
+    TiersField,
+    WholeField,
+)
+from app.admin.forms.rows import RowForm
+from app.admin.network_names import chain_choices, symbol_choices
+
+
+class ChainForm(RowForm):
+    """A chain."""
+
+    id = WholeField("Chain id", "From 1 to 4294967295, as wallets know it.")
+    name = LineField("Name", "What people call it.")
+    icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
+    explore_url = LineField(
+        "Block explorer", "Its https address. Links are this, /tx/ and the transaction's hash."
+    )
+    contract_addr = LineField(
+        "Bridge contract",
+        "The pool bridge, to which refunds of pool sends are addressed. Empty where there is none yet.",
+        needed=False,
+    )
+    gas_token_symbol = LineField("Gas token", "The symbol of the coin that pays for gas, such as ETH.")
+    block_delay = WholeField(
+        "Block delay", "Blocks that a transfer waits on this chain when it starts here; told with its status."
+    )
+    drop_gas_amt = AmountField(
+        "Gas given to receivers",
+        "In the gas token's smallest units; told with estimates to this chain.",
+        default="0",
+    )
+    minimal_max_slippage = PpmField(
+        "Least slippage, in ppm",
+        "The contract takes a send only with a slippage that is strictly more than its own "
+        "minimalMaxSlippage: enter the contract's value + 1. 10000 ppm are 1 %.",
+    )
+    disabled = FlagField("Stopped", "No estimate is given from or to the chain. Transfers go on.")
+    disabled_reason = NoteField("Reason", "Why it is stopped. Operators will ask; users are never told.")
+
+
+class TokenForm(RowForm):
+    """A token on a chain."""
+
+    chain_id = ChainField("Chain")
+    symbol = LineField(
+        "Symbol",
+        "The same on every chain where the token is; letter case counts.",
+        datalist=DataList(symbol_choices),
+    )
+    name = LineField("Name", "What people call it.")
+    icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
+    address = LineField("Contract", "The token's contract on this chain.")
+    decimal = WholeField("Decimals", "As the contract has them, from 0 to 36.")
+    xfer_disabled = FlagField("Transfers stopped", "No estimate is given for this token here.")
+
+
+class PoolForm(RowForm):
+    """A pool: its caps, and its opening values, which are given once."""
+
+    chain_id = ChainField("Chain")
+    symbol = SymbolField("Token")
+    total_cap = AmountField(
+        "Total cap",
+        "The most that the pool may hold after a transfer, in smallest units. Empty: no cap.",
+        unit_of="chain_id",
+        needed=False,
+    )
+    epoch_cap = AmountField(
+        "Epoch cap",
+        "The most that may be sent into the pool in one epoch, in smallest units. Empty: no cap.",
+        unit_of="chain_id",
+        needed=False,
+    )
+    epoch_seconds = WholeField(
+        "Length of an epoch, in seconds",
+        "An epoch starts at each multiple of it since 1970: 3600 is every full hour.",
+        default=3600,
+    )
+    liquidity_added = AmountField(
+        "Opening: added", "Liquidity before the feed began.", unit_of="chain_id", default="0"
+    )
+    liquidity_sent = AmountField(
+        "Opening: sent", "Sent by users before the feed began.", unit_of="chain_id", default="0"
+    )
+    liquidity_relayed = AmountField(
+        "Opening: relayed", "Paid out before the feed began.", unit_of="chain_id", default="0"
+    )
+    liquidity_withdrawn = AmountField(
+        "Opening: withdrawn", "Taken out by providers before the feed began.", unit_of="chain_id", default="0"
+    )
+
+
+class RouteForm(RowForm):
+    """A route through two pools."""
+
+    symbol = SymbolField("Token")
+    src_chain_id = ChainField("From")
+    dst_chain_id = ChainField("To")
+    rate = RateField()
+    base_fee = AmountField(
+        "Base fee",
+        "Pays the destination chain's gas; in the destination token's smallest units. "
+        "A fee that the feed reports outranks it.",
+        unit_of="dst_chain_id",
+    )
+    base_fee_max_age_seconds = WholeField(
+        "Greatest age of the base fee, in seconds",
+        "Older than this, and not renewed by the feed, no estimate is given. Empty: no limit.",
+        needed=False,
+    )
+    perc_fee_tiers = TiersField(unit_of="src_chain_id")
+
+
+class RouteBlockForm(RowForm):
+    """A route that is stopped."""
+
+    symbol = LineField(
+        "Token", "Its symbol; it may be one that comes later.", datalist=DataList(symbol_choices)
+    )
+    src_chain_id = AnyChainField(
+        "From", "A chain's id; it may be one that comes later.", datalist=DataList(chain_choices)
+    )
+    dst_chain_id = AnyChainField(
+        "To", "A chain's id; it may be one that comes later.", datalist=DataList(chain_choices)
+    )
+    both_directions = FlagField("Both directions", "Stops the way back, too.", default=True)
+    reason = NoteField("Reason", "For operators. Users are never told.")
+
+
+class PeggedPairForm(RowForm):
+    """A token locked on one chain and minted on another."""
+
+    symbol = SymbolField("Token")
+    org_chain_id = ChainField("Original chain", "Where the token is locked.")
+    pegged_chain_id = ChainField("Pegged chain", "Where it is minted.")
+    pegged_deposit_contract_addr = LineField(
+        "Vault", "The contract on the original chain; refunds of deposits are addressed to it."
+    )
+    pegged_burn_contract_addr = LineField(
+        "Bridge", "The contract on the pegged chain; refunds of burns are addressed to it."
+    )
+    canonical_token_contract_addr = LineField(
+        "Canonical token", "Where the minted token has another, canonical form; may be empty.", needed=False
+    )
+    vault_version = WholeField("Vault version", default=2)
+    bridge_version = WholeField(
+        "Bridge version",
+        "Between two pegged chains of one token, both 2, transfers are burned and minted.",
+        default=2,
+    )
+    deposit_base_fee = AmountField(
+        "Base fee to the pegged chain",
+        "In the smallest units of the pegged chain's token.",
+        unit_of="pegged_chain_id",
+        default="0",
+    )
+    burn_base_fee = AmountField(
+        "Base fee back to the original chain",
+        "In the smallest units of the original chain's token.",
+        unit_of="org_chain_id",
+        default="0",
+    )
+    perc_fee_tiers = TiersField(unit_of="org_chain_id")
+
+
+class BlockedAddressForm(RowForm):
+    """An account that gets no estimate."""
+
+    address = LineField("Address", "An account on any chain, in any letter case.")
+    reason = NoteField("Reason", "For operators. Users are never told.")
+    source = LineField("Source", "Which list or case it comes from.", needed=False)
+    expires_at = EndField()
+
+
+class BlockedNetworkForm(RowForm):
+    """Callers that get no estimate."""
+
+    cidr = LineField("Network", "IPv4 or IPv6, such as 203.0.113.0/24 or 2001:db8::/32.")
+    reason = NoteField("Reason", "For operators. Users are never told.")
+    expires_at = EndField()

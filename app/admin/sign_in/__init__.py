@@ -1,0 +1,1 @@
+"""Signing in to the console: accounts for Flask-Security, its settings, sessions that end on the server."""

@@ -1,0 +1,255 @@
+"""Lists and edits of the network document's sections: the same steps for all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from flask import abort, flash, redirect, request
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from werkzeug.datastructures import MultiDict
+
+from app.admin.access import EDIT, READ, Access, Audience
+from app.admin.forms.base import PreviewedForm
+from app.admin.forms.rows import DiffLine, RowForm
+from app.admin.network_names import decimals_by_pool, row_title
+from app.admin.requests import actor
+from app.admin.views.flashes import flash_saved
+from app.admin.views.lists import ListView, neutral_cell
+from app.admin.views.network.users import users_with_links
+from app.domain.difference import FieldDifference, difference
+from app.runtime.gateway import current_gateway
+from app.services.audit.fingerprint import shown_values
+from app.services.audit.results import Conflict, Saved
+from app.services.network.edits.edit import ShownRow, preview_edit, save_edit, show_row
+from app.services.network.edits.locks import locked_fields
+from app.services.network.edits.planning import EDITABLE, Edit
+from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Preview
+from app.services.network.sections import Section
+
+_LARGEST_ID: Final = (1 << 63) - 1
+_LONGEST_GIVEN: Final = 256
+"""Characters of a value that the address of a new row's page gives."""
+_NO_ROW: Final = 0
+"""The number of no row: an edit of it is refused, since the row was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A small table of facts beside a form, which cannot be edited."""
+
+    title: str
+    explanation: str
+    headings: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again."""
+
+    edit: Edit
+    form: PreviewedForm
+    row: ShownRow | None
+    again: Callable[[PreviewedForm], ResponseReturnValue]
+
+
+class NetworkView(ListView):
+    """Rows of one section. Everybody reads them; operators change them after a preview of the effects."""
+
+    section = "Network"
+    row_form: ClassVar[type[RowForm]]
+    one: ClassVar[str]
+    """What a row is called in headings, such as ``route``."""
+    form_help: ClassVar[str] = ""
+    list_template = "console/network/list.html"
+
+    access = {
+        "index_view": READ,
+        "export": READ,
+        "new": EDIT,
+        "edit": Access(Audience.VIEWER, Audience.OPERATOR),
+        "remove": EDIT,
+    }
+
+    def __init__(self) -> None:
+        self.of: Section = EDITABLE[self.model_class.__tablename__]
+        super().__init__()
+
+    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
+        """Facts to show beside the form of this row (as the document writes it)."""
+        return ()
+
+    def title_of(self, values: Mapping[str, Any]) -> str:
+        """What a row is called in headings."""
+        title = row_title(self.one, values)
+        return title[:1].upper() + title[1:]
+
+    def row_id(self, key: int) -> int | None:
+        """The id of the row with this number in the address."""
+        return key if 0 < key <= _LARGEST_ID else None
+
+    def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
+        """The number of a row in the address of its pages."""
+        return row_id
+
+    # --- The list
+
+    def get_export_columns(self) -> list[tuple[Any, str]]:
+        """The document's keys, so that an export has the names of an import."""
+        names = [field.data_key or name for name, field in self.of.schema.dump_fields.items()]
+        return [(name, name) for name in names]
+
+    def get_export_value(self, model: Any, name: str) -> Any:
+        """The value as the document writes it, and no formula for a spreadsheet."""
+        columns = {column.key: getattr(model, column.key) for column in model.__table__.columns}
+        value = self.of.documented(columns)[name]
+        return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
+
+    # --- The pages
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Add a row."""
+        if request.method == "GET":
+            given = {name: text[:_LONGEST_GIVEN] for name, text in request.args.items()}
+            return self._form_page(self.row_form(formdata=MultiDict(given)), None)
+        return self._submitted(self.row_form(), None, None)
+
+    @expose("/<int:key>", methods=("GET", "POST"))
+    def edit(self, key: int) -> ResponseReturnValue:
+        """Look at a row and change it."""
+        row = self._row(key)
+        if request.method == "GET":
+            if row is None:
+                abort(404)
+            return self._form_page(self._form(row), row)
+        return self._submitted(self._form(row), row, row.row_id if row else _NO_ROW)
+
+    @expose("/<int:key>/remove", methods=("GET", "POST"))
+    def remove(self, key: int) -> ResponseReturnValue:
+        """Remove a row that nothing uses."""
+        row = self._row(key)
+        form = self.row_form(row=row.values if row else None)
+        if request.method == "GET":
+            if row is None:
+                abort(404)
+            form.fingerprint.data = row.fingerprint
+        edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, form.fingerprint.data)
+        return self.attempt(Attempt(edit, form, row, lambda form: self._form_page(form, row)))
+
+    # --- The steps of an edit
+
+    def _row(self, key: int) -> ShownRow | None:
+        row_id = self.row_id(key)
+        return None if row_id is None else show_row(current_gateway(), self.of.name, row_id)
+
+    def shown_row(self, key: int) -> ShownRow:
+        """The row of a page.
+
+        :raises NotFound: there is none.
+        """
+        row = self._row(key)
+        if row is None:
+            abort(404)
+        return row
+
+    def _form(self, row: ShownRow | None) -> RowForm:
+        if row is None:
+            return self.row_form()
+        return self.row_form(
+            row=row.values, locked=locked_fields(current_gateway(), self.of.name, row.values)
+        )
+
+    def _submitted(self, form: RowForm, row: ShownRow | None, row_id: int | None) -> ResponseReturnValue:
+        """The form that was posted: shown again with its errors, previewed, or saved."""
+
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            return self._form_page(form, row)
+
+        if not form.validate() or form.back.data:
+            return self._form_page(form, row), 400 if form.form_errors else 200
+        edit = Edit(self.of.name, row_id, form.values(), form.fingerprint.data)
+        return self.attempt(Attempt(edit, form, row, again))
+
+    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
+        """Preview the edit, or save it where it is confirmed; where it is refused, say why.
+
+        :param save: save it without a preview: the page of the form has shown the effects already.
+        """
+        gateway = current_gateway()
+        try:
+            if save or on.form.confirm.data:
+                typed = on.form.typed.data or ""
+                return self.done(save_edit(gateway, on.edit, actor=actor(), typed=typed))
+            return self._preview_page(preview_edit(gateway, on.edit), on)
+        except NotConfirmed as refused:
+            on.form.typed.errors = [
+                f"Type “{refused.needs_typed}”, exactly as it is written, to confirm. Nothing was saved."
+            ]
+            if save:
+                return on.again(on.form)
+            return self._preview_page(preview_edit(gateway, on.edit), on)
+        except Invalid as refused:
+            on.form.add_errors(refused.errors)
+            return on.again(on.form)
+        except Conflict as refused:
+            return self._conflict_page(refused, on)
+        except InUse as refused:
+            users = users_with_links(refused.users)
+            subject = row_title(self.one, on.row.values if on.row else {})
+            return self.render("console/network/in_use.html", refused=refused, users=users, subject=subject)
+
+    def done(self, saved: Saved) -> ResponseReturnValue:
+        """The list, with a message about what was done."""
+        flash_saved(saved)
+        return redirect(self.get_url(".index_view"))
+
+    def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
+        if row is not None and form.fingerprint.data is None:
+            form.fingerprint.data = row.fingerprint
+        return self.render(
+            "console/network/form.html",
+            form=form,
+            row=row,
+            key=self.key_of(row.values, row.row_id) if row else None,
+            decimals=decimals_by_pool(),
+            facts=self.beside(row.values) if row else (),
+        )
+
+    def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:
+        if not preview.changes:
+            flash("Nothing is different from what stands, so there is nothing to save.", "warning")
+            return on.again(on.form)
+        if preview.needs_typed:
+            on.form.ask_to_type(preview.needs_typed)
+        values = {**(on.row.values if on.row else {}), **(on.edit.values or {})}
+        return self.render(
+            "console/network/preview.html",
+            preview=preview,
+            subject=row_title(self.one, values),
+            lines=self._in_words(values, preview.differences),
+            form=on.form,
+            removing=on.edit.values is None,
+            adding=on.edit.row_id is None,
+        )
+
+    def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
+        now, own = on.row.values if on.row else {}, on.edit.values or {}
+        shown = shown_values(on.edit.shown) or {}
+        kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
+        return self.render(
+            "console/network/conflict.html",
+            refused=refused,
+            meanwhile=self._in_words(now, refused.meanwhile),
+            own=self._in_words(now, difference(kept, {key: own[key] for key in kept})),
+            row=on.row,
+            key=self.key_of(now, on.row.row_id) if on.row else None,
+        )
+
+    def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
+        """Differences in the words of the form; ``values`` say which chains and token the row is about."""
+        return self.row_form(formdata=None, row=values).in_words(differences)

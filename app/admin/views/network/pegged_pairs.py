@@ -1,0 +1,57 @@
+"""The page of pegged pairs."""
+
+from __future__ import annotations
+
+from app.admin.forms.sections import PeggedPairForm
+from app.admin.network_names import amount_cell, chain_cell, tiers_cell
+from app.admin.views.filters import ChainIs, SymbolIs
+from app.admin.views.network.editing import NetworkView
+from app.models.network import PeggedPair
+
+
+class PeggedPairsView(NetworkView):
+    """Tokens locked on one chain and minted on another."""
+
+    model_class = PeggedPair
+    title = "Pegged pairs"
+    one = "pegged pair"
+    explanation = "A token locked in a vault on its original chain and minted on another."
+    nothing = "No pegged pair is configured. Add the token on both chains first, then the pair."
+    row_endpoint = "pegged_pairs.edit"
+    new_endpoint = "pegged_pairs.new"
+    new_label = "New pair"
+    column_list = (
+        "symbol", "org_chain_id", "pegged_chain_id", "deposit_base_fee", "burn_base_fee",
+        "perc_fee_tiers", "bridge_version",
+    )  # fmt: skip
+    column_labels = {
+        "org_chain_id": "Original",
+        "pegged_chain_id": "Pegged",
+        "deposit_base_fee": "Deposit fee",
+        "burn_base_fee": "Burn fee",
+        "perc_fee_tiers": "Protocol fee",
+        "bridge_version": "Bridge",
+        "pegged_deposit_contract_addr": "vault",
+        "pegged_burn_contract_addr": "bridge",
+        "canonical_token_contract_addr": "canonical token",
+    }
+    column_sortable_list = ("symbol", "org_chain_id", "pegged_chain_id", "bridge_version")
+    column_searchable_list = (
+        "symbol", "pegged_deposit_contract_addr", "pegged_burn_contract_addr",
+        "canonical_token_contract_addr",
+    )  # fmt: skip
+    column_default_sort = [("symbol", False), ("org_chain_id", False), ("pegged_chain_id", False)]
+    column_filters = (
+        SymbolIs(PeggedPair.symbol),
+        ChainIs(PeggedPair.org_chain_id, "Original"),
+        ChainIs(PeggedPair.pegged_chain_id, "Pegged"),
+    )
+    numbers = frozenset({"deposit_base_fee", "burn_base_fee", "perc_fee_tiers", "bridge_version"})
+    column_formatters = {
+        "org_chain_id": lambda v, c, m, p: chain_cell(m.org_chain_id),
+        "pegged_chain_id": lambda v, c, m, p: chain_cell(m.pegged_chain_id),
+        "deposit_base_fee": lambda v, c, m, p: amount_cell(m.deposit_base_fee, m.pegged_chain_id, m.symbol),
+        "burn_base_fee": lambda v, c, m, p: amount_cell(m.burn_base_fee, m.org_chain_id, m.symbol),
+        "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.org_chain_id, m.symbol),
+    }
+    row_form = PeggedPairForm

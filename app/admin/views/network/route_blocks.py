@@ -1,0 +1,42 @@
+"""The page of route blocks."""
+
+from __future__ import annotations
+
+from app.admin.formats import pill
+from app.admin.forms.sections import RouteBlockForm
+from app.admin.network_names import chain_cell
+from app.admin.views.filters import ChainIs, Flag, SymbolIs
+from app.admin.views.network.editing import NetworkView
+from app.models.network import RouteBlock
+
+
+class RouteBlocksView(NetworkView):
+    """Routes that are stopped."""
+
+    model_class = RouteBlock
+    title = "Route blocks"
+    one = "route block"
+    section = "Protection"
+    explanation = "Stops one token between two chains, in one direction or in both; pegged transfers, too."
+    nothing = "No way is blocked. Add a block to stop one token between two chains at once."
+    row_endpoint = "route_blocks.edit"
+    new_endpoint = "route_blocks.new"
+    new_label = "New block"
+    column_list = ("symbol", "src_chain_id", "dst_chain_id", "both_directions", "reason")
+    column_labels = {"src_chain_id": "From", "dst_chain_id": "To", "both_directions": "Directions"}
+    column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "both_directions")
+    column_searchable_list = ("symbol", "reason")
+    column_default_sort = [("symbol", False), ("src_chain_id", False)]
+    column_filters = (
+        SymbolIs(RouteBlock.symbol),
+        ChainIs(RouteBlock.src_chain_id, "Chain", RouteBlock.dst_chain_id),
+        Flag(RouteBlock.both_directions, "Directions", "both", "one"),
+    )
+    column_formatters = {
+        "src_chain_id": lambda v, c, m, p: chain_cell(m.src_chain_id),
+        "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
+        "both_directions": lambda v, c, m, p: (
+            pill("both", "bad") if m.both_directions else pill("one", "warn")
+        ),
+    }
+    row_form = RouteBlockForm

@@ -1,0 +1,42 @@
+"""The page of tokens."""
+
+from __future__ import annotations
+
+from app.admin.formats import cut, pill
+from app.admin.forms.sections import TokenForm
+from app.admin.network_names import chain_cell
+from app.admin.views.filters import ChainIs, Flag, SymbolIs
+from app.admin.views.network.editing import NetworkView
+from app.models.network import Token
+
+
+class TokensView(NetworkView):
+    """Tokens."""
+
+    model_class = Token
+    title = "Tokens"
+    one = "token"
+    explanation = "What can be sent. A symbol names the same token on every chain."
+    nothing = "No token is configured yet: add a chain first, then its tokens."
+    row_endpoint = "tokens.edit"
+    new_endpoint = "tokens.new"
+    new_label = "New token"
+    column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
+    column_labels = {"chain_id": "Chain", "xfer_disabled": "State", "decimal": "Decimals"}
+    column_sortable_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal")
+    column_searchable_list = ("symbol", "name", "address")
+    column_default_sort = [("symbol", False), ("chain_id", False)]
+    column_filters = (
+        ChainIs(Token.chain_id, "Chain"),
+        SymbolIs(Token.symbol),
+        Flag(Token.xfer_disabled, "State", "stopped", "in service"),
+    )
+    numbers = frozenset({"decimal"})
+    column_formatters = {
+        "chain_id": lambda v, c, m, p: chain_cell(m.chain_id),
+        "xfer_disabled": lambda v, c, m, p: (
+            pill("stopped", "bad") if m.xfer_disabled else pill("in service", "good")
+        ),
+        "address": lambda v, c, m, p: cut(m.address),
+    }
+    row_form = TokenForm
