@@ -25,14 +25,15 @@ from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.queries.feed.facts import load_network_facts
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import SandboxRefused, is_empty
 from app.sandbox.network import network_document
 from app.services.audit.record import record
-from app.services.feed.facts import load_network_facts
 from app.services.feed.latencies import recount
 from app.services.feed.lines import Read, read_line
-from app.services.feed.projection import advance, apply_shared, project
+from app.services.feed.projection import project
+from app.services.feed.sums import advance, apply_shared
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from bench.bulk import NULL, Row, fill, without_indexes

@@ -24,9 +24,9 @@ from app.queries.dashboard import (
     open_anomalies,
     reached_since,
 )
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
 from app.runtime.gateway import Gateway
-from app.services.feed.facts import load_network_facts
-from app.services.feed.log import load_histories
 from app.services.refunds.evidence import evidence_of
 
 SHOWN: Final = 10

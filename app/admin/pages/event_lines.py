@@ -24,8 +24,8 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.outcomes import EventOutcome, EventWithOutcome, event_outcomes
 from app.domain.transfer.state import TransferHistory
+from app.queries.feed.codec import decode_event
 from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
-from app.services.feed.codec import decode_event
 
 E = TypeVar("E", bound=TransferEvent)
 

@@ -7,10 +7,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.transfer.events import FeeUpdated
 from app.domain.transfer.state import TransferState
 
 PoolKey = tuple[int, str]
 """Chain id and symbol."""
+
+VolumeKey = tuple[int, str, int]
+"""Chain id, symbol and minute since the Unix epoch."""
+
+FeeKey = tuple[str, int, int]
+"""Symbol, source and destination chain of a route."""
+
+
+def fee_key(event: FeeUpdated) -> FeeKey:
+    """The route that a fee is of."""
+    return event.symbol, event.src_chain_id, event.dst_chain_id
+
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -34,7 +47,7 @@ class SharedChange:
     """The sum of many transfers' changes to pools and epoch volumes."""
 
     counters: dict[PoolKey, CounterChange] = field(default_factory=lambda: defaultdict(CounterChange))
-    volumes: dict[tuple[int, str, int], int] = field(default_factory=lambda: defaultdict(int))
+    volumes: dict[VolumeKey, int] = field(default_factory=lambda: defaultdict(int))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
         """Take back what ``old`` contributed and add what ``new`` does."""

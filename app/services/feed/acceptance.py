@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import contradictions, signature_is_provably_false
@@ -27,27 +27,24 @@ from app.domain.transfer.events import (
     TransferSent,
     ValidatorsUpdated,
 )
+from app.domain.transfer.judge import LatestAcceptance, LogEntry
+from app.domain.transfer.pruned import Pruned
 from app.domain.transfer.standing import Logged, origin_of
 from app.domain.transfer.state import TransferHistory, refund_context
-from app.models.events import ChainProgress
+from app.queries.feed.chain_progress import load_progress
+from app.queries.feed.codec import encode_event
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
+from app.queries.feed.latest import latest_acceptances
+from app.queries.feed.positions import load_positions
+from app.queries.feed.pruned import any_pruned, load_pruned, pruned_up_to
+from app.queries.feed.retracted import retracted_ids
+from app.queries.feed.standing import standing_of_chain
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
-from app.services.feed.codec import encode_event
-from app.services.feed.facts import load_network_facts
 from app.services.feed.lines import Read, Refused
-from app.services.feed.log import (
-    Entry,
-    Known,
-    append,
-    known_ids,
-    last_seq,
-    last_taking_back,
-    load_histories,
-    retracted_ids,
-    standing_of_chain,
-)
+from app.services.feed.log import append
 from app.services.feed.projection import project
-from app.services.feed.pruned import any_pruned, find_pruned, pruned_up_to
 
 
 @dataclass
@@ -103,21 +100,22 @@ class _Segment:
         self.now = now
         self.max_reorg_blocks = max_reorg_blocks
         events = [line.event for line in lines]
-        self.known = known_ids(connection, {event.id for event in events})
+        positions = load_positions(connection)
+        self._last_taking_back = positions.last_reversal
+        self.known = latest_acceptances(connection, {event.id for event in events})
         self.histories = load_histories(
             connection, {event.transfer_id for event in events if isinstance(event, TransferEvent)}
         )
-        self.pruned = find_pruned(connection, (event for event in events if event.id not in self.known))
-        self.entries: list[Entry] = []
-        self._next_seq = last_seq(connection) + 1
+        self.pruned = Pruned()
+        if positions.any_pruned:
+            unknown = [event.id for event in events if event.id not in self.known]
+            self.pruned = load_pruned(connection, unknown, self.histories.keys())
+        self.entries: list[LogEntry] = []
+        self._next_seq = positions.last_seq + 1
 
     @cached_property
     def facts(self) -> NetworkFacts:
         return load_network_facts(self.connection)
-
-    @cached_property
-    def _last_taking_back(self) -> int:
-        return last_taking_back(self.connection)
 
     def judge(self, event: Event) -> str:
         """ACCEPTED, REPEATED, or the reason for refusing; what is accepted is noted."""
@@ -129,7 +127,7 @@ class _Segment:
         if self._has_other_content(event, body, known):
             raise_two_contents(self.connection, event.id, self.now)
             return "id: was reported before with other content; a new fact needs a new id"
-        if self.pruned.has_event(event):
+        if self.pruned.has_event(event.id):
             return REPEATED
         if self.pruned.has_transfer_of(event):
             return "transfer_id: the transfer had finished and was pruned; nothing more is taken about it"
@@ -143,17 +141,17 @@ class _Segment:
         self._note(event, body, known)
         return ACCEPTED
 
-    def _has_other_content(self, event: Event, body: str, known: Known | None) -> bool:
+    def _has_other_content(self, event: Event, body: str, known: LatestAcceptance | None) -> bool:
         if known is not None:
             return (known.type, known.body) != (event.type.value, body)
-        return self.pruned.has_event(event) and self.pruned.has_other_content(event, body)
+        return self.pruned.has_other_content(event, body)
 
     def _known_of_transfer(self, event: Event) -> Iterator[TransferEvent]:
         """What is known of the event's transfer, without what an operator took back."""
         if isinstance(event, TransferEvent):
             yield from (logged.event for logged in self.histories[event.transfer_id].kept())
 
-    def _stands(self, event: Event, known: Known) -> bool:
+    def _stands(self, event: Event, known: LatestAcceptance) -> bool:
         if known.seq > self._last_taking_back:
             return True
         if isinstance(event, TransferEvent):
@@ -163,7 +161,7 @@ class _Segment:
             return bool(standing_of_chain(self.connection, event.chain_id, [Logged(known.seq, event)]))
         return known.seq > retracted_ids(self.connection, [event.id]).get(event.id, 0)
 
-    def _must_be_kept(self, event: Event, known: Known) -> bool:
+    def _must_be_kept(self, event: Event, known: LatestAcceptance) -> bool:
         """Whether a repetition must be kept although the event stands.
 
         A reorg retracts again when it is repeated, however far the chain is by then: a sender that
@@ -187,9 +185,8 @@ class _Segment:
         return None
 
     def _too_deep(self, reorg: ChainReorged) -> str | None:
-        highest = self.connection.scalar(
-            select(ChainProgress.highest_block).where(ChainProgress.chain_id == reorg.chain_id)
-        )
+        progress = load_progress(self.connection, [reorg.chain_id]).get(reorg.chain_id)
+        highest = progress.highest_block if progress else None
         if highest is None or highest - reorg.from_block <= self.max_reorg_blocks:
             return None
         return (
@@ -217,11 +214,11 @@ class _Segment:
         reason = signature_is_provably_false(context, requests, event.signature, validators)
         return f"signature: {reason}" if reason else None
 
-    def _note(self, event: Event, body: str, known: Known | None) -> None:
+    def _note(self, event: Event, body: str, known: LatestAcceptance | None) -> None:
         seq, occurrence = self._next_seq, known.occurrence + 1 if known else 0
         self._next_seq += 1
-        self.entries.append(Entry(seq, occurrence, event, body))
-        self.known[event.id] = Known(seq, occurrence, event.type.value, body)
+        self.entries.append(LogEntry(seq, occurrence, event, body))
+        self.known[event.id] = LatestAcceptance(seq, occurrence, event.type.value, body)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
             self.histories[event.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])

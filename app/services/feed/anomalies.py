@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, update
 
 from app.domain.transfer.anomalies import Anomaly, AnomalyKind
 from app.domain.transfer.effects import PoolKey
 from app.models import anomalies as table
-from app.models.network import Pool
-from app.models.pools import PoolCounter
+from app.queries.feed.anomalies import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
+from app.queries.feed.pools import PoolRow, load_counters, load_openings
 
 CHUNK = 500
 
@@ -48,7 +48,7 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
     for start in range(0, len(subjects), CHUNK):
         chunk = subjects[start : start + CHUNK]
         names = [subject.name for subject in chunk]
-        rows = connection.execute(select(table.Anomaly.__table__).where(table.Anomaly.subject.in_(names)))
+        rows = anomalies_of_subjects(connection, names)
         known = {(row.subject, row.kind): row for row in rows}
         wanted = {(s.name, a.kind.value): (s, a) for s in chunk for a in found[s]}
         gone = [row.id for key, row in known.items() if key not in wanted]
@@ -75,10 +75,10 @@ def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
     }
 
 
-def _renew(connection: Connection, known: Any, row: dict[str, Any]) -> None:
+def _renew(connection: Connection, known: AnomalyRow, row: dict[str, Any]) -> None:
     """One that rests on other events than before is open again."""
     if not row["event_ids"]:
-        row = row | {"first_at": known.first_at}  # seen by the fold's clock, not told by events
+        row = row | {"first_at": known.first_at}  # no event has a time for it: the gateway's clock had
     if known.event_ids != row["event_ids"]:
         row = row | {"acknowledged_at": None, "acknowledged_by": None}
     connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
@@ -87,12 +87,7 @@ def _renew(connection: Connection, known: Any, row: dict[str, Any]) -> None:
 def sync_rotation_anomalies(connection: Connection, chain_id: int, found: Sequence[Anomaly]) -> None:
     """Make the table say of a chain's rotations what was found; each has a subject of its own."""
     prefix = f"rotation:{chain_id}:"
-    subjects = connection.scalars(
-        select(table.Anomaly.subject).where(
-            table.Anomaly.chain_id == chain_id,
-            table.Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value,
-        )
-    )
+    subjects = rotation_subjects(connection, chain_id)
     wanted: dict[Subject, list[Anomaly]] = {Subject(name, chain_id=chain_id): [] for name in subjects}
     for anomaly in found:
         wanted[Subject(prefix + anomaly.event_ids[0], chain_id=chain_id)] = [anomaly]
@@ -102,7 +97,7 @@ def sync_rotation_anomalies(connection: Connection, chain_id: int, found: Sequen
 def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> None:
     """Note that an id came with other content. The refused content itself is not kept."""
     subject = Subject.event(event_id)
-    first = connection.scalar(select(table.Anomaly.first_at).where(table.Anomaly.subject == subject.name))
+    first = first_raised(connection, subject.name)
     anomaly = Anomaly(
         AnomalyKind.ID_WITH_TWO_CONTENTS,
         "an id was reported again with other content, which was refused",
@@ -117,22 +112,20 @@ def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> 
 
 def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
     """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
+    keys = list(pools)
+    openings, counters = load_openings(connection, keys), load_counters(connection, keys)
     found: dict[Subject, list[Anomaly]] = {}
-    for chain_id, symbol in pools:
-        under = _under_zero(connection, chain_id, symbol)
-        found[Subject.pool(chain_id, symbol)] = (
+    for key in keys:
+        under = _under_zero(openings.get(key), counters.get(key))
+        found[Subject.pool(*key)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
     sync_anomalies(connection, found)
 
 
-def _under_zero(connection: Connection, chain_id: int, symbol: str) -> str:
-    of_pool = (Pool.chain_id == chain_id, Pool.symbol == symbol)
-    opening = connection.execute(select(Pool.__table__).where(*of_pool)).first()
+def _under_zero(opening: PoolRow | None, reported: PoolRow | None) -> str:
     if opening is None:
         return ""  # not configured: no estimate rests on it
-    of_counter = (PoolCounter.chain_id == chain_id, PoolCounter.symbol == symbol)
-    reported = connection.execute(select(PoolCounter.__table__).where(*of_counter)).first()
     inbound = opening.liquidity_added - opening.liquidity_relayed - opening.liquidity_withdrawn
     sent = opening.liquidity_sent
     if reported is not None:

@@ -9,9 +9,9 @@ from datetime import datetime
 from sqlalchemy import Connection, or_, select, tuple_
 
 from app.models.transfers import Transfer
+from app.queries.feed.facts import load_network_facts
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
-from app.services.feed.facts import load_network_facts
 from app.services.feed.projection import refold
 from app.services.network.changes import Change
 
