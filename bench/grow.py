@@ -31,7 +31,7 @@ from app.sandbox.loader import SandboxRefused, is_empty
 from app.sandbox.network import network_document
 from app.services.audit.record import record
 from app.services.feed.latencies import recount
-from app.services.feed.lines import Read, read_line
+from app.services.feed.lines import ReadLine, read_line
 from app.services.feed.projection import project
 from app.services.feed.sums import advance, apply_shared
 from app.services.network.document import import_within
@@ -228,7 +228,7 @@ def _history(transfer: GrownTransfer, now: datetime) -> TransferHistory:
     log: list[Logged[TransferEvent]] = []
     for number, told in enumerate(events_of(transfer), start=1):
         read = read_line(number, orjson.dumps(told), now)
-        if not isinstance(read, Read) or not isinstance(read.event, TransferEvent):
+        if not isinstance(read, ReadLine) or not isinstance(read.event, TransferEvent):
             raise RuntimeError(f"the sandbox contradicts the gateway: {read}")
         log.append(Logged(number, read.event))
     return TransferHistory(bytes.fromhex(transfer.digest), log)

@@ -24,7 +24,7 @@ from app.domain.transfer.events import (
     TransferSent,
     ValidatorsUpdated,
 )
-from app.domain.transfer.pruned import Pruned
+from app.domain.transfer.pruned import Pruned, PrunedMatch
 from app.domain.transfer.standing import Logged, origin_of
 from app.domain.transfer.state import TransferHistory, refund_context
 
@@ -166,11 +166,13 @@ def judge(reported: Reported, known: Known) -> Verdict:
     latest = known.latest.get(event.id)
     if (outside := known.scope.refusal(event, _not_retracted(event, known))) is not None:
         return Refused(outside)
-    if _has_other_content(event, body, latest, known.pruned):
+    pruned = known.pruned.match(event, body)
+    differs = latest is not None and (latest.type, latest.body) != (event.type.value, body)
+    if differs or pruned is PrunedMatch.OTHER_CONTENT:
         return Refused(_TWO_CONTENTS, two_contents=True)
-    if known.pruned.has_event(event.id):
+    if pruned is PrunedMatch.SAME_EVENT:
         return Repeated()
-    if known.pruned.has_transfer_of(event):
+    if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
     entry = LogEntry(known.next_seq, latest.occurrence + 1 if latest else 0, event, body)
     if latest is not None and _stands(event, latest, known):
@@ -183,12 +185,6 @@ def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
     """What was accepted about the event's transfer and not retracted."""
     if isinstance(event, TransferEvent):
         yield from (logged.event for logged in known.histories[event.transfer_id].kept())
-
-
-def _has_other_content(event: Event, body: str, latest: LatestAcceptance | None, pruned: Pruned) -> bool:
-    if latest is not None:
-        return (latest.type, latest.body) != (event.type.value, body)
-    return pruned.has_other_content(event, body)
 
 
 def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:

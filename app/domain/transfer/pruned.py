@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from hashlib import blake2b
 
 from app.domain.transfer.events import Event, TransferEvent
@@ -22,6 +23,17 @@ def content_digest(event_type: str, body: str) -> bytes:
     return blake2b(f"{event_type} {body}".encode(), digest_size=8).digest()
 
 
+class PrunedMatch(Enum):
+    """What of an event was pruned."""
+
+    NOTHING = auto()
+    SAME_EVENT = auto()
+    OTHER_CONTENT = auto()
+    """An event with this id and another content."""
+    TRANSFER = auto()
+    """The transfer that the event is about, but not the event."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pruned:
     """Of some events and their transfers those that were pruned."""
@@ -34,12 +46,12 @@ class Pruned:
         """Whether an event with this id was accepted and then pruned."""
         return bool(self.contents) and id_digest(event_id) in self.contents
 
-    def has_other_content(self, event: Event, body: str) -> bool:
-        """Whether an event with this id and another content was pruned."""
-        if not self.has_event(event.id):
-            return False
-        return self.contents[id_digest(event.id)] != content_digest(event.type.value, body)
-
-    def has_transfer_of(self, event: Event) -> bool:
-        """Whether the event is about a transfer that was pruned."""
-        return isinstance(event, TransferEvent) and event.transfer_id in self.transfers
+    def match(self, event: Event, body: str) -> PrunedMatch:
+        """What of the event was pruned; ``body`` is its canonical text."""
+        kept = self.contents.get(id_digest(event.id)) if self.contents else None
+        if kept is not None:
+            same = kept == content_digest(event.type.value, body)
+            return PrunedMatch.SAME_EVENT if same else PrunedMatch.OTHER_CONTENT
+        if isinstance(event, TransferEvent) and event.transfer_id in self.transfers:
+            return PrunedMatch.TRANSFER
+        return PrunedMatch.NOTHING

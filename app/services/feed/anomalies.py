@@ -11,9 +11,10 @@ from sqlalchemy import Connection, delete, insert, update
 
 from app.domain.transfer.anomalies import Anomaly, AnomalyKind
 from app.domain.transfer.effects import PoolKey
+from app.domain.transfer.state import TransferState
 from app.models import anomalies as table
 from app.queries.feed.anomalies import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
-from app.queries.feed.pools import PoolRow, load_counters, load_openings
+from app.queries.feed.pools import PoolLiquidity, load_pool_liquidity
 
 CHUNK = 500
 
@@ -60,6 +61,11 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
         for key, (subject, anomaly) in wanted.items():
             if key in known:
                 _renew(connection, known[key], _row(subject, anomaly))
+
+
+def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferState]) -> None:
+    """Make the table say of these transfers what their states say."""
+    sync_anomalies(connection, {Subject.transfer(state.transfer_id): state.anomalies for state in states})
 
 
 def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
@@ -113,27 +119,19 @@ def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> 
 def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
     """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
     keys = list(pools)
-    openings, counters = load_openings(connection, keys), load_counters(connection, keys)
+    liquidity = load_pool_liquidity(connection, keys)
     found: dict[Subject, list[Anomaly]] = {}
     for key in keys:
-        under = _under_zero(openings.get(key), counters.get(key))
+        under = _under_zero(liquidity.get(key))
         found[Subject.pool(*key)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
     sync_anomalies(connection, found)
 
 
-def _under_zero(opening: PoolRow | None, reported: PoolRow | None) -> str:
-    if opening is None:
+def _under_zero(pool: PoolLiquidity | None) -> str:
+    if pool is None:
         return ""  # not configured: no estimate rests on it
-    inbound = opening.liquidity_added - opening.liquidity_relayed - opening.liquidity_withdrawn
-    sent = opening.liquidity_sent
-    if reported is not None:
-        inbound += reported.added - reported.relayed - reported.withdrawn
-        sent += reported.sent
-    under = [
-        f"{name} is {value}"
-        for name, value in (("the balance", inbound + sent), ("the inbound limit", inbound))
-        if value < 0
-    ]
+    values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))
+    under = [f"{name} is {value}" for name, value in values if value < 0]
     return f"{' and '.join(under)} (smallest units)" if under else ""

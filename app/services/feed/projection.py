@@ -18,7 +18,7 @@ from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states
-from app.services.feed.anomalies import Subject, sync_anomalies
+from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.sums import advance, apply_shared
 
@@ -50,7 +50,7 @@ def project(
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
     apply_shared(connection, change, now)
-    sync_anomalies(connection, {Subject.transfer(i): state.anomalies for i, state in new.items()})
+    sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
 
 

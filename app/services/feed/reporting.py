@@ -11,7 +11,7 @@ from app.domain.reporting.token import IngestToken
 from app.models.engine import ask
 from app.queries.ingest_tokens import last_accepted
 from app.runtime.gateway import Gateway
-from app.services.feed.ingest import Verdict, ingest_lines
+from app.services.feed.ingest import IngestResult, ingest_lines
 from app.services.feed.tokens import require_valid
 
 
@@ -35,7 +35,7 @@ def _rfc3339(time: datetime) -> str:
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> Verdict:
+def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> IngestResult:
     """Take a feed of lines from the token's bearer; each event keeps the token's name.
 
     What is outside the token's scope is refused line by line. When this returns, what it counts as

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.domain.transfer.effects import SharedChange, VolumeKey
+from app.domain.transfer.effects import CounterChange, PoolKey, SharedChange, VolumeKey
 from app.domain.transfer.state import ChainReading
 from app.models.events import ChainProgress
 from app.models.pools import PoolCounter, PoolVolume
@@ -19,7 +19,14 @@ from app.services.feed.anomalies import judge_pools
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
     """Add a change to the pools' counters and epoch volumes. The caller is the only writer."""
-    counters = {key: moved for key, moved in change.counters.items() if moved}
+    if counters := {key: moved for key, moved in change.counters.items() if moved}:
+        _apply_counters(connection, counters)
+        judge_pools(connection, counters, now)
+    if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
+        apply_volumes(connection, volumes)
+
+
+def _apply_counters(connection: Connection, counters: Mapping[PoolKey, CounterChange]) -> None:
     known = load_counters(connection, counters)
     rows = []
     for key, moved in counters.items():
@@ -35,8 +42,6 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
             }
         )
     upsert(connection, PoolCounter, rows)
-    judge_pools(connection, counters, now)
-    apply_volumes(connection, {key: amount for key, amount in change.volumes.items() if amount})
 
 
 def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> None:
