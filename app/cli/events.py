@@ -17,10 +17,10 @@ from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
-from app.services.feed.export import export_log
 from app.services.feed.grown import grown_complaint
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
+from app.services.feed.log import export_log
 from app.services.feed.prune import Pruning, count_candidates, count_pruned, prune
 from app.services.feed.replay import count_transfers, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter

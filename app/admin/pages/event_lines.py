@@ -22,7 +22,7 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.domain.transfer.outcomes import EventOutcome, EventWithOutcome, event_outcomes
+from app.domain.transfer.outcomes import AcceptanceOutcome, EventOutcome, event_outcomes
 from app.domain.transfer.state import TransferHistory
 from app.queries.feed.codec import decode_event
 from app.queries.transfer_log import MOST_EVENTS, entries_at, receipts
@@ -74,7 +74,7 @@ def event_lines(connection: Connection, history: TransferHistory, context: Conte
 
 
 def _line(
-    entry: EventWithOutcome,
+    entry: AcceptanceOutcome,
     receipt: Row[*tuple[Any, ...]],
     takers: Mapping[int, Row[*tuple[Any, ...]]],
     context: Context,
@@ -110,7 +110,7 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
     return None
 
 
-def _fallen(entry: EventWithOutcome, takers: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+def _fallen(entry: AcceptanceOutcome, takers: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
     by = takers.get(entry.by) if entry.by is not None else None
     match entry.outcome:
         case EventOutcome.STANDS:

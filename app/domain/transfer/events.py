@@ -131,7 +131,7 @@ class TransferFailed(BlockEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkStatus(TransferEvent):
-    """The validator network's word; the latest counts."""
+    """The validator network's status of the transfer; the latest counts."""
 
     type = EventType.NETWORK_STATUS
 
@@ -262,7 +262,7 @@ class ChainReorged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsRetracted(Event):
-    """An operator takes back events by their ids, as a reorg would; can be taken back itself.
+    """An operator retracts events by their ids. A retraction can be retracted itself.
 
     Never reported by the feed: appended by ``events retract``.
     """

@@ -1,4 +1,4 @@
-"""Folding what the feed says about chains: how far they are read, their validators, reorgs."""
+"""Folding what is reported about chains: how far they are read, their validators, reorgs."""
 
 from __future__ import annotations
 
@@ -80,9 +80,10 @@ def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: da
 
 
 def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> None:
-    """Take back what stood in the orphaned blocks and fold again everything it touched.
+    """Lower how far the chain was read and fold again everything that the orphaned blocks touched.
 
-    The reorg itself is in the log already: what stands is told by the log alone.
+    The reorg itself is in the log already, and what stands follows from the log
+    (docs/interface.md#reorgs).
     """
     above = (ChainProgress.highest_block >= reorg.from_block, ChainProgress.chain_id == reorg.chain_id)
     connection.execute(update(ChainProgress).where(*above).values(highest_block=reorg.from_block - 1))
@@ -91,7 +92,7 @@ def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> No
 
 
 def fold_from_block(connection: Connection, chain_id: int, block: int, now: datetime) -> None:
-    """Fold again whatever events of the chain at this block or above tell."""
+    """Fold again everything that events of the chain at this block or above contribute to."""
     types = types_from_block(connection, chain_id, block, (*LIQUIDITY, EventType.VALIDATORS_UPDATED))
     if types.intersection(LIQUIDITY):
         recount_liquidity(connection, chain_id, now)
@@ -102,7 +103,7 @@ def fold_from_block(connection: Connection, chain_id: int, block: int, now: date
 
 
 def recompute_progress(connection: Connection, chain_id: int) -> None:
-    """Find anew how far a chain was read, after events of it were taken back by an operator."""
+    """Find anew how far a chain was read, after events of it were retracted."""
     types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
     found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
     found += [highest_block_of_transfers(connection, chain_id), pruned_up_to(connection, chain_id)]

@@ -31,7 +31,7 @@ from app.services.feed.schema import SCHEMAS
 from app.services.feed.write import write
 
 BATCH = 500
-"""Lines in one transaction: large enough to share its cost, small enough not to hold up others."""
+"""Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""
 
 BATCH_BYTES = 1 << 20
 """What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""

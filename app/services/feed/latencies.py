@@ -1,4 +1,4 @@
-"""Keeping latencies, and how many there are of about each length, in the transaction of their facts.
+"""Writing latencies, and how many there are of about each length, in the transaction of their facts.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
 seven-day window from behind. A reader corrects them by the few records in between (queries/latency.py), so
@@ -45,7 +45,7 @@ def write_latencies(
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
-    """Let the counts follow the window: records that have left it by now are counted no more.
+    """Let the counts follow the window: records that are older than it are counted no more.
 
     The caller is the only writer. Where nothing is counted yet, everything is.
     """

@@ -1,4 +1,4 @@
-"""Removing transfers that finished long ago, with all their events. Answers stay as they are."""
+"""Pruning: transfers that finished long ago are removed with all their events. Answers stay the same."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def prune(
     between leaves its trace, too.
 
     :param before: anything later than what answers still need is cut to that; see ``needed_since``.
-    :param dry_run: change nothing, and tell what would be.
-    :param progress: told after each batch how many transfers were looked at.
+    :param dry_run: change nothing, and report what would be removed.
+    :param progress: called after each batch with the number of transfers looked at.
     """
     with reading(gateway.reads) as connection:
         found = Pruning(min(before, needed_since(connection, gateway.clock())))

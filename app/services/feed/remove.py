@@ -74,7 +74,7 @@ def _keep_sums(connection: Connection, moved: SharedChange) -> None:
 
 
 def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
-    """Note the highest blocks and newest times: without the events, nothing else tells them."""
+    """Note the highest blocks and newest times: once the events are gone, nothing else has them."""
     facts = load_network_facts(connection)
     stored = pruned_chains(connection)
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}

@@ -17,7 +17,7 @@ from app.services.feed.tokens import require_valid
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The last event that was accepted from a reporter; ``seq`` is its place in the log."""
+    """The last event that was accepted from a reporter; ``seq`` is its position in the log."""
 
     id: str
     type: str

@@ -1,4 +1,4 @@
-"""Undoing a wrong feed: a retraction is appended, folds like a reorg, and can be retracted itself."""
+"""Retracting events: a retraction is appended to the log, folds like a reorg, and can be retracted itself."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class NothingToRetract(ValueError):
 
 
 def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor) -> list[str]:
-    """Take back events by their ids.
+    """Retract events by their ids (docs/interface.md#retractions).
 
-    :param actor: who is recorded; the retraction's reporter is the way by which they came.
-    :returns: the ids of the retractions appended, by which they can be taken back.
-    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is taken back.
+    :param actor: who is recorded; the retraction's reporter is where they gave the command.
+    :returns: the ids of the retractions appended, by which they can be retracted.
+    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is retracted.
     """
     with writing(gateway.engine) as connection:
         wanted = list(dict.fromkeys(event_ids))
@@ -71,7 +71,7 @@ def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, acto
 def retract_reporter(
     gateway: Gateway, reporter: str, since: datetime, reason: str, *, actor: Actor
 ) -> list[str]:
-    """Take back all that a token reported since a time (of receipt).
+    """Retract all that a token reported since a time (of receipt).
 
     :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
     """
@@ -129,9 +129,9 @@ def _record(
 
 
 def fold_retractions(connection: Connection, now: datetime) -> set[str]:
-    """Let the retractions that are in the log take back what they name, and give back what not.
+    """Fold again every event that the retractions in the log name now and did not before, or the reverse.
 
-    :returns: the ids of the events that stand now and did not, or the other way round.
+    :returns: the ids of these events.
     """
     changed = rebuild_retracted(connection)
     _fold_again(connection, _events(connection, changed), now)

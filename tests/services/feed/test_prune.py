@@ -21,7 +21,7 @@ from app.models.network import Pool
 from app.models.pools import PoolCounter
 from app.models.pruned import PrunedEvent, PrunedTransfer
 from app.runtime.gateway import Gateway
-from app.services.feed.export import export_log
+from app.services.feed.log import export_log
 from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.reporting import cursor
