@@ -28,15 +28,16 @@ from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.queries.feed.facts import load_network_facts
 from app.queries.runtime.contents import is_empty
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
 from app.services.audit.record import record
-from app.services.feed.facts import load_network_facts
 from app.services.feed.latencies import recount
-from app.services.feed.lines import Read, read_line
-from app.services.feed.projection import advance, apply_shared, project
+from app.services.feed.lines import ReadLine, read_line
+from app.services.feed.projection import project
+from app.services.feed.sums import advance, apply_shared
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from bench.bulk import NULL, Row, fill, without_indexes
@@ -238,7 +239,7 @@ def _history(transfer: SyntheticTransfer, now: datetime) -> TransferHistory:
     log: list[Logged[TransferEvent]] = []
     for number, reported in enumerate(events_of(transfer), start=1):
         read = read_line(number, orjson.dumps(reported), now)
-        if not isinstance(read, Read) or not isinstance(read.event, TransferEvent):
+        if not isinstance(read, ReadLine) or not isinstance(read.event, TransferEvent):
             raise RuntimeError(f"the sandbox contradicts the gateway: {read}")
         log.append(Logged(number, read.event))
     return TransferHistory(bytes.fromhex(transfer.digest), log)

@@ -17,11 +17,12 @@ from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
+from app.services.feed.grown import grown_complaint
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
-from app.services.feed.made_up import made_up_complaint
+from app.services.feed.log import export_log
 from app.services.feed.prune import Pruning, count_candidates, count_pruned, prune
-from app.services.feed.replay import count_transfers, export_log, replay
+from app.services.feed.replay import count_transfers, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.fields import read_time
@@ -40,7 +41,7 @@ class LogGroup(DataGroup):
 @with_appcontext
 def _require_log() -> None:
     gateway = current_gateway()
-    if database_complaint(gateway) is None and (complaint := made_up_complaint(gateway)):
+    if database_complaint(gateway) is None and (complaint := grown_complaint(gateway)):
         raise click.ClickException(complaint)
 
 

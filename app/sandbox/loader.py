@@ -16,7 +16,7 @@ from app.runtime.gateway import Gateway
 from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document
 from app.services.audit.record import record, record_alone
-from app.services.feed.ingest import Verdict, ingest_lines, ingest_within
+from app.services.feed.ingest import IngestResult, ingest_lines, ingest_within
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 
@@ -79,6 +79,6 @@ def _lines(events: Iterable[dict[str, object]]) -> Iterator[bytes]:
     return map(orjson.dumps, events)
 
 
-def _expect_all_taken(verdict: Verdict) -> None:
+def _expect_all_taken(verdict: IngestResult) -> None:
     if verdict.refused:
         raise RuntimeError(f"the sandbox contradicts the gateway: {verdict.refused[0]}")

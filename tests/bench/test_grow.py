@@ -18,8 +18,8 @@ from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
+from app.services.feed.grown import NoEventLog
 from app.services.feed.ingest import ingest_lines
-from app.services.feed.made_up import MadeUpDatabase
 from app.services.feed.replay import replay
 from app.services.network.document import import_network
 from bench import synthetic_transfers
@@ -95,7 +95,7 @@ def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: 
     before = state(gateway)
     with pytest.raises(SandboxRefused, match="not empty"):
         grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
-    with pytest.raises(MadeUpDatabase, match="its 50 transfers have no events"):
+    with pytest.raises(NoEventLog, match="its 50 transfers have no events"):
         replay(gateway, actor=TESTER)
     assert state(gateway) == before
     run = client.application.test_cli_runner().invoke

@@ -104,14 +104,14 @@ def test_a_retracted_event_that_comes_again_is_accepted(client: FlaskClient) -> 
 def test_the_answer_comes_after_the_commit(client: FlaskClient, gateway: Gateway, monkeypatch: Any) -> None:
     """Seen from another connection while the answer is being made."""
     seen: list[int | None] = []
-    made = ingest.Verdict.as_json
+    made = ingest.IngestResult.as_json
 
-    def look(answer: ingest.Verdict) -> dict[str, object]:
+    def look(answer: ingest.IngestResult) -> dict[str, object]:
         with gateway.engine.connect() as connection:
             seen.append(connection.scalar(select(func.count()).select_from(log.Event)))
         return made(answer)
 
-    monkeypatch.setattr(ingest.Verdict, "as_json", look)
+    monkeypatch.setattr(ingest.IngestResult, "as_json", look)
     post(client, [sent(n) for n in range(3)])
     assert seen == [3]
 

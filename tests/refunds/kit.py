@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256
 from app.runtime.gateway import Gateway
-from app.services.feed.ingest import Verdict
+from app.services.feed.ingest import IngestResult
 from tests.domain.refund.contract_mirror import Revert, execute, set_hash
 from tests.services.feed import world
 from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
@@ -119,7 +119,7 @@ class Asker:
     client: FlaskClient
     gateway: Gateway
 
-    def feed(self, *events: dict[str, Any]) -> Verdict:
+    def feed(self, *events: dict[str, Any]) -> IngestResult:
         return feed(self.gateway, *events)
 
     def take(self, *events: dict[str, Any]) -> None:

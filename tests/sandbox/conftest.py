@@ -15,7 +15,7 @@ from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
 from app.sandbox.feed import sandbox_events
 from app.sandbox.network import network_document, network_facts
-from app.services.feed.lines import Read, read_line
+from app.services.feed.lines import ReadLine, read_line
 
 Reported = dict[str, Any]
 
@@ -27,7 +27,7 @@ def read(reported: Iterable[Reported], now: datetime) -> list[Event]:
     events = []
     for number, each in enumerate(reported, 1):
         verdict = read_line(number, json.dumps(each).encode(), now)
-        assert isinstance(verdict, Read), verdict
+        assert isinstance(verdict, ReadLine), verdict
         events.append(verdict.event)
     return events
 

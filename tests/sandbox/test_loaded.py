@@ -19,7 +19,7 @@ from app.models.transfers import LatencyRecord, Refund, Transfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.feed import fresh_events
-from app.services.feed.ingest import Verdict, ingest_lines
+from app.services.feed.ingest import IngestResult, ingest_lines
 from tests.sandbox.conftest import NOW, Reported
 
 AMOUNTS = ("drop_gas_amt", "power", "deposit_base_fee", "burn_base_fee")
@@ -46,7 +46,7 @@ def configure(connection: Connection, document: Reported) -> None:
             connection.execute(insert(table).values(**row))
 
 
-def feed(gateway: Gateway, reported: Iterable[Reported]) -> Verdict:
+def feed(gateway: Gateway, reported: Iterable[Reported]) -> IngestResult:
     return ingest_lines(gateway, (json.dumps(each).encode() for each in reported), "sandbox")
 
 

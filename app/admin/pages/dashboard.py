@@ -17,11 +17,11 @@ from app.admin.pages.stuck import StuckPage, stuck_transfers
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
 from app.models.engine import reading, reading_consistently
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
 from app.queries.transfers.anomalies import count_open_anomalies, open_anomalies
 from app.queries.transfers.by_status import COUNTED, oldest_at_status, reached_since
 from app.runtime.gateway import Gateway
-from app.services.feed.facts import load_network_facts
-from app.services.feed.log import load_histories
 from app.services.refunds.evidence import evidence_of
 
 SHOWN: Final = 10

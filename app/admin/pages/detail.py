@@ -29,10 +29,10 @@ from app.domain.transfer.events import TransferReleased
 from app.domain.transfer.stages import Progress, StageName, stages_of
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
 from app.models.engine import reading_consistently
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
 from app.queries.transfers.anomalies import anomalies_of
 from app.runtime.gateway import Gateway
-from app.services.feed.facts import load_network_facts
-from app.services.feed.log import load_histories
 from app.services.refunds.evidence import evidence_of
 from app.services.transfers.status import transfer_not_found
 

@@ -22,10 +22,10 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.domain.transfer.outcomes import EventOutcome, EventWithOutcome, event_outcomes
+from app.domain.transfer.outcomes import AcceptanceOutcome, EventOutcome, event_outcomes
 from app.domain.transfer.state import TransferHistory
+from app.queries.feed.codec import decode_event
 from app.queries.transfers.log import MOST_EVENTS, entries_at, receipts
-from app.services.feed.codec import decode_event
 
 E = TypeVar("E", bound=TransferEvent)
 
@@ -74,7 +74,7 @@ def event_lines(connection: Connection, history: TransferHistory, context: Conte
 
 
 def _line(
-    entry: EventWithOutcome,
+    entry: AcceptanceOutcome,
     receipt: Row[*tuple[Any, ...]],
     ended_by: Mapping[int, Row[*tuple[Any, ...]]],
     context: Context,
@@ -110,7 +110,7 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
     return None
 
 
-def _fallen(entry: EventWithOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
     by = ended_by.get(entry.by) if entry.by is not None else None
     match entry.outcome:
         case EventOutcome.STANDS:

@@ -15,10 +15,10 @@ from app.domain.keys import ChainId
 from app.domain.transfer.events import EventType, ValidatorsUpdated
 from app.domain.validators import ValidatorSet
 from app.models.engine import reading_consistently
+from app.queries.feed.facts import load_opening_sets
+from app.queries.feed.standing import load_chain_events
 from app.queries.network.names import chain_names
 from app.runtime.gateway import Gateway
-from app.services.feed.facts import load_opening_sets
-from app.services.feed.log import load_chain_events
 
 
 @dataclass(frozen=True, slots=True)

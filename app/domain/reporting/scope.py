@@ -53,13 +53,13 @@ EVERYTHING = Scope()
 
 
 def chains_of(event: Event, known: Iterable[TransferEvent]) -> frozenset[int]:
-    """The chains an event is of; none where that cannot be told (yet).
+    """The chains an event is of; none where that is not known (yet).
 
     A fee is of both chains of its route. A send or submission names its source chain. Other events
-    about a transfer are of the chain that their block is of, those without a block (the network's
-    word, the steps of a refund) of the source chain; where sends disagree about it, of each that
-    they name. A submission is an announcement and tells the chain of nothing but a failure, which
-    no send comes before.
+    about a transfer are of the chain that their block is of. Those without a block (the network's
+    status, the steps of a refund) are of the source chain; where sends disagree about it, of each that
+    they name. A submission is only an announcement: it only tells the chain of a failure, which no send
+    precedes.
     """
     if isinstance(event, ChainEvent | ChainReorged):
         return frozenset({event.chain_id})
@@ -69,10 +69,10 @@ def chains_of(event: Event, known: Iterable[TransferEvent]) -> frozenset[int]:
         return frozenset({event.src_chain_id})
     if not isinstance(event, TransferEvent):
         return frozenset()
-    told = list(known)
-    sends = [each for each in told if isinstance(each, TransferSent)]
+    events = list(known)
+    sends = [each for each in events if isinstance(each, TransferSent)]
     if event.side is Side.DESTINATION:
         return frozenset(send.dst_chain_id for send in sends)
     if not sends and isinstance(event, TransferFailed):
-        return frozenset(each.src_chain_id for each in told if isinstance(each, TransferSubmitted))
+        return frozenset(each.src_chain_id for each in events if isinstance(each, TransferSubmitted))
     return frozenset(send.src_chain_id for send in sends)

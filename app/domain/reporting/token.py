@@ -2,9 +2,8 @@
 
 A token made here is ``gwi_``, a public id of 16 hex digits, ``_`` and 43 characters that only its
 bearer knows (256 random bits). The id finds the token without looking at anything secret; what is
-kept of the rest is a SHA-256. A slow password hash would add nothing: it makes guessing dear where
-there is little to guess, and 2^256 values cannot be guessed at any speed; but it would cost every
-request its time.
+kept of the rest is a SHA-256. A slow password hash would add no safety, because 2^256 values cannot be
+guessed at any speed, and it would slow down every request.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def key_id_of(presented: bytes) -> str | None:
 def environment_token(token: str) -> IngestToken:
     """A token of the environment, which may report everything.
 
-    It is named by its fingerprint, not by its place in the list: a reporter that asks for its
-    cursor must not be told another's because the list was put in another order.
+    It is named by its fingerprint, not by its position in the list: a reporter that asks for its cursor
+    must not get another's because the list was reordered.
     """
     digest = digest_of(token.encode(errors="surrogateescape"))  # the bytes that the environment holds
     return IngestToken(ENVIRONMENT + digest.hex()[:8], digest)

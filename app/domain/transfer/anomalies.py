@@ -1,4 +1,6 @@
-"""What cannot be together: kept, answered by the status table, and shown to the operators."""
+"""Facts that contradict each other. The events are kept, the status table decides the answer, and
+operators are shown the anomaly (docs/interface.md#anomalies).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ LEAST_KEPT_POWER = Fraction(1, 3)
 
 
 class AnomalyKind(StrEnum):
-    """What is wrong."""
+    """The kinds of anomaly."""
 
     REFUND_AND_RELEASE = "refund_and_release"
     RELEASED_TWICE = "released_twice"
@@ -49,7 +51,7 @@ class AnomalyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """One thing that cannot be, the events that say so, and when they happened."""
+    """One contradiction, the events that make it, and when the first and the last of them happened."""
 
     kind: AnomalyKind
     detail: str
@@ -66,7 +68,7 @@ def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
 def anomalies_of_transfer(
     standing: StandingEvents, uncontradicted: Sequence[RefundPrepared], facts: NetworkFacts
 ) -> list[Anomaly]:
-    """What is wrong about one transfer, at most one of each kind.
+    """The anomalies of one transfer, at most one of each kind.
 
     :param uncontradicted: the standing refund requests that no fact proves false.
     """
@@ -106,13 +108,13 @@ def _released_twice(standing: StandingEvents) -> Anomaly | None:
 
 def _different_sends(standing: StandingEvents) -> Anomaly | None:
     sends = standing.every(TransferSent)
-    said = {
+    contents = {
         (e.kind, e.src_chain_id, e.dst_chain_id, e.symbol, e.amount, e.sender, e.receiver, e.src_tx_hash)
         for e in sends
     }
-    if len(said) < 2:
+    if len(contents) < 2:
         return None
-    return _of(AnomalyKind.DIFFERENT_SENDS, f"{len(said)} sends that say different things", sends)
+    return _of(AnomalyKind.DIFFERENT_SENDS, f"{len(contents)} sends that say different things", sends)
 
 
 def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
@@ -142,9 +144,9 @@ def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
 
 
 def _bad_and_success(standing: StandingEvents) -> Anomaly | None:
-    words = standing.every(NetworkStatus)
-    bad = [network_status for network_status in words if network_status.xfer_status.is_bad]
-    success = [network_status for network_status in words if network_status.xfer_status is XferStatus.SUCCESS]
+    statuses = standing.every(NetworkStatus)
+    bad = [event for event in statuses if event.xfer_status.is_bad]
+    success = [event for event in statuses if event.xfer_status is XferStatus.SUCCESS]
     if not bad or not success:
         return None
     return _of(AnomalyKind.BAD_AND_SUCCESS, "the network called it bad and a success", [*bad, *success])

@@ -12,22 +12,25 @@ from app.domain.pools import PoolCounters
 from app.domain.times import MICROSECOND, minute_of
 from app.domain.transfer.state import TransferState
 
+VolumeKey = tuple[ChainId, str, int]
+"""Chain id, symbol and minute since the Unix epoch."""
+
 
 @dataclass(slots=True)
 class SharedChange:
     """The sum of many transfers' changes to pools and epoch volumes."""
 
     counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
-    volumes: dict[tuple[int, str, int], int] = field(default_factory=lambda: defaultdict(int))
+    volumes: dict[VolumeKey, int] = field(default_factory=lambda: defaultdict(int))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
-        """Take back what ``old`` contributed and add what ``new`` does."""
+        """Subtract what ``old`` contributed and add what ``new`` does."""
         if old is not None:
             self.add(old, -1)
         self.add(new)
 
     def add(self, state: TransferState, sign: int = 1) -> None:
-        """Add what a state contributes, or with -1 take it back."""
+        """Add what a state contributes, or with -1 subtract it."""
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:

@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from typing import ClassVar
 
 from app.domain.codes import SendKind, XferStatus
-from app.domain.keys import BlockNumber, ChainId, TransferId
+from app.domain.keys import BlockNumber, ChainId, RouteKey, TransferId
 
 
 class EventType(StrEnum):
@@ -132,7 +132,7 @@ class TransferFailed(BlockEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkStatus(TransferEvent):
-    """The validator network's word; the latest counts."""
+    """The validator network's status of the transfer; the latest counts."""
 
     type = EventType.NETWORK_STATUS
 
@@ -263,7 +263,7 @@ class ChainReorged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsRetracted(Event):
-    """An operator takes back events by their ids, as a reorg would; can be taken back itself.
+    """An operator retracts events by their ids. A retraction can be retracted itself.
 
     Never reported by the feed: appended by ``events retract``.
     """
@@ -284,6 +284,11 @@ class FeeUpdated(Event):
     src_chain_id: ChainId
     dst_chain_id: ChainId
     base_fee: int
+
+    @property
+    def route_key(self) -> RouteKey:
+        """The route whose fee it is."""
+        return RouteKey(self.symbol, self.src_chain_id, self.dst_chain_id)
 
 
 EVENT_CLASSES: dict[EventType, type[Event]] = {

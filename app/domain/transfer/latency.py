@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 WINDOW = timedelta(days=7)
-"""interface, latency operation: "over the last 7 days"."""
+"""The latency operation answers for the last 7 days (docs/interface.md#latency)."""
 
 WIDE = 25
 FINE = 19

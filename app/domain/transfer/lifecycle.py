@@ -1,4 +1,4 @@
-"""From the standing events of a transfer to its status: the first line of the table that holds."""
+"""From the standing events of a transfer to its status (docs/interface.md#status-table)."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class StandingEvents:
 
     @property
     def network_status(self) -> NetworkStatus | None:
-        """The validator network's latest word."""
-        words = self.every(NetworkStatus)
-        return words[-1] if words else None
+        """The validator network's latest status."""
+        statuses = self.every(NetworkStatus)
+        return statuses[-1] if statuses else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
 """Since when a line of the table holds; None where it does not."""
 
 
-def _word(*values: XferStatus) -> Sign:
+def _network_says(*values: XferStatus) -> Sign:
     def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
         network_status = events.network_status
         return (
@@ -109,15 +109,18 @@ _X = XferStatus
 _BAD = tuple(value for value in XferStatus if value.is_bad)
 
 TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
-    (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _word(_X.REFUND_DONE))),
+    (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _network_says(_X.REFUND_DONE))),
     (_S.TRANSFER_COMPLETED, (_stands(TransferReleased),)),
     (_S.TRANSFER_DELAYED, (_stands(TransferDelayed),)),
     (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_stands(RefundSubmitted),)),
     (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, (_quorum,)),
-    (_S.TRANSFER_REQUESTING_REFUND, (_stands(RefundRequested), _prepared, _word(_X.REFUND_REQUESTED))),
-    (_S.TRANSFER_TO_BE_REFUNDED, (_word(*_BAD),)),
-    (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, (_word(_X.SUCCESS),)),
-    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_stands(TransferConfirmed), _word(_X.OK_TO_RELAY))),
+    (
+        _S.TRANSFER_REQUESTING_REFUND,
+        (_stands(RefundRequested), _prepared, _network_says(_X.REFUND_REQUESTED)),
+    ),
+    (_S.TRANSFER_TO_BE_REFUNDED, (_network_says(*_BAD),)),
+    (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, (_network_says(_X.SUCCESS),)),
+    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_stands(TransferConfirmed), _network_says(_X.OK_TO_RELAY))),
     (_S.TRANSFER_SUBMITTING, (_stands(TransferSent),)),
     (_S.TRANSFER_FAILED, (_stands(TransferFailed),)),
     (_S.TRANSFER_SUBMITTING, (_stands(TransferSubmitted),)),
@@ -125,10 +128,10 @@ TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
 
 
 def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
-    """The status that the standing events tell: that of the first line any of whose signs is there.
+    """The status of the first line of the table that has any of its signs.
 
-    What cannot be together (a refund and a release) is answered by the order of the table and
-    raised as an anomaly elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN.
+    For facts that contradict each other (a refund and a release) the order of the table decides; the
+    anomaly is raised elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN.
     """
     for status, signs in TABLE:
         times = [time for sign in signs if (time := sign(events, refund)) is not None]

@@ -1,6 +1,6 @@
-"""What became of each accepted event of a transfer: it stands, or why it fell.
+"""What became of each acceptance of a transfer's events: it stands, or why it does not.
 
-What stands is decided by ``standing`` alone; here it is only told apart why an acceptance does not.
+What stands is decided by ``standing`` alone. This module finds the reason for the others.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class EventOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EventWithOutcome:
+class AcceptanceOutcome:
     """One acceptance and what became of it.
 
-    ``chain_id`` is the chain of its block, None where that is not known. ``by``: the place in the log
-    of the reorg or retraction that took it back, or of the later acceptance that counts in its stead.
+    ``chain_id`` is the chain of its block, None where that is not known. ``by`` is the position in the log
+    of the reorg or retraction that reached it, or of the later acceptance that counts instead.
     """
 
     seq: int
@@ -45,7 +45,7 @@ class EventWithOutcome:
         return self.outcome is EventOutcome.STANDS
 
 
-def event_outcomes(history: TransferHistory) -> Iterator[EventWithOutcome]:
+def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
     """Every acceptance in the order of the log."""
     standing = {event.id for event in standing_of_transfer(history.kept(), history.reorgs)}
     latest = {logged.event.id: logged.seq for logged in history.log}
@@ -54,13 +54,13 @@ def event_outcomes(history: TransferHistory) -> Iterator[EventWithOutcome]:
         event = logged.event
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
         if event.id in standing and latest[event.id] == logged.seq:
-            yield EventWithOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
+            yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
         else:
-            outcome, by = _why_fallen(history, logged, origin, latest[event.id])
-            yield EventWithOutcome(logged.seq, event, outcome, chain_id, by)
+            outcome, by = _why_not_standing(history, logged, origin, latest[event.id])
+            yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)
 
 
-def _why_fallen(
+def _why_not_standing(
     history: TransferHistory, logged: Logged[TransferEvent], origin: Origin, latest: int
 ) -> tuple[EventOutcome, int | None]:
     event, seq = logged.event, logged.seq
@@ -72,12 +72,12 @@ def _why_fallen(
         return EventOutcome.RETRACTED, retraction
     if latest > seq:
         return EventOutcome.REPEATED, latest
-    assert isinstance(event, TransferConfirmed)  # noqa: S101  the only kind that falls with another
+    assert isinstance(event, TransferConfirmed)  # noqa: S101  no other kind falls with another event
     return EventOutcome.SEND_GONE, None
 
 
 def _reorg_reaching(history: TransferHistory, logged: Logged[TransferEvent], origin: Origin) -> int:
-    """The first reorg that reaches the acceptance, by its place in the log; 0: none."""
+    """The position in the log of the first reorg that reaches the acceptance; 0: none."""
     event = logged.event
     if not isinstance(event, BlockEvent):
         return 0

@@ -1,4 +1,4 @@
-"""A transfer's way as stages: those behind it, the one it is at, those to come."""
+"""A transfer's course in stages: those behind it, the one it is at, those to come."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StageName(StrEnum):
 
 
 class Progress(StrEnum):
-    """Where a transfer is with a stage. ``SKIPPED``: later ones are reached, of this one nothing was told."""
+    """Where a transfer is with a stage. ``SKIPPED``: a later one is reached, this one was never reported."""
 
     DONE = "done"
     CURRENT = "current"
@@ -56,7 +56,7 @@ class Progress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage; ``at`` is the time of the earliest standing event that tells of it."""
+    """One stage; ``at`` is the time of the earliest standing event that reports it."""
 
     name: StageName
     progress: Progress
@@ -74,13 +74,9 @@ def _of(event_type: type[TransferEvent]) -> Sign:
     return events
 
 
-def _words(*statuses: XferStatus) -> Sign:
+def _network_says(*statuses: XferStatus) -> Sign:
     def events(standing: StandingEvents) -> list[TransferEvent]:
-        return [
-            network_status
-            for network_status in standing.every(NetworkStatus)
-            if network_status.xfer_status in statuses
-        ]
+        return [event for event in standing.every(NetworkStatus) if event.xfer_status in statuses]
 
     return events
 
@@ -96,17 +92,17 @@ _START: Final[tuple[tuple[StageName, Sign], ...]] = (
     (StageName.SENT, _of(TransferSent)),
 )
 _DECISION: Final[tuple[tuple[StageName, Sign], ...]] = (
-    (StageName.CONFIRMED, _either(_of(TransferConfirmed), _words(XferStatus.OK_TO_RELAY))),
-    (StageName.DECIDED, _words(XferStatus.SUCCESS, *_BAD)),
+    (StageName.CONFIRMED, _either(_of(TransferConfirmed), _network_says(XferStatus.OK_TO_RELAY))),
+    (StageName.DECIDED, _network_says(XferStatus.SUCCESS, *_BAD)),
 )
 _PAYOUT: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.RELEASED, _of(TransferReleased)),)
 _DELAY: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.DELAYED, _of(TransferDelayed)),)
 _REFUND: Final[tuple[tuple[StageName, Sign], ...]] = (
-    (StageName.REFUND_REQUESTED, _either(_of(RefundRequested), _words(XferStatus.REFUND_REQUESTED))),
+    (StageName.REFUND_REQUESTED, _either(_of(RefundRequested), _network_says(XferStatus.REFUND_REQUESTED))),
     (StageName.REFUND_PREPARED, _of(RefundPrepared)),
     (StageName.REFUND_SIGNED, _of(RefundSigned)),
     (StageName.REFUND_SUBMITTED, _of(RefundSubmitted)),
-    (StageName.REFUNDED, _either(_of(RefundCompleted), _words(XferStatus.REFUND_DONE))),
+    (StageName.REFUNDED, _either(_of(RefundCompleted), _network_says(XferStatus.REFUND_DONE))),
 )
 _FAILURE: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.FAILED, _of(TransferFailed)),)
 
@@ -121,14 +117,14 @@ _REACHED: Final[dict[Status, StageName]] = {
     Status.TRANSFER_CONFIRMING_YOUR_REFUND: StageName.REFUND_SUBMITTED,
     Status.TRANSFER_REFUNDED: StageName.REFUNDED,
 }
-"""The last stage that a status has behind it; the others' is told by their events."""
+"""The last stage that a status has behind it. For other statuses the reported events decide."""
 
 
 def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
-    """The stages of the way that the transfer takes, as its status tells.
+    """The stages of the course that the transfer takes by its status.
 
     The first stage that is not behind it is the current one, unless the transfer is over or nothing of it
-    stands. Signatures short of a quorum are told, but leave the stage of signing to be done.
+    stands. Signatures short of a quorum are shown, but the stage of signing is not done.
     """
     found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _path(standing, status)]
     reached = _reached(found, status)
@@ -136,7 +132,7 @@ def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
 
 
 def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
-    """Its stages: the ordinary ones, and those that something was told of."""
+    """Its stages: the ordinary ones, and those that something was reported of."""
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)
     delay = _DELAY if standing.every(TransferDelayed) else ()
@@ -153,17 +149,17 @@ def _reached(found: list[tuple[StageName, list[TransferEvent]]], status: Status)
     if status in _REACHED:
         return names.index(_REACHED[status]) + 1
     signing = StageName.REFUND_SIGNED
-    told = (place for place, (name, events) in enumerate(found, 1) if events and name is not signing)
-    return max(told, default=0)
+    reported = (number for number, (name, events) in enumerate(found, 1) if events and name is not signing)
+    return max(reported, default=0)
 
 
 def _stages(
     found: list[tuple[StageName, list[TransferEvent]]], reached: int, *, at_rest: bool
 ) -> Iterator[Stage]:
-    for place, (name, events) in enumerate(found, 1):
-        if place <= reached:
-            progress = Progress.DONE if events or place == reached else Progress.SKIPPED
-        elif place == reached + 1 and not at_rest:
+    for number, (name, events) in enumerate(found, 1):
+        if number <= reached:
+            progress = Progress.DONE if events or number == reached else Progress.SKIPPED
+        elif number == reached + 1 and not at_rest:
             progress = Progress.CURRENT
         else:
             progress = Progress.TO_COME

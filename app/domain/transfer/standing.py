@@ -1,8 +1,8 @@
 """Which accepted events stand.
 
-An event stands from its acceptance until a reorg of its chain, accepted later, reaches its
-block, or an operator retracts it. Coming again, it stands again. What stands is a function of
-the log alone; between two reorgs of a chain the order of acceptance does not matter.
+An event stands from its acceptance until a reorg of its chain, accepted later, reaches its block,
+or an operator retracts it. Accepted again, it stands again. What stands follows from the log alone;
+between two reorgs of a chain the order of acceptance does not matter (docs/interface.md#standing).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ E_co = TypeVar("E_co", bound=Event, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Logged(Generic[E_co]):
-    """One acceptance of an event; ``seq`` is its place in the log."""
+    """One acceptance of an event; ``seq`` is its position in the log."""
 
     seq: int
     event: E_co
@@ -36,14 +36,14 @@ class Logged(Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class Reorg:
-    """A standing ``chain.reorged`` and its place in the log."""
+    """A standing ``chain.reorged`` and its position in the log."""
 
     seq: int
     chain_id: ChainId
     from_block: BlockNumber
 
     def reaches(self, chain_id: ChainId | None, block: BlockNumber | None, accepted: int) -> bool:
-        """Whether it takes back an event of that chain and block that was accepted at that place."""
+        """Whether it orphans an event of that chain and block that was accepted at that position."""
         return (
             block is not None
             and chain_id == self.chain_id
@@ -53,20 +53,21 @@ class Reorg:
 
 
 Retracted = Mapping[str, int]
-"""Event ids to the place in the log of the latest standing retraction that names them."""
+"""Event ids to the position in the log of the latest standing retraction that names them."""
 
 
 def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:
-    """What the retractions that stand take back.
+    """What the standing retractions retract.
 
-    One stands unless a later one that stands names it; so they are looked at from the latest on.
+    A retraction stands unless a later one that stands names it, so the latest is looked at first
+    (docs/interface.md#retractions).
     """
-    taken: dict[str, int] = {}
+    retracted: dict[str, int] = {}
     for logged in sorted(retractions, key=lambda r: r.seq, reverse=True):
-        if taken.get(logged.event.id, 0) < logged.seq:
+        if retracted.get(logged.event.id, 0) < logged.seq:
             for target in logged.event.targets:
-                taken.setdefault(target, logged.seq)
-    return taken
+                retracted.setdefault(target, logged.seq)
+    return retracted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Origin:
 
 
 def origin_of(events: Iterable[TransferEvent]) -> Origin:
-    """The origin told by all events of one transfer."""
+    """The origin that all events of one transfer tell together: the earliest send, else submission."""
     sends: list[TransferSent] = []
     submissions: list[TransferSubmitted] = []
     for event in events:
@@ -112,19 +113,20 @@ def standing_of_transfer(
     if not reorgs:
         return [logged.event for logged in latest.values()]
     origin = origin_of(logged.event for logged in log)
-    send_fell = max(
-        (_fell(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)), default=0
+    send_orphaned = max(
+        (_orphaned_by(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
+        default=0,
     )
     return [
         logged.event
         for logged in latest.values()
-        if not _fell(logged, origin, reorgs)
-        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_fell)
+        if not _orphaned_by(logged, origin, reorgs)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_orphaned)
     ]
 
 
-def _fell(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
-    """The place in the log of the reorg that took this acceptance back, the first to reach it; 0: none."""
+def _orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
+    """The position in the log of the first reorg that reaches this acceptance; 0: none."""
     event = logged.event
     if not isinstance(event, BlockEvent) or event.block is None:
         return 0
@@ -132,16 +134,16 @@ def _fell(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]
     return min((r.seq for r in reorgs if r.reaches(chain_id, event.block, logged.seq)), default=0)
 
 
-def kept_by_operators(
+def not_retracted(
     log: Sequence[Logged[TransferEvent]], retracted: Retracted
 ) -> Sequence[Logged[TransferEvent]]:
-    """The acceptances that no standing retraction takes back.
+    """The acceptances that no standing retraction names.
 
-    As with a reorg, a retracted send takes with it the confirmations accepted before.
+    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it.
     """
     if not retracted:
         return log
-    send_gone = max(
+    send_retracted = max(
         (retracted.get(logged.event.id, 0) for logged in log if isinstance(logged.event, TransferSent)),
         default=0,
     )
@@ -149,5 +151,5 @@ def kept_by_operators(
         logged
         for logged in log
         if logged.seq > retracted.get(logged.event.id, 0)
-        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_retracted)
     ]

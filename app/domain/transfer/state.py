@@ -28,7 +28,7 @@ from app.domain.transfer.standing import (
     Origin,
     Reorg,
     Retracted,
-    kept_by_operators,
+    not_retracted,
     origin_of,
     standing_of_transfer,
 )
@@ -92,7 +92,7 @@ class TransferState:
 
 @dataclass(frozen=True, slots=True)
 class TransferHistory:
-    """The whole log of one transfer, and what may take events of it back."""
+    """The whole log of one transfer, with the reorgs and retractions that may reach its events."""
 
     transfer_id: TransferId
     log: Sequence[Logged[TransferEvent]]
@@ -100,15 +100,15 @@ class TransferHistory:
     retracted: Retracted = field(default_factory=dict)
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that no operator took back."""
-        return kept_by_operators(self.log, self.retracted)
+        """The acceptances that no operator retracted."""
+        return not_retracted(self.log, self.retracted)
 
     def standing(self) -> StandingEvents:
         """The events that stand."""
         return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
 
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
-        """The event that tells what the transfer is: a send before a submission, a standing one first."""
+        """The event that describes the transfer: a send before a submission, a standing one first."""
         ever = StandingEvents.of({logged.event.id: logged.event for logged in self.kept()}.values())
         return (
             standing.first(TransferSent)

@@ -22,6 +22,14 @@ _ALL = select(
     IngestToken.created_at,
     IngestToken.revoked_at,
 ).order_by(IngestToken.name)
+_NAMED = select(
+    IngestToken.id,
+    IngestToken.name,
+    IngestToken.types,
+    IngestToken.chains,
+    IngestToken.created_at,
+    IngestToken.revoked_at,
+).where(IngestToken.name == bindparam("name"))
 _LAST_ACCEPTED = (
     select(Event.event_id, Event.type, Event.at, Event.received_at, Event.seq)
     .where(Event.reporter == bindparam("reporter"))
@@ -41,6 +49,11 @@ _LAST_PRUNED = select(
 def valid_token(connection: Connection, key_id: str) -> Row[*tuple[Any, ...]] | None:
     """The token with this public id; None where there is none or it was revoked. One index read."""
     return connection.execute(_VALID, {"key_id": key_id}).one_or_none()
+
+
+def token_named(connection: Connection, name: str) -> Row[*tuple[Any, ...]] | None:
+    """The token of this name, revoked or not; None where there is none."""
+    return connection.execute(_NAMED, {"name": name}).one_or_none()
 
 
 def last_accepted(connection: Connection, reporter: str) -> Row[*tuple[Any, ...]] | None:

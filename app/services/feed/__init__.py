@@ -1,1 +1,1 @@
-"""The event feed: lines in, facts kept and folded, one verdict out."""
+"""The event feed: ingest (read, load, judge, write), prune, replay, retract, and who may report."""

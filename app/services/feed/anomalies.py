@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, update
 
-from app.domain.keys import PoolKey
-from app.domain.pools import opening_counters
+from app.domain.keys import ChainId, PoolKey
+from app.domain.pools import PoolCounters
 from app.domain.transfer.anomalies import Anomaly, AnomalyKind
+from app.domain.transfer.state import TransferState
 from app.models import anomalies as table
-from app.models.network import Pool
-from app.queries.estimates.pool_counters import counters_of
+from app.queries.feed.anomalies import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
+from app.queries.feed.pools import load_pools_now
 
 CHUNK = 500
 
@@ -25,7 +26,7 @@ class Subject:
 
     name: str
     transfer_id: bytes | None = None
-    chain_id: int | None = None
+    chain_id: ChainId | None = None
 
     @classmethod
     def transfer(cls, transfer_id: bytes) -> Subject:
@@ -33,7 +34,7 @@ class Subject:
         return cls(f"transfer:0x{transfer_id.hex()}", transfer_id=transfer_id)
 
     @classmethod
-    def pool(cls, chain_id: int, symbol: str) -> Subject:
+    def pool(cls, chain_id: ChainId, symbol: str) -> Subject:
         """A token's pool on a chain."""
         return cls(f"pool:{chain_id}:{symbol}", chain_id=chain_id)
 
@@ -49,7 +50,7 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
     for start in range(0, len(subjects), CHUNK):
         chunk = subjects[start : start + CHUNK]
         names = [subject.name for subject in chunk]
-        rows = connection.execute(select(table.Anomaly.__table__).where(table.Anomaly.subject.in_(names)))
+        rows = anomalies_of_subjects(connection, names)
         known = {(row.subject, row.kind): row for row in rows}
         wanted = {(s.name, a.kind.value): (s, a) for s in chunk for a in found[s]}
         gone = [row.id for key, row in known.items() if key not in wanted]
@@ -61,6 +62,11 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
         for key, (subject, anomaly) in wanted.items():
             if key in known:
                 _renew(connection, known[key], _row(subject, anomaly))
+
+
+def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferState]) -> None:
+    """Make the table say of these transfers what their states say."""
+    sync_anomalies(connection, {Subject.transfer(state.transfer_id): state.anomalies for state in states})
 
 
 def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
@@ -76,24 +82,19 @@ def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
     }
 
 
-def _renew(connection: Connection, known: Any, row: dict[str, Any]) -> None:
+def _renew(connection: Connection, known: AnomalyRow, row: dict[str, Any]) -> None:
     """One that rests on other events than before is open again."""
     if not row["event_ids"]:
-        row = row | {"first_at": known.first_at}  # seen by the fold's clock, not told by events
+        row = row | {"first_at": known.first_at}  # no event has a time for it: the gateway's clock had
     if known.event_ids != row["event_ids"]:
         row = row | {"acknowledged_at": None, "acknowledged_by": None}
     connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
 
 
-def sync_rotation_anomalies(connection: Connection, chain_id: int, found: Sequence[Anomaly]) -> None:
+def sync_rotation_anomalies(connection: Connection, chain_id: ChainId, found: Sequence[Anomaly]) -> None:
     """Make the table say of a chain's rotations what was found; each has a subject of its own."""
     prefix = f"rotation:{chain_id}:"
-    subjects = connection.scalars(
-        select(table.Anomaly.subject).where(
-            table.Anomaly.chain_id == chain_id,
-            table.Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value,
-        )
-    )
+    subjects = rotation_subjects(connection, chain_id)
     wanted: dict[Subject, list[Anomaly]] = {Subject(name, chain_id=chain_id): [] for name in subjects}
     for anomaly in found:
         wanted[Subject(prefix + anomaly.event_ids[0], chain_id=chain_id)] = [anomaly]
@@ -103,7 +104,7 @@ def sync_rotation_anomalies(connection: Connection, chain_id: int, found: Sequen
 def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> None:
     """Note that an id came with other content. The refused content itself is not kept."""
     subject = Subject.event(event_id)
-    first = connection.scalar(select(table.Anomaly.first_at).where(table.Anomaly.subject == subject.name))
+    first = first_raised(connection, subject.name)
     anomaly = Anomaly(
         AnomalyKind.ID_WITH_TWO_CONTENTS,
         "an id was reported again with other content, which was refused",
@@ -118,21 +119,20 @@ def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> 
 
 def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
     """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
+    keys = list(pools)
+    liquidity = load_pools_now(connection, keys)
     found: dict[Subject, list[Anomaly]] = {}
-    for pool in pools:
-        under = _under_zero(connection, pool)
-        found[Subject.pool(*pool)] = (
+    for key in keys:
+        under = _under_zero(liquidity.get(key))
+        found[Subject.pool(*key)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
     sync_anomalies(connection, found)
 
 
-def _under_zero(connection: Connection, pool: PoolKey) -> str:
-    of_pool = (Pool.chain_id == pool.chain_id, Pool.symbol == pool.symbol)
-    row = connection.execute(select(Pool.__table__).where(*of_pool)).mappings().first()
-    if row is None:
+def _under_zero(pool: PoolCounters | None) -> str:
+    if pool is None:
         return ""  # not configured: no estimate rests on it
-    counters = opening_counters(dict(row)) + counters_of(connection, pool)
-    values = (("the balance", counters.balance), ("the inbound limit", counters.inbound_limit))
+    values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))
     under = [f"{name} is {value}" for name, value in values if value < 0]
     return f"{' and '.join(under)} (smallest units)" if under else ""

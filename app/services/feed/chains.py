@@ -1,4 +1,4 @@
-"""Folding what the feed says about chains: how far they are read, their validators, reorgs."""
+"""Folding what is reported about chains: how far they are read, their validators, reorgs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, update
 
 from app.domain.codes import TransferHistoryStatus
 from app.domain.crypto import parse_evm_address
@@ -15,17 +15,22 @@ from app.domain.transfer.anomalies import anomalies_of_rotations
 from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
 from app.domain.transfer.state import ChainReading
 from app.domain.validators import ValidatorSet
-from app.models import events as log
-from app.models.events import ChainProgress, TransferBlock
-from app.models.transfers import Transfer
+from app.models.events import ChainProgress
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
+from app.queries.feed.chain_progress import (
+    highest_block_of_transfers,
+    transfers_from_block,
+    types_from_block,
+)
+from app.queries.feed.facts import load_network_facts, load_opening_sets
+from app.queries.feed.pruned import pruned_up_to
+from app.queries.feed.standing import highest_standing_block, load_chain_events
+from app.queries.feed.transfers import transfers_in_status
 from app.services.feed.anomalies import sync_rotation_anomalies
-from app.services.feed.facts import load_network_facts, load_opening_sets
-from app.services.feed.log import highest_standing_block, load_chain_events
 from app.services.feed.pools import LIQUIDITY, recount_liquidity
-from app.services.feed.projection import advance, refold
-from app.services.feed.pruned import pruned_up_to
+from app.services.feed.projection import refold
+from app.services.feed.sums import advance
 
 _REFUND_OPEN = (
     TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
@@ -35,14 +40,14 @@ _REFUND_OPEN = (
 
 def fold_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) -> None:
     """Note blocks and times of events about chains."""
-    readings: dict[int, ChainReading] = {}
+    readings: dict[ChainId, ChainReading] = {}
     for event in accepted:
         reading = ChainReading(event.block, event.at)
         readings[event.chain_id] = reading.furthest(readings.get(event.chain_id))
     advance(connection, readings)
 
 
-def fold_validators(connection: Connection, chain_id: int, now: datetime) -> None:
+def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) -> None:
     """Let the chain's latest standing set count, and judge its open refunds again."""
     events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
     standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
@@ -71,18 +76,15 @@ def _set_of(event: ValidatorsUpdated, version: int) -> ValidatorSet:
 
 def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
     """Fold again the refunds whose answer depends on these chains' validators or contracts."""
-    open_refunds = connection.scalars(
-        select(Transfer.transfer_id).where(
-            Transfer.src_chain_id.in_(list(chain_ids)), Transfer.status.in_([int(s) for s in _REFUND_OPEN])
-        )
-    ).all()
+    open_refunds = transfers_in_status(connection, list(chain_ids), _REFUND_OPEN)
     refold(connection, open_refunds, load_network_facts(connection), now)
 
 
 def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> None:
-    """Take back what stood in the orphaned blocks and fold again everything it touched.
+    """Lower how far the chain was read and fold again everything that the orphaned blocks touched.
 
-    The reorg itself is in the log already: what stands is told by the log alone.
+    The reorg itself is in the log already, and what stands follows from the log
+    (docs/interface.md#reorgs).
     """
     above = (ChainProgress.highest_block >= reorg.from_block, ChainProgress.chain_id == reorg.chain_id)
     connection.execute(update(ChainProgress).where(*above).values(highest_block=reorg.from_block - 1))
@@ -90,32 +92,22 @@ def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> No
     fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
 
 
-def fold_from_block(connection: Connection, chain_id: int, block: int, now: datetime) -> None:
-    """Fold again whatever events of the chain at this block or above tell."""
-    types = connection.scalars(
-        select(log.Event.type)
-        .where(log.Event.chain_id == chain_id, log.Event.block >= block)
-        .where(log.Event.type.in_([t.value for t in (*LIQUIDITY, EventType.VALIDATORS_UPDATED)]))
-        .distinct()
-    ).all()
-    if any(event_type != EventType.VALIDATORS_UPDATED for event_type in types):
+def fold_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
+    """Fold again everything that events of the chain at this block or above contribute to."""
+    types = types_from_block(connection, chain_id, block, (*LIQUIDITY, EventType.VALIDATORS_UPDATED))
+    if types.intersection(LIQUIDITY):
         recount_liquidity(connection, chain_id, now)
     if EventType.VALIDATORS_UPDATED in types:
         fold_validators(connection, chain_id, now)
-    reached = connection.scalars(
-        select(TransferBlock.transfer_id).where(
-            TransferBlock.chain_id == chain_id, TransferBlock.highest >= block
-        )
-    ).all()
+    reached = transfers_from_block(connection, chain_id, block)
     refold(connection, reached, load_network_facts(connection), now)
 
 
-def measure_again(connection: Connection, chain_id: int) -> None:
-    """Find anew how far a chain was read, after events of it were taken back by an operator."""
+def recompute_progress(connection: Connection, chain_id: ChainId) -> None:
+    """Find anew how far a chain was read, after events of it were retracted."""
     types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
     found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
-    of_transfers = select(func.max(TransferBlock.highest)).where(TransferBlock.chain_id == chain_id)
-    found += [connection.scalar(of_transfers), pruned_up_to(connection, chain_id)]
+    found += [highest_block_of_transfers(connection, chain_id), pruned_up_to(connection, chain_id)]
     highest = max((block for block in found if block is not None), default=None)
     connection.execute(
         update(ChainProgress).where(ChainProgress.chain_id == chain_id).values(highest_block=highest)

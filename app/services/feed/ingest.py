@@ -1,40 +1,63 @@
-"""Lines in, facts kept and folded, a verdict out: the only way a fact comes in."""
+"""Ingest: read lines, load what is known, judge each event, write. Every event comes in here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 
 from marshmallow import Schema
 from sqlalchemy import Connection
 
 from app.domain.reporting.scope import EVERYTHING, Scope
 from app.domain.transfer.events import EventType
+from app.domain.transfer.judge import (
+    Accepted,
+    Refused,
+    Repeated,
+    Reported,
+    Verdict,
+    is_barrier,
+    judge_segment,
+)
 from app.models.engine import writing
+from app.queries.feed.codec import encode_event
 from app.runtime.gateway import Gateway
-from app.services.feed.acceptance import Acceptance
 from app.services.feed.latencies import follow_window
-from app.services.feed.lines import Read, Refused, read_line
+from app.services.feed.lines import ReadLine, RefusedLine, read_line
+from app.services.feed.load import load_known
 from app.services.feed.schema import SCHEMAS
+from app.services.feed.write import write
 
 BATCH = 500
-"""Lines in one transaction: large enough to share its cost, small enough not to hold up others."""
+"""Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""
 
 BATCH_BYTES = 1 << 20
 """What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
 
 
 @dataclass(slots=True)
-class Verdict:
+class IngestResult:
     """What became of the lines."""
 
     accepted: int = 0
     repeated: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedLine] = field(default_factory=list)
 
-    def add(self, other: Verdict) -> None:
-        """Count another verdict in; what was refused stays in the order of the lines."""
+    def count(self, lines: Sequence[ReadLine], verdicts: Sequence[Verdict]) -> None:
+        """Count the verdicts about some lines in, one each."""
+        for line, verdict in zip(lines, verdicts, strict=True):
+            match verdict:
+                case Accepted():
+                    self.accepted += 1
+                case Repeated():
+                    self.repeated += 1
+                case Refused():
+                    self.refused.append(RefusedLine(line.line, line.event.id, verdict.reason))
+
+    def add(self, other: IngestResult) -> None:
+        """Add another result; what was refused stays in the order of the lines."""
         self.accepted += other.accepted
         self.repeated += other.repeated
         self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
@@ -54,7 +77,7 @@ def ingest_lines(
     *,
     scope: Scope = EVERYTHING,
     admit: Callable[[Connection], None] = lambda _connection: None,
-) -> Verdict:
+) -> IngestResult:
     """Take a feed of lines, each batch of them in a transaction of its own.
 
     A fact and everything that follows from it are committed together. When this returns, what
@@ -62,30 +85,32 @@ def ingest_lines(
     is read to its end before its transaction is begun: no writer waits for another's network.
 
     :param reporter: the name kept with every event: of the ingest token, or ``cli``.
-    :param progress: told the number of lines after each batch.
+    :param progress: called after each batch with the number of its lines.
     :param schemas: the event types that can be read from this kind of sender.
     :param scope: what this sender may report of them; the rest is refused, line by line.
     :param admit: called in each transaction before anything is taken; what it raises ends the feed.
     """
-    verdict = Verdict()
+    result = IngestResult()
     for batch in _batches(lines):
-        readable = _read(batch, gateway.clock(), verdict, schemas)
+        readable = _read(batch, gateway.clock(), result, schemas)
         if readable:
             with writing(gateway.engine) as connection:
                 admit(connection)
                 taken = _take(connection, readable, reporter, gateway, scope)
-            verdict.add(taken)
+            result.add(taken)
         progress(len(batch))
-    return verdict
+    return result
 
 
-def ingest_within(connection: Connection, gateway: Gateway, lines: Iterable[bytes], reporter: str) -> Verdict:
+def ingest_within(
+    connection: Connection, gateway: Gateway, lines: Iterable[bytes], reporter: str
+) -> IngestResult:
     """As :func:`ingest_lines`, all within a transaction that the caller opened by ``writing``."""
-    verdict = Verdict()
+    result = IngestResult()
     for batch in _batches(lines):
-        if readable := _read(batch, gateway.clock(), verdict, SCHEMAS):
-            verdict.add(_take(connection, readable, reporter, gateway))
-    return verdict
+        if readable := _read(batch, gateway.clock(), result, SCHEMAS):
+            result.add(_take(connection, readable, reporter, gateway))
+    return result
 
 
 def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
@@ -102,42 +127,42 @@ def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
 
 
 def _read(
-    batch: list[tuple[int, bytes]], now: datetime, verdict: Verdict, schemas: Mapping[EventType, Schema]
-) -> list[Read]:
-    readable: list[Read] = []
+    batch: list[tuple[int, bytes]], now: datetime, result: IngestResult, schemas: Mapping[EventType, Schema]
+) -> list[ReadLine]:
+    readable: list[ReadLine] = []
     for number, text in batch:
         line = read_line(number, text, now, schemas)
-        if isinstance(line, Read):
+        if isinstance(line, ReadLine):
             readable.append(line)
         elif line is not None:
-            verdict.refused.append(line)
+            result.refused.append(line)
     return readable
 
 
 def _take(
     connection: Connection,
-    lines: list[Read],
+    lines: Sequence[ReadLine],
     reporter: str,
     gateway: Gateway,
     scope: Scope = EVERYTHING,
-) -> Verdict:
-    acceptance = Acceptance(connection, reporter, gateway.clock(), gateway.max_reorg_blocks, scope)
+) -> IngestResult:
+    """Load what is known, judge, write: one segment of the batch after the other."""
+    result, now = IngestResult(), gateway.clock()
     for segment in _segments(lines):
-        acceptance.take(segment)
-    follow_window(connection, gateway.clock())
-    return Verdict(acceptance.accepted, acceptance.repeated, acceptance.refused)
+        reported = [Reported(line.event, encode_event(line.event)) for line in segment]
+        events = [line.event for line in segment]
+        known = load_known(connection, events, scope, gateway.max_reorg_blocks)
+        verdicts = judge_segment(reported, known)
+        write(connection, reported, verdicts, known, reporter=reporter, now=now)
+        result.count(segment, verdicts)
+    follow_window(connection, now)
+    return result
 
 
-def _segments(lines: Iterable[Read]) -> Iterator[list[Read]]:
-    """Split so that what changes how others are judged stands alone, in its place."""
-    segment: list[Read] = []
-    for line in lines:
-        if Acceptance.is_barrier(line.event):
-            if segment:
-                yield segment
-            yield [line]
-            segment = []
+def _segments(lines: Iterable[ReadLine]) -> Iterator[list[ReadLine]]:
+    """Split at the barriers, each of which is a segment of its own."""
+    for barrier, segment in groupby(lines, key=lambda line: is_barrier(line.event)):
+        if barrier:
+            yield from ([line] for line in segment)
         else:
-            segment.append(line)
-    if segment:
-        yield segment
+            yield list(segment)

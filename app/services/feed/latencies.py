@@ -1,4 +1,4 @@
-"""Keeping latencies, and how many there are of about each length, in the transaction of their facts.
+"""Writing latencies, and how many there are of about each length, in the transaction of their facts.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
 seven-day window from behind. A reader corrects them by the few records in between (queries/latency.py), so
@@ -20,14 +20,12 @@ from app.domain.transfer.latency import FINE, WIDE, window
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.upsert import add_up, upsert
+from app.queries.feed.latency_counts import FineKey, counted_since, released_between
 
 STEP: Final = timedelta(seconds=10)
 """How far the window's start may be ahead of what is counted before the counts follow."""
 
 _ONLY: Final = 1
-
-FineKey = tuple[int, int, int]
-"""Source chain, destination chain, fine bucket."""
 
 
 def write_latencies(
@@ -39,7 +37,7 @@ def write_latencies(
         connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
     rows = [_row(i, latency) for i, latency in after.items() if before.get(i) != latency]
     upsert(connection, LatencyRecord, rows)
-    since = _since(connection) if gone or rows else None
+    since = counted_since(connection) if gone or rows else None
     if since is not None:
         change: Counter[FineKey] = Counter()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
@@ -48,17 +46,16 @@ def write_latencies(
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
-    """Let the counts follow the window: records that have left it by now are counted no more.
+    """Let the counts follow the window: records that are older than it are counted no more.
 
     The caller is the only writer. Where nothing is counted yet, everything is.
     """
-    since, (after, _until) = _since(connection), window(now)
+    since, (after, _until) = counted_since(connection), window(now)
     if since is None:
         recount(connection, now)
     elif after - since >= STEP:
-        left = select(*_BY_FINE).where(LatencyRecord.released_at > since, LatencyRecord.released_at <= after)
-        found = connection.execute(left.group_by(*_BY_FINE[:3])).all()
-        _count(connection, Counter({(src, dst, fine): -n for src, dst, fine, n in found}))
+        left_behind = released_between(connection, since, after)
+        _count(connection, {key: -count for key, count in left_behind.items()})
         upsert(connection, LatencyWindow, [{"id": _ONLY, "since": after}])
 
 
@@ -82,17 +79,12 @@ def forget_counts(connection: Connection) -> None:
 
 _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
 _PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
-_BY_FINE: Final = (*_PAIR, LatencyRecord.latency_us.bitwise_rshift(literal_column(str(FINE))), func.count())
 
 
 def _counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
     bucket = LatencyRecord.latency_us.bitwise_rshift(literal_column(str(width)))
     counted = select(*_PAIR, literal_column(str(width)), bucket, func.count())
     return counted.where(LatencyRecord.released_at > since).group_by(*_PAIR, bucket)
-
-
-def _since(connection: Connection) -> datetime | None:
-    return connection.scalar(select(LatencyWindow.since))
 
 
 def _key(latency: Latency) -> FineKey:

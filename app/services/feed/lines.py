@@ -22,7 +22,7 @@ MAX_LINE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLine:
     """A line that was not taken. ``line`` counts from 1; an unreadable id is empty."""
 
     line: int
@@ -31,7 +31,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadLine:
     """A line that could be read."""
 
     line: int
@@ -52,7 +52,7 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 def read_line(
     number: int, text: bytes, now: datetime, schemas: Mapping[EventType, Schema] = SCHEMAS
-) -> Read | Refused | None:
+) -> ReadLine | RefusedLine | None:
     """Read one line; None for a blank one.
 
     :param schemas: the event types that the sender may report.
@@ -60,22 +60,22 @@ def read_line(
     if not text.strip():
         return None
     if len(text) > MAX_LINE_BYTES:
-        return Refused(number, "", f"the line is longer than {MAX_LINE_BYTES} bytes")
+        return RefusedLine(number, "", f"the line is longer than {MAX_LINE_BYTES} bytes")
     try:
         data = loads(text)
     except UnreadableJson as error:
-        return Refused(number, "", f"the line {error}")
+        return RefusedLine(number, "", f"the line {error}")
     if not isinstance(data, dict):
-        return Refused(number, "", "the line must be a JSON object")
+        return RefusedLine(number, "", "the line must be a JSON object")
     event_id = data.get("id")
     shown_id = event_id if isinstance(event_id, str) and len(event_id) <= 128 else ""
     try:
         event = _event(data, schemas)
     except ValidationError as error:
-        return Refused(number, shown_id, _sentence(error))
+        return RefusedLine(number, shown_id, _sentence(error))
     if event.at > now + MAX_AHEAD:
-        return Refused(number, event.id, "at: is more than 10 minutes ahead of the gateway's clock")
-    return Read(number, event)
+        return RefusedLine(number, event.id, "at: is more than 10 minutes ahead of the gateway's clock")
+    return ReadLine(number, event)
 
 
 def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:

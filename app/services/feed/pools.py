@@ -7,25 +7,21 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete
 
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
-from app.domain.transfer.standing import Logged
-from app.models import events as log
-from app.models.pools import PoolCounter, ReportedFee
+from app.models.pools import ReportedFee
 from app.models.upsert import upsert
-from app.services.feed.codec import decode_event
-from app.services.feed.log import load_chain_events, retracted_ids
-from app.services.feed.projection import apply_shared
+from app.queries.feed.fees import counting_fees, standing_fees
+from app.queries.feed.pools import load_liquidity
+from app.queries.feed.standing import load_chain_events
+from app.services.feed.sums import apply_shared
 
 LIQUIDITY = (EventType.LIQUIDITY_ADDED, EventType.LIQUIDITY_WITHDRAWN)
 Liquidity = LiquidityAdded | LiquidityWithdrawn
-
-FeeKey = tuple[str, int, int]
-"""Symbol, source and destination chain of a route."""
 
 
 def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
@@ -36,13 +32,12 @@ def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: d
     apply_shared(connection, change, now)
 
 
-def recount_liquidity(connection: Connection, chain_id: int, now: datetime) -> None:
+def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) -> None:
     """Sum the chain's standing liquidity events anew."""
     sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
     for event in cast("list[Liquidity]", load_chain_events(connection, chain_id, LIQUIDITY)):
         sums[event.symbol] += _counted(event)
-    rows = connection.execute(select(PoolCounter.__table__).where(PoolCounter.chain_id == chain_id))
-    counted = {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
+    counted = load_liquidity(connection, chain_id)
     change = SharedChange()
     for symbol in counted.keys() | sums.keys():
         standing = sums.get(symbol, PoolCounters())
@@ -58,43 +53,25 @@ def _counted(event: Liquidity) -> PoolCounters:
 
 def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
     """Let the latest fee of each route count."""
-    latest: dict[FeeKey, FeeUpdated] = {}
+    latest: dict[RouteKey, FeeUpdated] = {}
     for event in accepted:
-        known = latest.setdefault(fee_key(event), event)
+        known = latest.setdefault(event.route_key, event)
         if known.order < event.order:
-            latest[fee_key(event)] = event
-    for key, event in latest.items():
-        standing = connection.execute(
-            select(ReportedFee.at, ReportedFee.event_id).where(*_of_route(key))
-        ).first()
-        if standing is None or (standing.at, standing.event_id) < event.order:
-            _write_fee(connection, event)
+            latest[event.route_key] = event
+    counting = counting_fees(connection, latest) if latest else {}
+    newer = [event for key, event in latest.items() if key not in counting or counting[key] < event.order]
+    upsert(connection, ReportedFee, [_fee_row(event) for event in newer])
 
 
-def fold_fees_again(connection: Connection, routes: set[FeeKey] | None = None) -> None:
-    """Find the latest standing fee of some routes (or all) anew, after fees were taken back."""
-    rows = connection.execute(
-        select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.body)
-        .where(log.Event.chain_id.is_(None), log.Event.type == EventType.FEE_UPDATED.value)
-        .order_by(log.Event.seq)
-    )
-    latest: dict[str, Logged[FeeUpdated]] = {}
-    for row in rows:
-        event = cast("FeeUpdated", decode_event(row.event_id, row.type, row.body))
-        if routes is None or fee_key(event) in routes:
-            latest[event.id] = Logged(row.seq, event)
-    retracted = retracted_ids(connection, latest)
+def fold_fees_again(connection: Connection, routes: set[RouteKey] | None = None) -> None:
+    """Find the latest standing fee of some routes (or all) anew, after fees were retracted."""
+    standing = standing_fees(connection, routes)
     for key in routes or ():
         connection.execute(delete(ReportedFee).where(*_of_route(key)))
-    fold_fees(connection, (e.event for i, e in latest.items() if e.seq > retracted.get(i, 0)))
+    fold_fees(connection, standing)
 
 
-def fee_key(event: FeeUpdated) -> FeeKey:
-    """The route that a fee is of."""
-    return event.symbol, event.src_chain_id, event.dst_chain_id
-
-
-def _of_route(key: FeeKey) -> tuple[ColumnElement[bool], ...]:
+def _of_route(key: RouteKey) -> tuple[ColumnElement[bool], ...]:
     symbol, src_chain_id, dst_chain_id = key
     return (
         ReportedFee.symbol == symbol,
@@ -103,8 +80,8 @@ def _of_route(key: FeeKey) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _write_fee(connection: Connection, event: FeeUpdated) -> None:
-    row = {
+def _fee_row(event: FeeUpdated) -> dict[str, object]:
+    return {
         "symbol": event.symbol,
         "src_chain_id": event.src_chain_id,
         "dst_chain_id": event.dst_chain_id,
@@ -112,4 +89,3 @@ def _write_fee(connection: Connection, event: FeeUpdated) -> None:
         "at": event.at,
         "event_id": event.id,
     }
-    upsert(connection, ReportedFee, [row])

@@ -1,15 +1,15 @@
-"""Removing transfers that finished long ago, with all their events. Answers stay as they are."""
+"""Pruning: transfers that finished long ago are removed with all their events. Answers stay the same."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, func, literal, select, tuple_
+from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
@@ -18,28 +18,28 @@ from app.domain.pools import PoolCounters
 from app.domain.times import Epoch
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.latency import WINDOW
-from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
-from app.models.events import Event, RetractedEvent
-from app.models.network import Pool
-from app.models.pruned import PrunedTransfer
-from app.models.transfers import Transfer
-from app.models.types import Hash32, UtcTime
+from app.queries.feed.prunable import (
+    START,
+    Cursor,
+    capped_epoch_seconds,
+    count_prunable,
+    event_spans,
+    next_prunable,
+    transfers_with_open_anomalies,
+    transfers_with_retractions,
+)
+from app.queries.feed.pruned import count_pruned_transfers
+from app.queries.feed.transfers import load_states
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record_alone
-from app.services.feed.projection import load_states
-from app.services.feed.removal import remove_transfers
+from app.services.feed.remove import remove_transfers
 
 BATCH: Final = 100
 """Transfers in one transaction: some hundred events, about a tenth of a second of the writers' turn."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""
-
-Cursor = tuple[datetime, bytes]
-"""Where a walk over the transfers of a status has come: ``status_since`` and id of the last one."""
-
-_START: Final[Cursor] = (datetime.min.replace(tzinfo=UTC), bytes(32))
 
 
 @dataclass(slots=True)
@@ -74,18 +74,8 @@ class Pruning:
 class _Batch:
     """Some finished transfers, judged within one transaction."""
 
-    def __init__(self, connection: Connection, ids: list[bytes], before: datetime) -> None:
-        rows = connection.execute(
-            select(
-                Event.transfer_id,
-                func.count().label("events"),
-                func.min(Event.at).label("oldest"),
-                func.max(Event.at).label("newest"),
-            )
-            .where(Event.transfer_id.in_(ids))
-            .group_by(Event.transfer_id)
-        )
-        old = {row.transfer_id: (row.events, row.oldest, row.newest) for row in rows if row.newest < before}
+    def __init__(self, connection: Connection, ids: Sequence[bytes], before: datetime) -> None:
+        old = {i: span for i, span in event_spans(connection, ids).items() if span.newest < before}
         self.kept = _kept(connection, list(old))
         self.spans = {i: span for i, span in old.items() if i not in self.kept}
         self.states = load_states(connection, self.spans)
@@ -94,17 +84,10 @@ class _Batch:
             self.change.add(state)
 
 
-def _kept(connection: Connection, ids: list[bytes]) -> dict[TransferId, str]:
-    """Of old and finished transfers those that somebody may still have to look at."""
-    retracted = connection.scalars(
-        select(RetractedEvent.transfer_id).where(RetractedEvent.transfer_id.in_(ids))
-    )
-    kept = dict.fromkeys((i for i in retracted if i), "events of it were retracted")
-    of_open = (Anomaly.transfer_id.in_(ids), Anomaly.acknowledged_at.is_(None))
-    for transfer_id in connection.scalars(select(Anomaly.transfer_id).where(*of_open)):
-        if transfer_id:
-            kept[transfer_id] = "an anomaly of it is open"
-    return kept
+def _kept(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
+    """Of old and finished transfers those that an operator may still have to look at, and why."""
+    kept = dict.fromkeys(transfers_with_retractions(connection, ids), "events of it were retracted")
+    return kept | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "an anomaly of it is open")
 
 
 def prune(
@@ -125,8 +108,8 @@ def prune(
     between leaves its trace, too.
 
     :param before: anything later than what answers still need is cut to that; see ``needed_since``.
-    :param dry_run: change nothing, and tell what would be.
-    :param progress: told after each batch how many transfers were looked at.
+    :param dry_run: change nothing, and report what would be removed.
+    :param progress: called after each batch with the number of transfers looked at.
     """
     with reading(gateway.reads) as connection:
         found = Pruning(min(before, needed_since(connection, gateway.clock())))
@@ -135,12 +118,12 @@ def prune(
     if not dry_run:
         record_alone(gateway, actor, "events.prune", subject, detail="begun")
     for status in sorted(FINISHED_STATUSES):
-        cursor: Cursor | None = _START
+        cursor: Cursor | None = START
         while cursor is not None:
             with turn(gateway.engine) as connection:
                 # The configuration may have changed since: an epoch that is longer needs more.
                 bound = min(found.before, needed_since(connection, gateway.clock()))
-                ids, cursor = _next(connection, status, cursor, bound)
+                ids, cursor = next_prunable(connection, status, cursor, bound, BATCH)
                 batch = _Batch(connection, ids, bound)
                 if batch.spans and not dry_run:
                     remove_transfers(connection, batch.states, batch.change, gateway.clock())
@@ -157,8 +140,7 @@ def prune(
 def needed_since(connection: Connection, now: datetime) -> datetime:
     """Since when answers need transfers: seven days of latencies, the current epochs of capped pools."""
     needed = now - WINDOW
-    lengths = connection.scalars(select(Pool.epoch_seconds).where(Pool.epoch_cap.is_not(None)).distinct())
-    for seconds in lengths:
+    for seconds in capped_epoch_seconds(connection):
         needed = min(needed, Epoch.at(now, seconds).starts_at)
     return needed
 
@@ -166,38 +148,10 @@ def needed_since(connection: Connection, now: datetime) -> datetime:
 def count_candidates(gateway: Gateway, before: datetime) -> int:
     """How many transfers a pruning will look at, about."""
     with reading(gateway.reads) as connection:
-        counts = (
-            select(func.count()).select_from(Transfer).where(*_old(s, before)) for s in FINISHED_STATUSES
-        )
-        return sum(connection.scalar(count) or 0 for count in counts)
-
-
-def _old(status: TransferHistoryStatus, before: datetime) -> tuple[ColumnElement[bool], ...]:
-    return Transfer.status == int(status), Transfer.status_since < before
-
-
-def _next(
-    connection: Connection, status: TransferHistoryStatus, cursor: Cursor, before: datetime
-) -> tuple[list[bytes], Cursor | None]:
-    """The next transfers of the walk, and where it has come; None at its end.
-
-    A status holds since one of its transfer's events, so the last event is no earlier: what this walk
-    does not meet is not old enough.
-    """
-    here = tuple_(Transfer.status_since, Transfer.transfer_id)
-    rows = connection.execute(
-        select(Transfer.status_since, Transfer.transfer_id)
-        .where(
-            *_old(status, before), here > tuple_(literal(cursor[0], UtcTime()), literal(cursor[1], Hash32()))
-        )
-        .order_by(Transfer.status_since, Transfer.transfer_id)
-        .limit(BATCH)
-    ).all()
-    ids = [row.transfer_id for row in rows]
-    return ids, (rows[-1].status_since, rows[-1].transfer_id) if len(rows) == BATCH else None
+        return count_prunable(connection, FINISHED_STATUSES, before)
 
 
 def count_pruned(gateway: Gateway) -> int:
     """How many transfers were ever pruned."""
     with reading(gateway.reads) as connection:
-        return connection.scalar(select(func.count()).select_from(PrunedTransfer)) or 0
+        return count_pruned_transfers(connection)

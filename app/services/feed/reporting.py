@@ -12,13 +12,13 @@ from app.domain.times import rfc3339
 from app.models.engine import ask
 from app.queries.reporters.tokens import last_accepted
 from app.runtime.gateway import Gateway
-from app.services.feed.ingest import Verdict, ingest_lines
+from app.services.feed.ingest import IngestResult, ingest_lines
 from app.services.feed.tokens import require_valid
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The last event that was accepted from a reporter; ``seq`` is its place in the log."""
+    """The last event that was accepted from a reporter; ``seq`` is its position in the log."""
 
     id: str
     type: str
@@ -32,7 +32,7 @@ class Cursor:
         return {"id": self.id, "type": self.type, "at": at, "received_at": received_at, "seq": self.seq}
 
 
-def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> Verdict:
+def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> IngestResult:
     """Take a feed of lines from the token's bearer; each event keeps the token's name.
 
     What is outside the token's scope is refused line by line. When this returns, what it counts as

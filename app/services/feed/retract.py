@@ -1,4 +1,4 @@
-"""Undoing a wrong feed: a retraction is appended, folds like a reorg, and can be retracted itself."""
+"""Retracting events: a retraction is appended to the log, folds like a reorg, and can be retracted itself."""
 
 from __future__ import annotations
 
@@ -6,34 +6,39 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert
 
 from app.domain.audit import Actor, AuditedChange, Source
+from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
     Event,
     EventsRetracted,
-    EventType,
     FeeUpdated,
     LiquidityAdded,
     LiquidityWithdrawn,
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.domain.transfer.standing import Logged, retracted_by
+from app.domain.transfer.judge import LogEntry
+from app.domain.transfer.standing import retracted_by
 from app.models import events as log
 from app.models.engine import writing
+from app.queries.feed.acceptances import ids_reported, known_ids, load_events, transfers_of_events
+from app.queries.feed.codec import encode_event
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.positions import load_positions
+from app.queries.feed.pruned import any_pruned, last_pruned_of
+from app.queries.feed.retracted import every_retracted_id
+from app.queries.feed.retractions import load_retractions
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed import chains, pools
-from app.services.feed.codec import decode_event, encode_event
-from app.services.feed.facts import load_network_facts
-from app.services.feed.log import Entry, append, last_seq
+from app.services.feed.log import append
 from app.services.feed.projection import refold
-from app.services.feed.pruned import any_pruned, last_pruned_of
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
@@ -47,15 +52,15 @@ class NothingToRetract(ValueError):
 
 
 def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor) -> list[str]:
-    """Take back events by their ids.
+    """Retract events by their ids (docs/interface.md#retractions).
 
-    :param actor: who is recorded; the retraction's reporter is the way by which they came.
-    :returns: the ids of the retractions appended, by which they can be taken back.
-    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is taken back.
+    :param actor: who is recorded; the retraction's reporter is where they gave the command.
+    :returns: the ids of the retractions appended, by which they can be retracted.
+    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is retracted.
     """
     with writing(gateway.engine) as connection:
         wanted = list(dict.fromkeys(event_ids))
-        known = set(connection.scalars(select(log.Event.event_id).where(log.Event.event_id.in_(wanted))))
+        known = known_ids(connection, wanted)
         if pruned := any_pruned(connection, wanted):
             raise NothingToRetract(f"{pruned!r} is of a finished transfer that was pruned: what it did stays")
         if missing := [event_id for event_id in wanted if event_id not in known]:
@@ -66,7 +71,7 @@ def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, acto
 def retract_reporter(
     gateway: Gateway, reporter: str, since: datetime, reason: str, *, actor: Actor
 ) -> list[str]:
-    """Take back all that a token reported since a time (of receipt).
+    """Retract all that a token reported since a time (of receipt).
 
     :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
     """
@@ -77,28 +82,23 @@ def retract_reporter(
                 f"of what {reporter!r} reported up to {pruned.isoformat()} some was pruned, and what it did "
                 "stays: choose a later time, or take events back by their ids"
             )
-        wanted = connection.scalars(
-            select(log.Event.event_id)
-            .where(log.Event.reporter == reporter, log.Event.received_at >= since)
-            .where(log.Event.type != EventType.EVENTS_RETRACTED.value)
-            .order_by(log.Event.seq)
-        ).all()
+        wanted = ids_reported(connection, reporter, since)
         if not wanted:
             raise NothingToRetract(f"{reporter!r} has reported nothing since {since.isoformat()}")
-        return _retract(connection, gateway, list(dict.fromkeys(wanted)), reason, actor)
+        return _retract(connection, gateway, wanted, reason, actor)
 
 
 def _retract(
     connection: Connection, gateway: Gateway, event_ids: list[str], reason: str, actor: Actor
 ) -> list[str]:
     now = gateway.clock()
-    seq = last_seq(connection)
+    seq = load_positions(connection).last_seq
     entries = []
     for start in range(0, len(event_ids), CHUNK):
         seq += 1
         targets = tuple(event_ids[start : start + CHUNK])
         event = EventsRetracted(id=f"retract-{uuid.uuid4()}", at=now, targets=targets, reason=reason)
-        entries.append(Entry(seq, 0, event, encode_event(event)))
+        entries.append(LogEntry(seq, 0, event, encode_event(event)))
     append(connection, entries, REPORTERS[actor.source], now)
     if pruned := any_pruned(connection, fold_retractions(connection, now)):
         raise NothingToRetract(f"that would give back or take back {pruned!r}, which was pruned: it stays")
@@ -129,9 +129,9 @@ def _record(
 
 
 def fold_retractions(connection: Connection, now: datetime) -> set[str]:
-    """Let the retractions that are in the log take back what they name, and give back what not.
+    """Fold again every event that the retractions in the log name now and did not before, or the reverse.
 
-    :returns: the ids of the events that stand now and did not, or the other way round.
+    :returns: the ids of these events.
     """
     changed = rebuild_retracted(connection)
     _fold_again(connection, _events(connection, changed), now)
@@ -140,28 +140,15 @@ def fold_retractions(connection: Connection, now: datetime) -> set[str]:
 
 def rebuild_retracted(connection: Connection) -> set[str]:
     """Write anew which events the standing retractions name; returns the ids that differ."""
-    rows = connection.execute(
-        select(log.Event.seq, log.Event.event_id, log.Event.type, log.Event.body).where(
-            log.Event.chain_id.is_(None), log.Event.type == EventType.EVENTS_RETRACTED.value
-        )
-    )
-    retractions = [
-        Logged(row.seq, cast("EventsRetracted", decode_event(row.event_id, row.type, row.body)))
-        for row in rows
-    ]
-    wanted = dict(retracted_by(retractions))
     table = log.RetractedEvent
-    known = {row.event_id: row.seq for row in connection.execute(select(table.event_id, table.seq))}
+    wanted, known = retracted_by(load_retractions(connection)), every_retracted_id(connection)
     changed = {i for i in known.keys() | wanted.keys() if known.get(i) != wanted.get(i)}
     for chunk in _chunks(changed):
         connection.execute(delete(table).where(table.event_id.in_(chunk)))
-        transfers = connection.execute(
-            select(log.Event.event_id, log.Event.transfer_id).where(log.Event.event_id.in_(chunk)).distinct()
-        )
         new = [
-            {"event_id": row.event_id, "transfer_id": row.transfer_id, "seq": wanted[row.event_id]}
-            for row in transfers
-            if row.event_id in wanted
+            {"event_id": event_id, "transfer_id": transfer_id, "seq": wanted[event_id]}
+            for event_id, transfer_id in transfers_of_events(connection, chunk).items()
+            if event_id in wanted
         ]
         if new:
             connection.execute(insert(table), new)
@@ -170,13 +157,7 @@ def rebuild_retracted(connection: Connection) -> set[str]:
 
 def _events(connection: Connection, event_ids: Iterable[str]) -> Iterable[Event]:
     for chunk in _chunks(event_ids):
-        rows = connection.execute(
-            select(log.Event.event_id, log.Event.type, log.Event.body)
-            .where(log.Event.event_id.in_(chunk), log.Event.occurrence == 0)
-            .order_by(log.Event.seq)
-        )
-        for row in rows:
-            yield decode_event(row.event_id, row.type, row.body)
+        yield from load_events(connection, chunk)
 
 
 def _chunks(event_ids: Iterable[str]) -> Iterable[list[str]]:
@@ -189,18 +170,18 @@ class _Affected:
     """What has to be folded again because some events stand now, or no longer do."""
 
     transfers: set[bytes] = field(default_factory=set)
-    liquidity: set[int] = field(default_factory=set)
-    validators: set[int] = field(default_factory=set)
-    chains: set[int] = field(default_factory=set)
-    routes: set[pools.FeeKey] = field(default_factory=set)
-    orphaned: dict[int, int] = field(default_factory=dict)
+    liquidity: set[ChainId] = field(default_factory=set)
+    validators: set[ChainId] = field(default_factory=set)
+    chains: set[ChainId] = field(default_factory=set)
+    routes: set[RouteKey] = field(default_factory=set)
+    orphaned: dict[ChainId, int] = field(default_factory=dict)
     """Chains to the lowest block that a reorg among the events reaches."""
 
     def note(self, event: Event) -> None:
         if isinstance(event, TransferEvent):
             self.transfers.add(event.transfer_id)
         elif isinstance(event, FeeUpdated):
-            self.routes.add(pools.fee_key(event))
+            self.routes.add(event.route_key)
         elif isinstance(event, ChainReorged):
             self.chains.add(event.chain_id)
             lowest = self.orphaned.get(event.chain_id, event.from_block)
@@ -231,4 +212,4 @@ def _fold_again(connection: Connection, events: Iterable[Event], now: datetime) 
         connection.execute(delete(log.TransferBlock).where(of_chunk))
     refold(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(affected.chains):
-        chains.measure_again(connection, chain_id)
+        chains.recompute_progress(connection, chain_id)

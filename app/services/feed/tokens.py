@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, update
 
 from app.domain.audit import Actor, AuditedChange
 from app.domain.errors import Unauthorized
@@ -25,7 +25,7 @@ from app.domain.reporting.token import (
 from app.domain.transfer.events import EventType
 from app.models import ingest_tokens as table
 from app.models.engine import ask, reading, writing
-from app.queries.reporters.tokens import every_token, last_accepted, valid_token
+from app.queries.reporters.tokens import every_token, last_accepted, token_named, valid_token
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed.schema import MAX_CHAIN_ID, SCHEMAS
@@ -75,7 +75,7 @@ def create_token(
         "created_at": gateway.clock(),
     }
     with writing(gateway.engine) as connection:
-        if _named(connection, name) is not None:
+        if token_named(connection, name) is not None:
             raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
         connection.execute(insert(table.IngestToken).values(row))
         change = AuditedChange(f"ingest token {name}", None, _documented(row))
@@ -108,22 +108,17 @@ def revoke_token(gateway: Gateway, name: str, *, actor: Actor) -> datetime:
     if name in {token.name for token in gateway.environment_tokens}:
         raise TokenRefused(f"{name} stands in INGEST_TOKENS: take it out there and start the gateway again")
     with writing(gateway.engine) as connection:
-        row = _named(connection, name)
+        row = token_named(connection, name)
         if row is None:
             raise TokenRefused(f"there is no token {name}")
         if row.revoked_at is None:
             of_row = table.IngestToken.id == row.id
             connection.execute(update(table.IngestToken).where(of_row).values(revoked_at=gateway.clock()))
-            before, row = row, _named(connection, name)
-            states = (_documented(state._mapping) for state in (before, row))
+            before, row = row, token_named(connection, name) or row
+            states = (_documented(dict(state._mapping)) for state in (before, row))
             _record(connection, gateway, actor, "revoke", AuditedChange(f"ingest token {name}", *states))
     revoked_at: datetime = row.revoked_at
     return revoked_at
-
-
-def _named(connection: Connection, name: str) -> Any:
-    columns = (table.IngestToken.id, *(getattr(table.IngestToken, column) for column in DOCUMENTED))
-    return connection.execute(select(*columns).where(table.IngestToken.name == name)).one_or_none()
 
 
 def _documented(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.domain.keys import PoolKey
+from app.domain.keys import ChainId, PoolKey
+from app.queries.feed.facts import load_network_facts
 from app.queries.transfers.usage import transfers_of_tokens
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
-from app.services.feed.facts import load_network_facts
 from app.services.feed.projection import refold
 from app.services.network.changes import Change
 
@@ -25,14 +25,14 @@ class FactsChanged:
     and ``pools`` name a chain and a symbol.
     """
 
-    chain_ids: frozenset[int]
+    chain_ids: frozenset[ChainId]
     tokens: frozenset[PoolKey]
     pools: frozenset[PoolKey]
 
     @classmethod
     def by(cls, changes: Iterable[Change]) -> FactsChanged:
         """The facts that these changes of the configuration touch."""
-        chain_ids: set[int] = set()
+        chain_ids: set[ChainId] = set()
         tokens: set[PoolKey] = set()
         pools: set[PoolKey] = set()
         for change in changes:

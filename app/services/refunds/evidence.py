@@ -9,9 +9,9 @@ from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.explanation import RefundExplanation, explain_refund
 from app.domain.transfer.state import TransferHistory, judge_transfer_refund, transfer_state
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
 from app.runtime.gateway import Gateway
-from app.services.feed.facts import load_network_facts
-from app.services.feed.log import load_histories
 from app.services.transfers.status import transfer_not_found
 
 

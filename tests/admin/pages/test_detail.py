@@ -28,9 +28,9 @@ from app.domain.transfer.events import EventType
 from app.domain.transfer.outcomes import EventOutcome, event_outcomes
 from app.domain.transfer.stages import Progress, StageName
 from app.models.engine import reading
+from app.queries.feed.histories import load_histories
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.services.feed.log import load_histories
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
 from tests.services.feed.world import (

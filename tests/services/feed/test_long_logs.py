@@ -1,8 +1,8 @@
 """What is looked up for many events at once stays within what a statement can hold."""
 
 from app.models.engine import writing
+from app.queries.feed.retracted import retracted_ids
 from app.runtime.gateway import Gateway
-from app.services.feed.log import retracted_ids
 from tests.services.feed.world import feed, sent
 
 

@@ -21,8 +21,9 @@ from app.models.network import Pool
 from app.models.pools import PoolCounter
 from app.models.pruned import PrunedEvent, PrunedTransfer
 from app.runtime.gateway import Gateway
+from app.services.feed.log import export_log
 from app.services.feed.prune import prune
-from app.services.feed.replay import export_log, replay
+from app.services.feed.replay import replay
 from app.services.feed.reporting import cursor
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.transfers.status import transfer_status

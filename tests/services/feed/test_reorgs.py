@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from app.domain.crypto import address_of, checksum_address
@@ -172,3 +173,18 @@ def test_a_send_that_had_fallen_before_takes_no_confirmation_of_the_one_that_sta
     assert status(1).status == 3
     feed(gateway, reorg(100, at=1))
     assert status(1).status == 3
+
+
+@pytest.mark.parametrize("batches", ["one", "two", "the other order"])
+def test_a_send_tells_which_reorgs_had_reached_what_comes_again_beside_it(
+    gateway: Gateway, status: Callable[[int], Any], batches: str
+) -> None:
+    """The send puts the release on chain 2, whose reorg had orphaned it: its repetition counts."""
+    release, send = released(1, block=201), sent(1)
+    feed(gateway, release, reorg(200, chain_id=2))
+    if batches == "two":
+        feed(gateway, send)
+        feed(gateway, release)
+    else:
+        feed(gateway, *((send, release) if batches == "one" else (release, send)))
+    assert status(1).status == 5

@@ -15,7 +15,8 @@ from app.models.events import ChainProgress
 from app.models.pools import PoolCounter, ReportedFee
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
-from app.services.feed.replay import export_log, replay
+from app.services.feed.log import export_log
+from app.services.feed.replay import replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from tests.actors import TESTER

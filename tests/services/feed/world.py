@@ -21,7 +21,7 @@ from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
-from app.services.feed.ingest import Verdict, ingest_lines
+from app.services.feed.ingest import IngestResult, ingest_lines
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 KEYS = [keccak256(f"test validator {n}".encode()) for n in range(1, 8)]
@@ -173,7 +173,7 @@ def signed(n: int, sig: bytes, at: float = -30) -> dict[str, Any]:
     return about(n, "refund.signed", at=at, signature=base64.b64encode(sig).decode())
 
 
-def feed(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> Verdict:
+def feed(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> IngestResult:
     """Ingest events as lines."""
     return ingest_lines(gateway, [json.dumps(e).encode() for e in events], reporter)
 

@@ -1,4 +1,4 @@
-"""The network's configuration and validator sets as the fold sees them, inside its transaction."""
+"""What do the network's configuration and its validator sets say, in the transaction of the fold?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.models.validators import ReportedValidatorSet
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
-    """Everything that folding looks at, the validator sets included."""
+    """Everything that folding depends on, the validator sets included."""
     tokens = connection.execute(select(Token.chain_id, Token.symbol, Token.address, Token.decimal))
     chains = connection.execute(select(Chain.chain_id, Chain.contract_addr))
     bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
@@ -51,7 +51,7 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
 
 
 def load_opening_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:
-    """Each chain's configured set, in force until the feed tells of a rotation."""
+    """Each chain's configured set, in force until a rotation is reported."""
     opening: dict[ChainId, list[tuple[bytes, int]]] = {}
     rows = connection.execute(
         select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)

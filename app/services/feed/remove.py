@@ -1,4 +1,4 @@
-"""Taking transfers out of the log and the projections, and keeping what they leave behind."""
+"""Removing finished transfers from the log and the projections, and keeping their sums and digests."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert
 
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import SharedChange
+from app.domain.transfer.pruned import content_digest, id_digest
 from app.domain.transfer.state import TransferState, transfer_state
-from app.extensions import Base
 from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
-from app.services.feed.facts import load_network_facts
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
+from app.queries.feed.prunable import events_of_transfers
+from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pools
 from app.services.feed.latencies import write_latencies
-from app.services.feed.log import load_histories
-from app.services.feed.projection import apply_volumes, latencies_of
-from app.services.feed.pruned import content_digest, id_digest
+from app.services.feed.projection import latencies_of
+from app.services.feed.sums import apply_volumes
 
 
 def remove_transfers(
@@ -34,9 +36,7 @@ def remove_transfers(
     :param moved: what they add to the pools: counters go on to hold it, volumes lose it.
     """
     ids = list(states)
-    rows = connection.execute(
-        select(Event.__table__).where(Event.transfer_id.in_(ids)).order_by(Event.seq)
-    ).all()
+    rows = events_of_transfers(connection, ids)
     _keep_readings(connection, ids)
     _keep_reporters(connection, rows)
     _keep_sums(connection, moved)
@@ -59,32 +59,25 @@ def _keep_ids(
 
 
 def _keep_sums(connection: Connection, moved: SharedChange) -> None:
-    known = _by_key(connection, table.PrunedPool)
+    known = pruned_pools(connection)
     rows = []
     for key, change in moved.counters.items():
-        before = known.get(key)
+        sent, relayed = known.get(key, (0, 0))
         rows.append(
             {
                 "chain_id": key[0],
                 "symbol": key[1],
-                "sent": change.sent + (before.sent if before else 0),
-                "relayed": change.relayed + (before.relayed if before else 0),
+                "sent": sent + change.sent,
+                "relayed": relayed + change.relayed,
             }
         )
     upsert(connection, table.PrunedPool, rows)
 
 
-def _by_key(connection: Connection, model: type[Base]) -> dict[Any, Row[*tuple[Any, ...]]]:
-    """All rows of a small table by primary key."""
-    names = [column.name for column in model.__table__.primary_key]
-    rows = connection.execute(select(model.__table__))
-    return {tuple(getattr(row, name) for name in names): row for row in rows}
-
-
 def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
-    """Note the highest blocks, of which measuring a chain again would know nothing, and newest times."""
+    """Note the highest blocks and newest times: once the events are gone, nothing else has them."""
     facts = load_network_facts(connection)
-    stored = connection.execute(select(table.PrunedChain.__table__)).all()
+    stored = pruned_chains(connection)
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}
     times = {row.chain_id: row.newest_at for row in stored if row.newest_at is not None}
     for history in load_histories(connection, ids).values():
@@ -104,7 +97,7 @@ def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
 
 
 def _keep_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
-    known = _by_key(connection, table.PrunedReporter)
+    known = last_pruned_seqs(connection)
     last: dict[str, Any] = {row.reporter: row for row in rows}  # in the order of the log
     upsert(
         connection,
@@ -119,7 +112,7 @@ def _keep_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]
                 "received_at": row.received_at,
             }
             for reporter, row in last.items()
-            if (reporter,) not in known or known[reporter,].seq < row.seq
+            if known.get(reporter, 0) < row.seq
         ],
     )
 

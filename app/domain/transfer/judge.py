@@ -1,0 +1,252 @@
+"""What becomes of a reported event: it is accepted, repeated or refused.
+
+Nothing here reads a database or a clock. Everything that a verdict rests on is in ``Known``, loaded once
+for a segment of the feed; each event is judged with the events accepted before it in the same segment.
+The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refused-events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from app.domain.keys import ChainId
+from app.domain.network_facts import NetworkFacts
+from app.domain.refund.evidence import contradictions, signature_is_provably_false
+from app.domain.transfer.events import (
+    BlockEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    RefundPrepared,
+    RefundSigned,
+    TransferEvent,
+    TransferSent,
+    ValidatorsUpdated,
+)
+from app.domain.transfer.pruned import Pruned, PrunedMatch
+from app.domain.transfer.standing import Logged, origin_of
+from app.domain.transfer.state import TransferHistory, refund_context
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """An event as a reporter sent it; ``body`` is its canonical text, equal for equal content."""
+
+    event: Event
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class LatestAcceptance:
+    """What the log has last under an id: position, number of the acceptance, type and canonical text."""
+
+    seq: int
+    occurrence: int
+    type: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One acceptance to be appended to the log. The first acceptance of an id has occurrence 0."""
+
+    seq: int
+    occurrence: int
+    event: Event
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The event counts from now on."""
+
+    entry: LogEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The event was accepted before and stands. ``entry`` is set where it is logged all the same."""
+
+    entry: LogEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The event is not taken; ``reason`` is what its reporter reads.
+
+    ``two_contents``: the id is known with other content, which is raised as an anomaly.
+    """
+
+    reason: str
+    two_contents: bool = False
+
+
+Verdict = Accepted | Repeated | Refused
+
+_TWO_CONTENTS: Final = "id: was reported before with other content; a new fact needs a new id"
+_PRUNED_TRANSFER: Final = (
+    "transfer_id: the transfer had finished and was pruned; nothing more is taken about it"
+)
+
+
+class ReporterScope(Protocol):
+    """What a reporter may report."""
+
+    def refusal(self, event: Event, known: Iterable[TransferEvent]) -> str | None:
+        """Why the event is outside; None where it is inside. ``known``: what is known of its transfer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLimits:
+    """What bounds a reorg of a chain; None where nothing is known."""
+
+    highest_block: int | None = None
+    """How far the chain has been read."""
+    pruned_up_to: int | None = None
+    """The highest block in which a pruned event stood."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Known:
+    """Everything that the verdicts about one segment rest on. ``note`` adds what the segment itself adds."""
+
+    scope: ReporterScope
+    max_reorg_blocks: int
+    next_seq: int
+    """The position in the log that the next entry gets."""
+    last_reversal: int = 0
+    """The position of the newest reorg or retraction: whatever was accepted later stands."""
+    latest: dict[str, LatestAcceptance] = field(default_factory=dict)
+    """By event id."""
+    histories: dict[bytes, TransferHistory] = field(default_factory=dict)
+    """Of every transfer that an event of the segment is about."""
+    fallen: Set[str] = frozenset()
+    """Ids of events about no transfer whose latest acceptance does not stand."""
+    pruned: Pruned = field(default_factory=Pruned)
+    """With the ids that a retraction of the segment names."""
+    facts: NetworkFacts = field(default_factory=NetworkFacts)
+    """Loaded where the segment has an event about a transfer."""
+    chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
+    """Of the chains that the segment has reorgs of."""
+
+    def note(self, entry: LogEntry) -> None:
+        """Let the events that follow be judged with this entry in the log."""
+        event = entry.event
+        self.next_seq = entry.seq + 1
+        self.latest[event.id] = LatestAcceptance(entry.seq, entry.occurrence, event.type.value, entry.body)
+        if isinstance(event, TransferEvent):
+            history = self.histories[event.transfer_id]
+            log = [*history.log, Logged(entry.seq, event)]
+            self.histories[event.transfer_id] = replace(history, log=log)
+
+
+def is_barrier(event: Event) -> bool:
+    """Whether events after this one are judged by other facts: it is a segment of its own."""
+    return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
+
+
+def judge_segment(reported: Iterable[Reported], known: Known) -> list[Verdict]:
+    """Judge events in their order, each with those before it; ``known`` is what it comes to at the end."""
+    verdicts: list[Verdict] = []
+    for each in reported:
+        verdict = judge(each, known)
+        if not isinstance(verdict, Refused) and verdict.entry is not None:
+            known.note(verdict.entry)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def judge(reported: Reported, known: Known) -> Verdict:
+    """The verdict about one event; changes nothing.
+
+    The scope comes first: an event outside of it must not even raise an anomaly.
+    """
+    event, body = reported.event, reported.body
+    latest = known.latest.get(event.id)
+    if (outside := known.scope.refusal(event, _not_retracted(event, known))) is not None:
+        return Refused(outside)
+    pruned = known.pruned.match(event, body)
+    differs = latest is not None and (latest.type, latest.body) != (event.type.value, body)
+    if differs or pruned is PrunedMatch.OTHER_CONTENT:
+        return Refused(_TWO_CONTENTS, two_contents=True)
+    if pruned is PrunedMatch.SAME_EVENT:
+        return Repeated()
+    if pruned is PrunedMatch.TRANSFER:
+        return Refused(_PRUNED_TRANSFER)
+    entry = LogEntry(known.next_seq, latest.occurrence + 1 if latest else 0, event, body)
+    if latest is not None and _stands(event, latest, known):
+        return Repeated(entry if _is_logged_again(event, latest, known) else None)
+    reason = _refusal(event, known)
+    return Accepted(entry) if reason is None else Refused(reason)
+
+
+def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
+    """What was accepted about the event's transfer and not retracted."""
+    if isinstance(event, TransferEvent):
+        yield from (logged.event for logged in known.histories[event.transfer_id].kept())
+
+
+def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
+    if latest.seq > known.last_reversal:
+        return True
+    if isinstance(event, TransferEvent):
+        standing = known.histories[event.transfer_id].standing()
+        return any(other.id == event.id for other in standing.every(type(event)))
+    return event.id not in known.fallen
+
+
+def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
+    """Whether a repetition is logged although the event stands.
+
+    A repeated reorg reverses again, however far the chain has been read by then: a sender that resends
+    everything makes the orphaned events stand first. And an event whose chain is not known yet may turn out
+    to have been reversed since its first acceptance: then this one counts.
+    """
+    if isinstance(event, ChainReorged):
+        return True
+    if not isinstance(event, BlockEvent) or event.block is None or latest.seq > known.last_reversal:
+        return False
+    log = known.histories[event.transfer_id].log
+    return origin_of(logged.event for logged in log).chain_of(event) is None
+
+
+def _refusal(event: Event, known: Known) -> str | None:
+    if isinstance(event, ChainReorged):
+        return _reaches_too_far(event, known)
+    if isinstance(event, EventsRetracted):
+        pruned = (target for target in event.targets if known.pruned.has_event(target))
+        target = next(pruned, None)
+        return None if target is None else f"targets: {target!r} was pruned and cannot be taken back"
+    if isinstance(event, RefundPrepared | RefundSigned):
+        return _provably_false(event, known)
+    return None
+
+
+def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
+    limits = known.chain_limits[reorg.chain_id]
+    highest, final = limits.highest_block, limits.pruned_up_to
+    if highest is not None and highest - reorg.from_block > known.max_reorg_blocks:
+        return (
+            f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
+            f"at most {known.max_reorg_blocks} are believed (MAX_REORG_BLOCKS)"
+        )
+    if final is not None and reorg.from_block <= final:
+        return (
+            f"from_block: transfers in block {final} of the chain were pruned as final, so no "
+            "reorganisation from there on or below is believed"
+        )
+    return None
+
+
+def _provably_false(event: RefundPrepared | RefundSigned, known: Known) -> str | None:
+    standing = known.histories[event.transfer_id].standing()
+    context = refund_context(event.transfer_id, standing.first(TransferSent), known.facts)
+    if isinstance(event, RefundPrepared):
+        found = contradictions(event.wd_onchain, context)
+        return f"wd_onchain: {found[0]}" if found else None
+    requests = [prepared.wd_onchain for prepared in standing.every(RefundPrepared)]
+    validators = known.facts.validators.get(context.src_chain_id or ChainId(0))
+    reason = signature_is_provably_false(context, requests, event.signature, validators)
+    return f"signature: {reason}" if reason else None

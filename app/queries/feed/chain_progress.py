@@ -1,0 +1,57 @@
+"""How far has each chain been read, and what stands in its blocks from some block on?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, func, select
+
+from app.domain.keys import ChainId
+from app.domain.transfer.events import EventType
+from app.domain.transfer.state import ChainReading
+from app.models.events import ChainProgress, Event, TransferBlock
+
+
+def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
+    """How far those of the chains were read that were read at all."""
+    rows = connection.execute(select(ChainProgress.__table__).where(ChainProgress.chain_id.in_(chain_ids)))
+    return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
+
+
+def highest_block_of_transfers(connection: Connection, chain_id: ChainId) -> int | None:
+    """The highest block of the chain that an event of any transfer has."""
+    return connection.scalar(
+        select(func.max(TransferBlock.highest)).where(TransferBlock.chain_id == chain_id)
+    )
+
+
+def logged_readings(connection: Connection) -> dict[ChainId, ChainReading]:
+    """The newest time of each chain that the log has events about, without a block."""
+    rows = connection.execute(
+        select(Event.chain_id, func.max(Event.at).label("newest_at"))
+        .where(Event.chain_id.is_not(None))
+        .group_by(Event.chain_id)
+    )
+    return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
+
+
+def types_from_block(
+    connection: Connection, chain_id: ChainId, block: int, types: Collection[EventType]
+) -> set[EventType]:
+    """Those of the types of which the log has an event about the chain at this block or above."""
+    found = connection.scalars(
+        select(Event.type)
+        .where(Event.chain_id == chain_id, Event.block >= block)
+        .where(Event.type.in_([event_type.value for event_type in types]))
+        .distinct()
+    )
+    return set(map(EventType, found))
+
+
+def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) -> Sequence[bytes]:
+    """The transfers that have an event in this block of the chain or above."""
+    return connection.scalars(
+        select(TransferBlock.transfer_id).where(
+            TransferBlock.chain_id == chain_id, TransferBlock.highest >= block
+        )
+    ).all()

@@ -1,0 +1,86 @@
+"""What has the log about these transfers, and which reorgs and retractions may reach it?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import cast
+
+from sqlalchemy import Connection, select
+
+from app.domain.keys import TransferId
+from app.domain.transfer.events import TransferEvent, TransferSent, TransferSubmitted
+from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.state import TransferHistory
+from app.models.events import Event
+from app.queries.feed.codec import decode_event
+from app.queries.feed.retracted import retracted_of_transfers
+from app.queries.feed.standing import load_reorgs
+
+
+def load_histories(
+    connection: Connection, transfer_ids: Iterable[bytes], arriving: Iterable[TransferEvent] = ()
+) -> dict[bytes, TransferHistory]:
+    """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
+
+    :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
+        reorgs of those chains are loaded, too.
+    """
+    ids = set(transfer_ids)
+    logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
+    rows = connection.execute(
+        select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
+        .where(Event.transfer_id.in_(ids))
+        .order_by(Event.seq)
+    )
+    for row in rows:
+        event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
+        logs[row.transfer_id].append(Logged(row.seq, event))
+    reorgs = _reorgs_reaching(connection, logs, arriving)
+    retracted = retracted_of_transfers(connection, ids)
+    return {
+        transfer_id: TransferHistory(
+            TransferId(transfer_id), events, reorgs[transfer_id], retracted[transfer_id]
+        )
+        for transfer_id, events in logs.items()
+    }
+
+
+def _reorgs_reaching(
+    connection: Connection,
+    logs: dict[bytes, list[Logged[TransferEvent]]],
+    arriving: Iterable[TransferEvent],
+) -> dict[bytes, list[Reorg]]:
+    logged = {transfer_id: events for transfer_id, events in logs.items() if events}
+    chains = {
+        transfer_id: _chains_of(each.event for each in events) for transfer_id, events in logged.items()
+    }
+    for event in arriving:
+        if event.transfer_id in chains:
+            chains[event.transfer_id] |= _chains_of([event])
+    first_seq: dict[int, int] = {}
+    for transfer_id, events in logged.items():
+        for chain_id in chains[transfer_id]:
+            first_seq[chain_id] = min(events[0].seq, first_seq.get(chain_id, events[0].seq))
+    by_chain: dict[int, list[Reorg]] = defaultdict(list)
+    if first_seq:
+        for reorg in load_reorgs(connection, set(first_seq), min(first_seq.values())):
+            by_chain[reorg.chain_id].append(reorg)
+    return {
+        transfer_id: [
+            reorg
+            for chain_id in sorted(chains.get(transfer_id, ()))
+            for reorg in by_chain[chain_id]
+            if reorg.seq > events[0].seq
+        ]
+        for transfer_id, events in logs.items()
+    }
+
+
+def _chains_of(events: Iterable[TransferEvent]) -> set[int]:
+    """Every chain that one of the events may turn out to be on: those that any of them names."""
+    chains: set[int | None] = set()
+    for event in events:
+        if isinstance(event, TransferSent | TransferSubmitted):
+            chains |= {event.src_chain_id, event.dst_chain_id}
+    return {chain_id for chain_id in chains if chain_id is not None}

@@ -1,0 +1,65 @@
+"""What is projected of these transfers, and which transfers hang on a chain's validators?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from sqlalchemy import Connection, func, select
+
+from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.domain.keys import TransferId
+from app.domain.transfer.state import TransferState
+from app.models.events import Event
+from app.models.transfers import Transfer
+
+STATE_COLUMNS: Final = tuple(
+    column.name
+    for column in Transfer.__table__.columns
+    if column.name not in ("kind", "status", "refund_reason")
+)
+"""Columns that hold what the attribute of the same name of a ``TransferState`` holds."""
+
+
+def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, TransferState]:
+    """What is projected now; without evidence, blocks and readings, which are not summed."""
+    rows = connection.execute(select(Transfer.__table__).where(Transfer.transfer_id.in_(list(transfer_ids))))
+    return {
+        row.transfer_id: TransferState(
+            **{name: getattr(row, name) for name in STATE_COLUMNS},
+            status=TransferHistoryStatus(row.status),
+            refund_reason=XferStatus(row.refund_reason),
+            kind=SendKind(row.kind) if row.kind else None,
+        )
+        for row in rows
+    }
+
+
+def transfers_in_status(
+    connection: Connection, src_chain_ids: Collection[int], statuses: Collection[TransferHistoryStatus]
+) -> Sequence[bytes]:
+    """The transfers that come from one of the chains and are in one of the statuses."""
+    return connection.scalars(
+        select(Transfer.transfer_id).where(
+            Transfer.src_chain_id.in_(src_chain_ids), Transfer.status.in_([int(s) for s in statuses])
+        )
+    ).all()
+
+
+def count_transfers(connection: Connection) -> int:
+    """How many transfers are known."""
+    return connection.scalar(select(func.count()).select_from(Transfer)) or 0
+
+
+def logged_transfers(connection: Connection, page: int) -> Iterator[Sequence[bytes]]:
+    """The ids of all transfers that the log has events of, ascending, a page at a time."""
+    last = b""
+    while True:
+        query = select(Event.transfer_id).where(Event.transfer_id.is_not(None)).distinct()
+        if last:
+            query = query.where(Event.transfer_id > last)
+        found = [i for i in connection.scalars(query.order_by(Event.transfer_id).limit(page)) if i]
+        if not found:
+            return
+        yield found
+        last = found[-1]

@@ -1,0 +1,66 @@
+"""Adding to the sums that many transfers share: pools' counters and volumes, how far chains were read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from app.domain.keys import ChainId, PoolKey
+from app.domain.pools import PoolCounters
+from app.domain.transfer.effects import SharedChange, VolumeKey
+from app.domain.transfer.state import ChainReading
+from app.models.events import ChainProgress
+from app.models.pools import PoolCounter, PoolVolume
+from app.models.upsert import upsert
+from app.queries.feed.chain_progress import load_progress
+from app.queries.feed.pools import load_counters, load_volumes
+from app.services.feed.anomalies import judge_pools
+
+
+def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
+    """Add a change to the pools' counters and epoch volumes. The caller is the only writer."""
+    if counters := {key: moved for key, moved in change.counters.items() if moved}:
+        _apply_counters(connection, counters)
+        judge_pools(connection, counters, now)
+    if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
+        apply_volumes(connection, volumes)
+
+
+def _apply_counters(connection: Connection, counters: Mapping[PoolKey, PoolCounters]) -> None:
+    known = load_counters(connection, counters)
+    rows = [
+        {**key._asdict(), **asdict(known.get(key, PoolCounters()) + moved)} for key, moved in counters.items()
+    ]
+    upsert(connection, PoolCounter, rows)
+
+
+def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> None:
+    """Add to the volumes of pools by the minute. The caller is the only writer."""
+    known = load_volumes(connection, moved)
+    rows = [
+        {"chain_id": key[0], "symbol": key[1], "minute": key[2], "amount": known.get(key, 0) + amount}
+        for key, amount in moved.items()
+    ]
+    upsert(connection, PoolVolume, rows)
+
+
+def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:
+    """Note how far chains have been read. A block never goes down here: only a reorg lowers it."""
+    if not readings:
+        return
+    known = load_progress(connection, list(readings))
+    rows = []
+    for chain_id, reading in readings.items():
+        furthest = reading.furthest(known.get(chain_id))
+        if furthest != known.get(chain_id):
+            rows.append(
+                {
+                    "chain_id": chain_id,
+                    "highest_block": furthest.highest_block,
+                    "newest_at": furthest.newest_at,
+                }
+            )
+    upsert(connection, ChainProgress, rows)

@@ -1,0 +1,73 @@
+"""Writing what verdicts come to: anomalies, the log, and everything that follows from the new entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from app.domain.transfer.events import (
+    ChainEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    FeeUpdated,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    TransferEvent,
+    ValidatorsUpdated,
+)
+from app.domain.transfer.judge import Known, LogEntry, Refused, Reported, Verdict
+from app.services.feed import chains, pools, retract
+from app.services.feed.anomalies import raise_two_contents
+from app.services.feed.log import append
+from app.services.feed.projection import project
+
+
+def write(
+    connection: Connection,
+    reported: Sequence[Reported],
+    verdicts: Sequence[Verdict],
+    known: Known,
+    *,
+    reporter: str,
+    now: datetime,
+) -> None:
+    """Write one judged segment. The caller is the only writer.
+
+    :param verdicts: one for each event of ``reported``.
+    :param known: as judging has left it.
+    """
+    entries: list[LogEntry] = []
+    for each, verdict in zip(reported, verdicts, strict=True):
+        if isinstance(verdict, Refused):
+            if verdict.two_contents:
+                raise_two_contents(connection, each.event.id, now)
+        elif verdict.entry is not None:
+            entries.append(verdict.entry)
+    append(connection, entries, reporter, now)
+    _fold(connection, [entry.event for entry in entries], known, now)
+
+
+def _fold(connection: Connection, events: Sequence[Event], known: Known, now: datetime) -> None:
+    """Write what follows from events that are in the log already."""
+    touched = dict.fromkeys(event.transfer_id for event in events if isinstance(event, TransferEvent))
+    if touched:
+        project(connection, [known.histories[transfer_id] for transfer_id in touched], known.facts, now)
+    of_chains = [e for e in events if isinstance(e, ChainEvent)]
+    if of_chains:
+        chains.fold_chain_readings(connection, of_chains)
+    liquidity = [e for e in events if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
+    if liquidity:
+        pools.fold_liquidity(connection, liquidity, now)
+    fees = [e for e in events if isinstance(e, FeeUpdated)]
+    if fees:
+        pools.fold_fees(connection, fees)
+    for event in events:
+        if isinstance(event, ValidatorsUpdated):
+            chains.fold_validators(connection, event.chain_id, now)
+        elif isinstance(event, ChainReorged):
+            chains.fold_reorg(connection, event, now)
+        elif isinstance(event, EventsRetracted):
+            retract.fold_retractions(connection, now)
