@@ -85,7 +85,7 @@ class TransferState:
     anomalies: tuple[Anomaly, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
     """Highest block by chain over all events, standing or not: what a reorg may reach."""
-    readings: tuple[tuple[int, ChainReading], ...] = ()
+    readings: tuple[tuple[ChainId, ChainReading], ...] = ()
     other_hashes: tuple[str, ...] = ()
     """Transactions that the log names beside the two above, standing or not; ascending."""
 
