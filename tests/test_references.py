@@ -49,48 +49,6 @@ FORMER = re.compile(
 )
 """Modules that have other names now."""
 
-PENDING = frozenset(
-    {
-        "app/api/schemas.py",
-        "app/domain/codes.py",
-        "app/domain/crypto.py",
-        "app/domain/estimate/advice.py",
-        "app/domain/estimate/checks.py",
-        "app/domain/estimate/estimate.py",
-        "app/domain/estimate/explain.py",
-        "app/domain/estimate/inputs.py",
-        "app/domain/estimate/limits.py",
-        "app/domain/estimate/network_terms.py",
-        "app/domain/estimate/pricing.py",
-        "app/domain/estimate/refusals.py",
-        "app/domain/estimate/stableswap.py",
-        "app/domain/refund/call.py",
-        "app/domain/refund/evidence.py",
-        "app/domain/refund/request.py",
-        "app/domain/refund/rules.py",
-        "app/domain/transfer/latency.py",
-        "app/domain/transfer_ids.py",
-        "app/domain/validators.py",
-        "app/domain/wire_values.py",
-        "app/grpcweb/questions.py",
-        "app/grpcweb/service.py",
-        "app/http/public.py",
-        "app/queries/estimate_facts.py",
-        "app/sandbox/events.py",
-        "app/sandbox/network.py",
-        "app/services/estimates/estimate.py",
-        "app/services/network/changes.py",
-        "app/services/network/configs.py",
-        "app/services/network/document.py",
-        "app/services/network/edits/effects.py",
-        "app/services/network/guards.py",
-        "app/services/network/schema.py",
-        "tests/api/test_compat.py",
-        "tests/domain/estimate/test_order.py",
-    }
-)
-"""Files whose dead references are tolerated until the work on them is done."""
-
 
 @dataclass(frozen=True)
 class Tree:
@@ -250,8 +208,7 @@ def unnamed_rooms(tree: Tree) -> Iterator[str]:
 
 
 def test_no_reference_is_dead() -> None:
-    found = [fault for fault in dead_references(ROOT) if fault.partition(":")[0] not in PENDING]
-    assert found == []
+    assert list(dead_references(ROOT)) == []
 
 
 def test_every_rule_of_the_interface_can_be_linked_to() -> None:

@@ -10,7 +10,7 @@ import orjson
 from flask import Blueprint, Response, request, send_from_directory
 
 from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
-from app.api.openapi import document
+from app.api.openapi.document import document
 
 _ASSETS: Final = Path(__file__).parent / "static" / "docs"
 _REVALIDATED: Final = ("Cache-Control", "no-cache")

@@ -1,4 +1,4 @@
-"""``COMPAT_CLIENTS``: three habits of some clients, off by default (wire facts, "JSON")."""
+"""``COMPAT_CLIENTS``: three habits of some clients, off by default (docs/interface.md#compat-clients)."""
 
 from __future__ import annotations
 

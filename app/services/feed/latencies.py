@@ -1,7 +1,7 @@
 """Writing latencies, and how many there are of about each length, in the transaction of their facts.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
-seven-day window from behind. A reader corrects them by the few records in between (queries/latency.py), so
+seven-day window from behind. A reader corrects them by the few records in between (app/queries/latency/middle.py), so
 medians are exact wherever it stands (docs/decisions/0010-latency-counts.md).
 """
 

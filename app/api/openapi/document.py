@@ -12,13 +12,13 @@ from marshmallow import Schema
 from app.api.config_schemas import ConfigsAnswer
 from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, EVIDENCE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
-from app.api.openapi_examples import (
+from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
     LATENCY_EXAMPLES,
     STATUS_EXAMPLES,
 )
-from app.api.openapi_text import INTRODUCTION
+from app.api.openapi.text import INTRODUCTION
 from app.api.schemas import (
     EstimateAnswer,
     EstimateQuery,

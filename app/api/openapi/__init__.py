@@ -1,0 +1,1 @@
+"""The OpenAPI document, built from the schemas, the error table and examples."""
