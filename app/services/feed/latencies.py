@@ -1,8 +1,8 @@
 """Writing latencies, and how many there are of about each length, in the transaction of their facts.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
-seven-day window from behind. A reader corrects them by the few records in between (app/queries/latency/middle.py), so
-medians are exact wherever it stands (docs/decisions/0010-latency-counts.md).
+seven-day window from behind. A reader corrects them by the few records in between
+(app/queries/latency/middle.py), so medians are exact (docs/decisions/0010-latency-counts.md).
 """
 
 from __future__ import annotations
