@@ -51,10 +51,10 @@ class PoolCounters:
 
 
 def opening_counters(row: Mapping[str, Any]) -> PoolCounters:
-    """The counters before the first event, from a row of the network document's pools."""
+    """The counters before the first event, from a row of pools: of the table, or as the document writes it."""
     return PoolCounters(
-        row["liquidity_added"],
-        row["liquidity_sent"],
-        row["liquidity_relayed"],
-        row["liquidity_withdrawn"],
+        int(row["liquidity_added"]),
+        int(row["liquidity_sent"]),
+        int(row["liquidity_relayed"]),
+        int(row["liquidity_withdrawn"]),
     )

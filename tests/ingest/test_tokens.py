@@ -50,10 +50,10 @@ def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskCl
     with reading(gateway.engine) as connection:
         row = connection.execute(select(IngestToken.__table__)).one()
     assert row.digest == digest_of(token.encode())
-    assert token.rsplit("_", 1)[1] not in repr(row)
+    assert token.split("_", 2)[2] not in repr(row)
     assert (row.types, row.chains, row.created_at, row.revoked_at) == (None, None, NOW, None)
     listed = cli.invoke(args=["ingest-tokens", "list"])
-    assert token.rsplit("_", 1)[1] not in listed.output
+    assert token.split("_", 2)[2] not in listed.output
 
 
 def test_every_token_is_another(gateway: Gateway) -> None:

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from tests.databases import BACKENDS, empty_tables
+from tests.databases import empty_tables
 from tests.serving.server import serving
 
 ASKED = 40
 ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_workers_write_what_they_counted_before_they_end(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str
 ) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TypeVar
+from collections import defaultdict
+from collections.abc import Collection
 
-from sqlalchemy import Connection, outerjoin, select, tuple_
+from sqlalchemy import Connection, outerjoin, select
 
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
@@ -14,9 +14,7 @@ from app.models.network import Pool
 from app.models.pools import PoolCounter, PoolVolume
 
 CHUNK = 500
-"""Keys named in one statement."""
-
-K = TypeVar("K")
+"""Minutes named in one statement."""
 
 _REPORTED = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn)
 _OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, Pool.liquidity_withdrawn)
@@ -24,29 +22,26 @@ _OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, P
 
 def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
     """What events moved through those of the pools that they moved anything through."""
-    statement = select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED)
-    found: dict[PoolKey, PoolCounters] = {}
-    for keys in _chunks(pools):
-        of_pools = tuple_(PoolCounter.chain_id, PoolCounter.symbol).in_(keys)
-        for chain_id, symbol, *counters in connection.execute(statement.where(of_pools)):
-            found[PoolKey(ChainId(chain_id), symbol)] = PoolCounters(*counters)
-    return found
+    of_chains = PoolCounter.chain_id.in_({pool.chain_id for pool in pools})
+    rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED).where(of_chains))
+    found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
+    return {pool: found[pool] for pool in pools if pool in found}
 
 
 def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
     """The counters of those pools that are configured: opening values and what events moved since."""
     of_pool = (PoolCounter.chain_id == Pool.chain_id) & (PoolCounter.symbol == Pool.symbol)
-    statement = select(Pool.chain_id, Pool.symbol, *_OPENING, *_REPORTED).select_from(
-        outerjoin(Pool, PoolCounter, of_pool)
+    of_chains = Pool.chain_id.in_({pool.chain_id for pool in pools})
+    rows = connection.execute(
+        select(Pool.chain_id, Pool.symbol, *_OPENING, *_REPORTED)
+        .select_from(outerjoin(Pool, PoolCounter, of_pool))
+        .where(of_chains)
     )
-    found: dict[PoolKey, PoolCounters] = {}
-    for keys in _chunks(pools):
-        for chain_id, symbol, *counters in connection.execute(
-            statement.where(tuple_(Pool.chain_id, Pool.symbol).in_(keys))
-        ):
-            opening, reported = counters[:4], (value or 0 for value in counters[4:])
-            found[PoolKey(ChainId(chain_id), symbol)] = PoolCounters(*opening) + PoolCounters(*reported)
-    return found
+    found = {
+        PoolKey(row[0], row[1]): PoolCounters(*row[2:6]) + PoolCounters(*(value or 0 for value in row[6:]))
+        for row in rows
+    }
+    return {pool: found[pool] for pool in pools if pool in found}
 
 
 def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
@@ -57,15 +52,18 @@ def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolC
 
 
 def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict[VolumeKey, int]:
-    """The volumes of pools by the minute, of those minutes that have any."""
-    key = (PoolVolume.chain_id, PoolVolume.symbol, PoolVolume.minute)
+    """The volumes of pools by the minute, of those minutes that have any.
+
+    A statement a pool, so that both databases find the minutes by the primary key.
+    """
+    of_pools: dict[PoolKey, list[int]] = defaultdict(list)
+    for chain_id, symbol, minute in minutes:
+        of_pools[PoolKey(chain_id, symbol)].append(minute)
     found: dict[VolumeKey, int] = {}
-    for keys in _chunks(minutes):
-        rows = connection.execute(select(*key, PoolVolume.amount).where(tuple_(*key).in_(keys)))
-        found |= {(ChainId(row.chain_id), row.symbol, row.minute): row.amount for row in rows}
+    for (chain_id, symbol), asked in of_pools.items():
+        of_pool = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol)
+        for start in range(0, len(asked), CHUNK):
+            chunk = PoolVolume.minute.in_(asked[start : start + CHUNK])
+            rows = connection.execute(select(PoolVolume.minute, PoolVolume.amount).where(*of_pool, chunk))
+            found |= {(chain_id, symbol, row.minute): row.amount for row in rows}
     return found
-
-
-def _chunks(keys: Collection[K]) -> Iterator[list[K]]:
-    ordered = list(keys)
-    return (ordered[start : start + CHUNK] for start in range(0, len(ordered), CHUNK))

@@ -222,6 +222,14 @@ class TestRepeated:
         what = known(latest=latest((3, sent())), last_reversal=5, histories=history((3, sent()), **reach))
         assert verdict(sent(), what) == Accepted(entry(sent(), occurrence=1))
 
+    def test_one_that_fell_beside_another_that_stands(self) -> None:
+        """Two sends of one transfer in different blocks: only one of them was orphaned."""
+        other = sent("other", block=40)
+        log = history((2, other), (3, sent()), reorgs=[Reorg(5, 1, 50)])
+        what = known(latest=latest((2, other), (3, sent())), last_reversal=5, histories=log)
+        assert verdict(sent(), what) == Accepted(entry(sent(), occurrence=1))
+        assert verdict(other, what) == Repeated()
+
     @pytest.mark.parametrize("event", [head(), fee(), retraction("x")], ids=lambda e: e.type)
     def test_other_events_stand_unless_they_fell(self, event: Event) -> None:
         facts: dict[str, Any] = {"latest": latest((3, event)), "last_reversal": 5}

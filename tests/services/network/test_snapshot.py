@@ -84,7 +84,7 @@ def timer() -> Timer:
 
 
 @pytest.fixture
-def database(monkeypatch: pytest.MonkeyPatch) -> Database:
+def reads(monkeypatch: pytest.MonkeyPatch) -> Database:
     return Database(monkeypatch)
 
 
@@ -94,7 +94,7 @@ def snapshots(gateway: Gateway, timer: Timer) -> NetworkSnapshots:
 
 
 def test_it_is_renewed_only_when_the_last_look_is_too_old(
-    gateway: Gateway, database: Database, snapshots: NetworkSnapshots, timer: Timer
+    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
     import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
@@ -102,7 +102,7 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
     assert snapshots.current() is first
     timer.now += 0.001
     assert snapshots.current().terms.chains[1].name == "Main"
-    assert len(database.loads) == 2
+    assert len(reads.loads) == 2
 
 
 def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
@@ -153,28 +153,28 @@ def test_only_the_part_that_changed_is_built_again(
 
 
 def test_an_old_view_is_served_for_30_seconds_and_then_refused(
-    gateway: Gateway, database: Database, snapshots: NetworkSnapshots, timer: Timer
+    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
-    database.broken = True
+    reads.broken = True
     for _ in range(10):
         timer.now += 3
         assert snapshots.current() is first
     timer.now += 0.001
     with pytest.raises(Unavailable):
         snapshots.current()
-    database.broken = False
+    reads.broken = False
     timer.now += 1
     assert snapshots.current() is first
 
 
 def test_the_30_seconds_count_from_the_last_good_look(
-    database: Database, snapshots: NetworkSnapshots, timer: Timer
+    reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
     timer.now += 29
     snapshots.current()
-    database.broken = True
+    reads.broken = True
     timer.now += 29
     snapshots.current()
 
@@ -205,7 +205,7 @@ def test_a_database_in_trouble_is_asked_once_a_second(
 
 
 def test_many_threads_share_one_renewal(
-    gateway: Gateway, database: Database, snapshots: NetworkSnapshots, timer: Timer
+    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
     import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
@@ -222,7 +222,7 @@ def test_many_threads_share_one_renewal(
     for thread in threads:
         thread.join()
     assert names == ["Main"] * 8
-    assert len(database.loads) == 2
+    assert len(reads.loads) == 2
 
 
 def test_a_renewal_that_hangs_does_not_hold_the_others(
