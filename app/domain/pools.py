@@ -51,7 +51,7 @@ class PoolCounters:
 
 
 def opening_counters(row: Mapping[str, Any]) -> PoolCounters:
-    """The counters before the first event, from a row of pools: of the table, or as the document writes it."""
+    """The counters before the first event, from a row of the table of pools or of the document."""
     return PoolCounters(
         int(row["liquidity_added"]),
         int(row["liquidity_sent"]),
