@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import partial
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
@@ -28,6 +31,7 @@ from app.domain.estimate.inputs import (
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
 UINT256 = 2**256 - 1
 TOKEN = 10**6
+Case = TypeVar("Case")
 
 
 def usdt(**changes) -> EstimateInputs:
@@ -70,49 +74,86 @@ def pegged(bridge_type: BridgeType = BridgeType.DEPOSIT_MINT, **changes) -> Esti
     return usdt(route=None, src_pool=None, dst_pool=None, pegged=terms, **changes)
 
 
-def sized(bits: int, least: int = 0) -> st.SearchStrategy[int]:
-    """Integers of every size up to so many bits, not only the largest."""
-    return st.tuples(st.integers(1, 2**bits - 1), st.integers(0, bits)).map(
-        lambda t: max(least, t[0] >> t[1])
-    )
+# Each case is made from one seed: the ten to forty draws that Hypothesis would make and keep for a case cost
+# several times the test itself.
 
 
-decimals = st.sampled_from((0, 6, 6, 8, 18, 18, 24, 36))
-tiers = st.lists(st.tuples(sized(256), st.integers(0, 20_000)), max_size=3, unique_by=lambda t: t[0]).map(
-    lambda pairs: tuple(FeeTier(start if i else 0, ppm) for i, (start, ppm) in enumerate(sorted(pairs)))
-)
-rates = st.builds(
-    lambda digits, places: FixedRate.parse(f"{digits // 10**places}.{digits % 10**places:0{places}}"),
-    sized(60),
-    st.integers(1, 18),
-)
-tolerances = st.one_of(st.integers(1, 999_999), st.sampled_from((1, 3000, 999_999, 979_999, 980_000)))
-minima = st.sampled_from((0, 1, 780, 780, 608_436, 608_436, 999_999, 1_000_000))
+def for_seeds(
+    count: int, make: Callable[[int], Case]
+) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
+    """Run a test for so many seeds, always the same ones of its own; a failure names its seed.
+
+    For tests that need nothing else drawn: Hypothesis cannot make a smaller case of what comes of a seed, and
+    takes ten times as long to choose the seeds as the test takes.
+    """
+
+    def decorate(test: Callable[[Case], None]) -> Callable[[], None]:
+        def run() -> None:
+            seeds = random.Random(test.__name__)
+            for _ in range(count):
+                seed = seeds.getrandbits(64)
+                try:
+                    test(make(seed))
+                except Exception as error:
+                    error.add_note(f"seed {seed}")
+                    raise
+
+        run.__name__, run.__doc__ = test.__name__, test.__doc__
+        return run
+
+    return decorate
 
 
-@st.composite
-def plausible(draw: st.DrawFn, *, curve: bool) -> EstimateInputs:
-    """Inputs that look like a real network's, so that most of them come to an estimate.
+def sized(rng: random.Random, bits: int, least: int = 0) -> int:
+    """An integer of any size up to so many bits, not only of the largest; at times the bound itself."""
+    drawn = 2**bits - 1 if rng.random() < 0.05 else rng.getrandbits(bits)
+    return max(least, drawn >> rng.randrange(bits + 1))
+
+
+def between(rng: random.Random, low: int, high: int) -> int:
+    """An integer from ``low`` to ``high``; both bounds come more often than by chance."""
+    return rng.choice((low, high)) if rng.random() < 0.1 else rng.randint(low, high)
+
+
+DECIMALS = (0, 6, 6, 8, 18, 18, 24, 36)
+MINIMA = (0, 1, 780, 780, 608_436, 608_436, 999_999, 1_000_000)
+SEEDS = st.integers(0, 2**64 - 1)
+
+
+def some_tolerance(rng: random.Random) -> int:
+    if rng.random() < 0.5:
+        return between(rng, 1, 999_999)
+    return rng.choice((1, 3000, 999_999, 979_999, 980_000))
+
+
+def plausible(*, curve: bool) -> st.SearchStrategy[EstimateInputs]:
+    """Inputs that look like a real network's, so that most of them come to an estimate."""
+    return SEEDS.map(partial(plausible_inputs, curve))
+
+
+def plausible_inputs(curve: bool, seed: int) -> EstimateInputs:
+    """The plausible inputs of a seed.
 
     Sizes hang together: pools of 1 to 10^12 tokens, amounts up to the source pool, fees up to the amount.
     """
-    src_decimals, dst_decimals = draw(decimals), draw(decimals)
-    src_balance = draw(st.integers(1, 10**12)) * 10**src_decimals
-    dst_balance = draw(st.integers(1, 10**12)) * 10**dst_decimals
-    amt = max(1, src_balance * draw(st.integers(1, 10**7)) // 10 ** draw(st.integers(7, 14)))
+    rng = random.Random(seed)
+    src_decimals, dst_decimals = rng.choice(DECIMALS), rng.choice(DECIMALS)
+    src_balance = between(rng, 1, 10**12) * 10**src_decimals
+    dst_balance = between(rng, 1, 10**12) * 10**dst_decimals
+    amt = max(1, src_balance * between(rng, 1, 10**7) // 10 ** rng.randint(7, 14))
     worth = Fraction(amt) * Fraction(10) ** (dst_decimals - src_decimals)
-    base_fee = int(worth * draw(st.sampled_from((0, 1, 10, 10, 100, 500, 900, 1100))) / 1000)
-    cap = st.sampled_from((None, None, None, src_balance + amt, src_balance + amt, src_balance + amt - 1))
+    base_fee = int(worth * rng.choice((0, 1, 10, 10, 100, 500, 900, 1100)) / 1000)
+    caps = (None, None, None, src_balance + amt, src_balance + amt, src_balance + amt - 1)
     rate = (
-        StableSwapRate(draw(st.integers(1, 5000)))
+        StableSwapRate(between(rng, 1, 5000))
         if curve
-        else FixedRate(Fraction(draw(st.integers(500_000, 1_500_000)), 1_000_000), "")
+        else FixedRate(Fraction(between(rng, 500_000, 1_500_000), 1_000_000), "")
     )
-    steps = draw(st.lists(st.integers(0, 20_000), max_size=3))
+    steps = [between(rng, 0, 20_000) for _ in range(rng.randrange(4))]
     return EstimateInputs(
-        request=EstimateRequest(1, 56, "USDT", amt, draw(tolerances), draw(st.sampled_from((None, False)))),
+        request=EstimateRequest(1, 56, "USDT", amt, some_tolerance(rng), rng.choice((None, False))),
         now=NOW,
-        src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=draw(minima)),
+        src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=rng.choice(MINIMA)),
         dst_chain=ChainTerms(56, "BNB Chain"),
         src_token=TokenTerms("USDT", src_decimals),
         dst_token=TokenTerms("USDT", dst_decimals),
@@ -121,9 +162,14 @@ def plausible(draw: st.DrawFn, *, curve: bool) -> EstimateInputs:
             BaseFee(base_fee),
             tiers=tuple(FeeTier(src_balance * i // 7, ppm) for i, ppm in enumerate(steps)),
         ),
-        src_pool=PoolState(added=src_balance, total_cap=draw(cap), epoch_cap=draw(cap)),
+        src_pool=PoolState(added=src_balance, total_cap=rng.choice(caps), epoch_cap=rng.choice(caps)),
         dst_pool=PoolState(added=dst_balance),
     )
+
+
+def any_plausible(seed: int) -> EstimateInputs:
+    """A plausible transfer at a fixed rate, on a curve or pegged."""
+    return (partial(plausible_inputs, False), partial(plausible_inputs, True), pegged_inputs)[seed % 3](seed)
 
 
 FLAWS = (
@@ -133,16 +179,11 @@ FLAWS = (
 )  # fmt: skip
 
 
-def wild() -> st.SearchStrategy[EstimateInputs]:
+def wild_inputs(seed: int) -> EstimateInputs:
     """Anything that the types allow: any decimals, any uint256, balances far beyond it or under zero.
 
-    Made from one seed: forty draws of its own a case would cost thirty times the test itself.
+    About half have no flaw before their amount is looked at.
     """
-    return st.integers(0, 2**64 - 1).map(wild_inputs)
-
-
-def wild_inputs(seed: int) -> EstimateInputs:
-    """The wild inputs of a seed. About half have no flaw before their amount is looked at."""
     rng = random.Random(seed)
 
     def size(bits: int, least: int = 0) -> int:
@@ -206,22 +247,31 @@ def wild_inputs(seed: int) -> EstimateInputs:
     )
 
 
-@st.composite
-def pegged_cases(draw: st.DrawFn) -> EstimateInputs:
+def pegged_cases() -> st.SearchStrategy[EstimateInputs]:
     """Pegged transfers with any decimals, amounts and fees."""
-    amt = draw(sized(256, least=1))
-    inputs = pegged(draw(st.sampled_from((BridgeType.DEPOSIT_MINT, BridgeType.BURN_WITHDRAW))))
+    return SEEDS.map(pegged_inputs)
+
+
+def pegged_inputs(seed: int) -> EstimateInputs:
+    """The pegged transfer of a seed."""
+    rng = random.Random(seed)
+    inputs = pegged(rng.choice((BridgeType.DEPOSIT_MINT, BridgeType.BURN_WITHDRAW)))
+    starts = sorted({sized(rng, 256) for _ in range(rng.randrange(4))})
     return replace(
         inputs,
         request=replace(
             inputs.request,
-            amt=amt,
-            slippage_tolerance=draw(st.integers(0, 2**32 - 1)),
-            is_pegged=draw(st.sampled_from((None, True))),
+            amt=sized(rng, 256, least=1),
+            slippage_tolerance=between(rng, 0, rng.choice((10**6, 2**32 - 1))),
+            is_pegged=rng.choice((None, True)),
         ),
-        src_token=TokenTerms("USDT", draw(decimals)),
-        dst_token=TokenTerms("USDT", draw(decimals)),
+        src_token=TokenTerms("USDT", rng.choice(DECIMALS)),
+        dst_token=TokenTerms("USDT", rng.choice(DECIMALS)),
         pegged=replace(
-            inputs.pegged, base_fee=draw(st.one_of(st.just(0), sized(20), sized(200))), tiers=draw(tiers)
+            inputs.pegged,
+            base_fee=rng.choice((0, sized(rng, 20), sized(rng, 200))),
+            tiers=tuple(
+                FeeTier(start if i else 0, between(rng, 0, 20_000)) for i, start in enumerate(starts)
+            ),
         ),
     )
