@@ -1,12 +1,16 @@
-"""Every database test runs on SQLite and on a real PostgreSQL, both migrated by Alembic."""
+"""What every test may use: databases, applications, and which tests run on which database.
+
+Both databases are migrated by Alembic; PostgreSQL comes as a wheel. A test that uses a database runs on
+SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``. A module or a test there says
+``@pytest.mark.every_database`` where the two databases could answer differently (money, order, comparison of
+text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import tempfile
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +23,8 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import Pool
 
 from app import create_app
-from app.extensions import db
-from config import Settings
+from tests.applications import Applications, OpenApp, close_connections, make_settings
+from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
 
 settings.register_profile(
     "gateway",
@@ -30,38 +34,40 @@ settings.register_profile(
 )
 settings.load_profile("gateway")
 
+ON_ONE_DATABASE = {
+    "admin": "pages, forms, roles and form tokens; what the pages read is tested in admin/pages, on both",
+    "api": "parsing and rendering of HTTP; what is read is tested in queries and services, on both",
+    "cli": "texts of commands",
+    "grpcweb": "parsing and rendering of gRPC-Web",
+}
+"""Folders whose tests run on SQLite alone, and what they are about."""
+
+EVERY_DATABASE_AGAIN = ("admin/pages",)
+"""Folders inside of these whose tests run on both."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Decide on which databases a test runs."""
+    if "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", backends_of(metafunc.definition), indirect=True)
+
+
+def backends_of(test: pytest.Item) -> tuple[str, ...]:
+    """The databases that a test runs on: by the mark nearest to it, else by its folder."""
+    for mark in test.iter_markers():
+        if mark.name in ("one_database", "every_database"):
+            return BACKENDS[:1] if mark.name == "one_database" else BACKENDS
+    folder = test.path.parent.relative_to(Path(__file__).parent).as_posix()
+    if folder.startswith(EVERY_DATABASE_AGAIN):
+        return BACKENDS
+    return BACKENDS[:1] if folder.startswith(tuple(ON_ONE_DATABASE)) else BACKENDS
+
 
 @event.listens_for(Pool, "checkout")
 def _never_sync(dbapi: object, _record: object, _proxy: object) -> None:
     """In this process SQLite does not wait for the disk: nothing here has to survive a power cut."""
     if isinstance(dbapi, sqlite3.Connection):
         dbapi.execute("PRAGMA synchronous=OFF")
-
-
-def close_connections() -> None:
-    """Close every connection of the application whose context this is."""
-    for engine in db.engines.values():
-        engine.dispose()
-
-
-BACKENDS = ("sqlite", "postgresql")
-
-
-def make_settings(database_url: str, **changes: object) -> Settings:
-    """Settings for a test: nothing from the environment, a fresh view of the configuration.
-
-    Without the console, which takes fifty milliseconds to put together: its own tests ask for it.
-    """
-    values: dict[str, object] = {
-        "doors": ("api", "grpcweb", "ingest"),
-        "database_url": database_url,
-        "secret_key": "test-only",
-        "audit_key": "test-only audit key, 32 characters or more",
-        "config_max_age_seconds": 0,
-        "ingest_tokens": ("test-token",),
-        "estimate_counts_seconds": 0,
-    }
-    return Settings.model_validate(values | changes)
 
 
 @pytest.fixture(scope="session")
@@ -95,22 +101,17 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(postgres_server: str) -> str:
-    """A migrated PostgreSQL database, emptied between tests."""
+def postgres_template(postgres_server: str) -> str:
+    """A migrated, empty PostgreSQL database to copy. Nobody may stay connected to it."""
     url = new_postgres_database(postgres_server)
     _migrate(url)
     return url
 
 
-def new_postgres_database(server: str) -> str:
-    """The URL of a new, empty database on the server."""
-    name = f"gateway_{uuid.uuid4().hex[:12]}"
-    engine = create_engine(server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f'CREATE DATABASE "{name}"'))
-    engine.dispose()
-    head, _, tail = server.partition("/postgres?")
-    return f"{head}/{name}?{tail}"
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server: str, postgres_template: str) -> str:
+    """A migrated PostgreSQL database for tests that serve from other processes. They empty it themselves."""
+    return new_postgres_database(postgres_server, postgres_template)
 
 
 def _migrate(url: str) -> None:
@@ -120,35 +121,72 @@ def _migrate(url: str) -> None:
         close_connections()
 
 
-@pytest.fixture(params=BACKENDS)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty, migrated database; the test runs once on each kind."""
-    if request.param == "sqlite":
-        path = tmp_path / "gateway.db"
-        shutil.copy(request.getfixturevalue("sqlite_template"), path)
-        yield f"sqlite:///{path}"
-        return
-    url = request.getfixturevalue("postgres_url")
-    yield url
-    empty_tables(url)
+@pytest.fixture(scope="session")
+def shared_sqlite(
+    tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
+) -> Iterator[SharedDatabase]:
+    """The SQLite database that the tests of this process use one after another."""
+    database = SharedSqlite(sqlite_template, tmp_path_factory.mktemp("shared") / "gateway.db")
+    yield database
+    database.close()
 
 
-def empty_tables(url: str) -> None:
-    """Delete every row (quicker than TRUNCATE for a handful of rows)."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        for table in reversed(db.metadata.sorted_tables):
-            connection.execute(table.delete())
-    engine.dispose()
+@pytest.fixture(scope="session")
+def shared_postgresql(postgres_server: str, postgres_template: str) -> Iterator[SharedDatabase]:
+    """The PostgreSQL database that the tests of this process use one after another."""
+    database = SharedPostgres(new_postgres_database(postgres_server, postgres_template))
+    yield database
+    database.close()
 
 
 @pytest.fixture
-def app(database_url: str) -> Iterator[Flask]:
+def backend(request: pytest.FixtureRequest) -> str:
+    """Which database the test runs on: ``sqlite`` or ``postgresql``."""
+    chosen: str = request.param
+    return chosen
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, backend: str) -> SharedDatabase:
+    """An empty, migrated database."""
+    shared: SharedDatabase = request.getfixturevalue(f"shared_{backend}")
+    shared.empty()
+    return shared
+
+
+@pytest.fixture
+def database_url(database: SharedDatabase) -> str:
+    """The URL of an empty, migrated database."""
+    return database.url
+
+
+@pytest.fixture(scope="session")
+def all_applications() -> Iterator[Applications]:
+    """The applications of this process."""
+    applications = Applications()
+    yield applications
+    applications.close()
+
+
+@pytest.fixture
+def applications(all_applications: Applications) -> Iterator[Applications]:
+    """Hands out applications until the test ends."""
+    yield all_applications
+    all_applications.release()
+
+
+@pytest.fixture
+def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+    """Gives applications with these settings on the test's database; see ``Applications.open``."""
+    return applications.opener(database)
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Iterator[Flask]:
     """The application on an empty database, inside an application context."""
-    application = create_app(make_settings(database_url))
+    application = open_app()
     with application.app_context():
         yield application
-        close_connections()
 
 
 @pytest.fixture

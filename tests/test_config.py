@@ -10,7 +10,7 @@ from sqlalchemy.pool import QueuePool
 from app import create_app
 from app.runtime.gateway import current_gateway
 from config import ALL_DOORS, ConfigError, Settings, load_settings
-from tests.conftest import make_settings
+from tests.applications import make_settings
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ from flask_migrate import check, downgrade, upgrade
 
 from app import create_app
 from app.extensions import db
-from tests.conftest import BACKENDS, close_connections, make_settings, new_postgres_database
+from tests.applications import close_connections, make_settings
+from tests.databases import BACKENDS, new_postgres_database
 
 DIRECTORY = "migrations"
 REVISIONS = [r.revision for r in reversed(list(ScriptDirectory(DIRECTORY).walk_revisions()))]

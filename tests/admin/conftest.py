@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from flask import Flask
 
-from app import create_app
-from app.admin import security
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import load_sandbox
 from app.services.network.document import import_network
 from config import ALL_DOORS
 from tests.actors import TESTER
-from tests.admin.visitor import CHEAP, MovableClock, Visitor, gateway_of, signed_in
-from tests.conftest import close_connections, make_settings
+from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in
+from tests.applications import Applications, OpenApp, cheap_passwords
+from tests.databases import SharedDatabase
 from tests.services.network.network_kit import network as small_network
 from tests.services.network.network_kit import text
 
 
 @pytest.fixture(autouse=True)
 def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The console verifies what ``visitor`` hashes, and sees no need to hash it again."""
-    options = {f"argon2__{name}": value for name, value in CHEAP.items()}
-    monkeypatch.setitem(security._SETTINGS, "PASSWORD_HASH_PASSLIB_OPTIONS", options)
+    """Also in applications that a test makes itself."""
+    cheap_passwords(monkeypatch)
 
 
 @pytest.fixture
@@ -34,12 +32,15 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def app(database_url: str, clock: MovableClock) -> Iterator[Flask]:
+def open_app(applications: Applications, database: SharedDatabase, clock: MovableClock) -> OpenApp:
+    """Gives applications with the console on the test's database."""
+    return partial(applications.opener(database, clock), doors=ALL_DOORS)
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
     """Without a context around the test: requests would share its ``g``, and with it who is signed in."""
-    application = create_app(make_settings(database_url, doors=ALL_DOORS), clock=clock)
-    yield application
-    with application.app_context():
-        close_connections()
+    return open_app()
 
 
 @pytest.fixture
@@ -48,17 +49,21 @@ def gateway(app: Flask) -> Gateway:
 
 
 @pytest.fixture
-def sandbox(app: Flask) -> Gateway:
+def sandbox(app: Flask, database: SharedDatabase) -> Gateway:
     """The gateway with the sandbox in it."""
-    with app.app_context():
-        load_sandbox(gateway_of(app), actor=TESTER)
+
+    def fill() -> None:
+        with app.app_context():
+            load_sandbox(gateway_of(app), actor=TESTER)
+
+    database.fill("tests.admin sandbox", fill)
     return gateway_of(app)
 
 
 @pytest.fixture
-def network(gateway: Gateway) -> Gateway:
+def network(gateway: Gateway, database: SharedDatabase) -> Gateway:
     """The gateway with the small network of the services' tests."""
-    import_network(gateway, text(small_network()), actor=TESTER)
+    database.fill("tests.admin network", lambda: import_network(gateway, text(small_network()), actor=TESTER))
     return gateway
 
 

@@ -17,7 +17,7 @@ from app.admin.views.lists import neutral_cell
 from app.domain.operators import Role
 from config import ALL_DOORS
 from tests.admin.visitor import Visitor, email_of, signed_in
-from tests.conftest import make_settings
+from tests.applications import make_settings
 
 
 def test_the_address_without_its_slash(app: Flask) -> None:

@@ -18,13 +18,14 @@ from app.models.network import Chain
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from tests.admin.visitor import MovableClock, signed_in
+from tests.databases import SharedDatabase
 from tests.services.feed.world import (
     NOW,
     SENDER,
     about,
-    build_network,
     event,
     feed,
+    fill_network,
     released,
     sent,
     transfer_id,
@@ -55,11 +56,10 @@ def pre(page: str, name: str) -> str:
 
 
 @pytest.fixture
-def world(gateway: Gateway, clock: MovableClock) -> Gateway:
+def world(gateway: Gateway, clock: MovableClock, database: SharedDatabase) -> Gateway:
     """The small network at its own time."""
     clock.now = NOW
-    with writing(gateway.engine) as connection:
-        build_network(connection)
+    fill_network(database, gateway.engine)
     return gateway
 
 

@@ -16,8 +16,8 @@ from werkzeug.test import TestResponse
 from app.domain.operators import Role
 from app.models.engine import writing
 from app.models.operators import Operator
-from app.runtime.gateway import Gateway
 from app.services.operators.accounts import new_uniquifier
+from tests.applications import CHEAP, gateway_of
 
 PASSWORD = "a password of the tests"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -36,10 +36,6 @@ class MovableClock:
         self.now += timedelta(**by)
 
 
-CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
-"""Argon2id that takes no time: most tests are about something else."""
-
-
 @cache
 def _hash() -> str:
     return PasswordHasher(**CHEAP).hash(PASSWORD)
@@ -47,12 +43,6 @@ def _hash() -> str:
 
 def email_of(role: Role) -> str:
     return f"{role.value}@example.org"
-
-
-def gateway_of(app: Flask) -> Gateway:
-    gateway = app.extensions["gateway"]
-    assert isinstance(gateway, Gateway)
-    return gateway
 
 
 def add_account(app: Flask, role: Role, email: str | None = None, **columns: Any) -> int:

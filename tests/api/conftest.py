@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import re
+from collections.abc import Iterator
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
 from tests.api.world import NOW, configure
-from tests.conftest import close_connections, make_settings
+from tests.applications import Applications, OpenApp
+from tests.databases import SharedDatabase
+from tests.grpcweb.two_doors import TwoDoors
 
-OpenApp = Callable[..., Flask]
-
-
-@pytest.fixture
-def client_class() -> type[FlaskClient]:
-    """How the tests ask; the tests of other doors ask there as well."""
-    return FlaskClient
-
-
-@pytest.fixture
-def open_app(database_url: str, client_class: type[FlaskClient]) -> Iterator[OpenApp]:
-    """Makes applications with these settings on the test's database, at NOW."""
-    opened: list[Flask] = []
-
-    def open_with(**changes: Any) -> Flask:
-        app = create_app(
-            make_settings(changes.pop("database_url", database_url), **changes), clock=lambda: NOW
-        )
-        app.test_client_class = client_class
-        opened.append(app)
-        return app
-
-    yield open_with
-    for app in opened:
-        with app.app_context():
-            close_connections()
+UNCARRIED = {
+    "test_what_does_not_change_the_answer": "is_pegged=[fF0]",  # an explicit false
+    "test_a_tolerance_left_out_is_zero_and_passes": "",  # left out is an explicit zero
+    "test_by_default_the_tolerance_is_required": "",
+    "test_errors_have_the_type_too": "",  # broken JSON
+    "test_it_loads_into_an_empty_database_only": "",  # asks nothing
+}
+"""Tests that ask only what a gRPC-Web message cannot say, and which of their cases."""
 
 
 @pytest.fixture
-def app(open_app: OpenApp) -> Flask:
+def client_class(request: pytest.FixtureRequest) -> type[FlaskClient]:
+    """How the tests ask: those marked ``both_doors`` over HTTP and gRPC-Web, the others over HTTP."""
+    return TwoDoors if request.node.get_closest_marker("both_doors") else FlaskClient
+
+
+@pytest.fixture(autouse=True)
+def something_was_compared(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test of both doors passes because nothing was asked over the other one."""
+    before = TwoDoors.compared
+    yield
+    if request.node.get_closest_marker("both_doors"):
+        cases = UNCARRIED.get(request.node.originalname)
+        uncarried = cases is not None and re.search(cases, request.node.name) is not None
+        assert (TwoDoors.compared == before) == uncarried, "asked over gRPC-Web, or not, against the list"
+
+
+@pytest.fixture
+def open_app(
+    applications: Applications, database: SharedDatabase, client_class: type[FlaskClient]
+) -> OpenApp:
+    """Gives applications with these settings on the test's database, at NOW."""
+    return applications.opener(database, lambda: NOW, client_class)
+
+
+@pytest.fixture
+def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
     """The usual application, its network configured."""
     app = open_app()
-    configure(app)
+    database.fill("tests.api", lambda: configure(app))
     return app
 
 

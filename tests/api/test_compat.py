@@ -13,6 +13,8 @@ from app.domain.codes import BridgeType
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, sent, tell, vector
 
+pytestmark = pytest.mark.both_doors
+
 ID = "0x" + "5a" * 32
 ASKED = {k: v for k, v in vector("estimate_usdt_1_to_56")["request"].items() if k != "slippage_tolerance"}
 

@@ -12,6 +12,8 @@ from app.api.config_schemas import ConfigsAnswer
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, vector
 
+pytestmark = pytest.mark.both_doors
+
 PATHS = [CONFIGS, CONFIGS_FOR_ALL, "/v1" + CONFIGS[3:], "/v1" + CONFIGS_FOR_ALL[3:]]
 
 

@@ -12,6 +12,8 @@ from flask.testing import FlaskClient
 from tests.api.shapes import ESTIMATE, ZEROES, assert_refused
 from tests.api.world import ADDRESS, BLOCKED, configure, event, network, tell, vector
 
+pytestmark = pytest.mark.both_doors
+
 ASKED = vector("estimate_usdt_1_to_56")["request"]
 EXACT = vector("estimate_usdt_1_to_56")["exact"]
 RECORDED = vector("estimate_usdt_1_to_56")["recorded"]

@@ -11,6 +11,8 @@ from flask.testing import FlaskClient
 from tests.api.shapes import LATENCY, assert_refused
 from tests.api.world import released, sent, tell
 
+pytestmark = [pytest.mark.both_doors, pytest.mark.every_database]
+
 PAIR = {"src_chain_id": "1", "dst_chain_id": "56"}
 
 

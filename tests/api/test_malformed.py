@@ -11,7 +11,8 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, EVIDENCE, LATENCY, STATUS, assert_refused
-from tests.conftest import make_settings
+from tests.applications import make_settings
+from tests.grpcweb.two_doors import METHOD_OF, TwoDoors, carried_query
 
 ID = "77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
 GOOD = {
@@ -192,9 +193,20 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
 
 @pytest.fixture(scope="module")
 def door(sqlite_template: Any) -> FlaskClient:
-    """One application for the whole table: nothing here comes as far as the database."""
+    """One application for the whole table, asked over both doors: nothing comes as far as the database."""
     app = create_app(make_settings(f"sqlite:///{sqlite_template}"))
+    app.test_client_class = TwoDoors
     return app.test_client()
+
+
+def test_messages_carry_many_of_them() -> None:
+    """Those are refused over gRPC-Web as well, by the same words."""
+    raw = [
+        (path, query.encode().decode("latin-1"), name) for path, query, name in queries() if path in METHOD_OF
+    ]
+    carried = [name for path, query, name in raw if carried_query(path, query)]
+    assert len(carried) >= 40
+    assert set(carried) == {"token_symbol", "amt", "usr_addr"}
 
 
 @pytest.mark.parametrize(("path", "query", "name"), list(queries()), ids=lambda value: str(value)[:60])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
@@ -27,16 +26,24 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.sandbox.network import network_document, paying_contract
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
+from tests.applications import OpenApp
+from tests.databases import SharedDatabase
 from tests.domain.refund import contract_mirror
+
+pytestmark = [pytest.mark.both_doors, pytest.mark.every_database]
 
 VECTORS = Path(__file__).parent.parent / "contract" / "vectors"
 
 
 @pytest.fixture
-def client(open_app: Any) -> FlaskClient:
-    app: Flask = open_app()
-    with app.app_context():
-        load_sandbox(current_gateway(), actor=TESTER)
+def client(open_app: OpenApp, database: SharedDatabase) -> FlaskClient:
+    app = open_app()
+
+    def fill() -> None:
+        with app.app_context():
+            load_sandbox(current_gateway(), actor=TESTER)
+
+    database.fill("tests.api sandbox", fill)
     return app.test_client()
 
 

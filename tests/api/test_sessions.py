@@ -11,7 +11,7 @@ from tests.api.shapes import LATENCY
 
 
 def test_sessions_are_kept_changed_and_ended(open_app: Any) -> None:
-    app: Flask = open_app(doors=ALL_DOORS)
+    app: Flask = open_app(doors=ALL_DOORS, own=True)
 
     @app.get("/admin/count")
     def count() -> str:

@@ -14,7 +14,10 @@ from app.domain.codes import TransferHistoryStatus, XferStatus
 from app.models.engine import writing
 from app.models.transfers import Refund, Transfer
 from tests.api.shapes import STATUS, ZEROES, assert_refused
-from tests.api.world import NOW, event, gateway_of, released, sent, tell, vector
+from tests.api.world import NOW, event, released, sent, tell, vector
+from tests.applications import gateway_of
+
+pytestmark = pytest.mark.both_doors
 
 ID = "0x" + "5a" * 32
 LINK = "https://etherscan.io/tx/0x" + "ab" * 32

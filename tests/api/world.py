@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from flask import Flask
 
-from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
 from app.services.network.document import import_network
 from tests.actors import TESTER
+from tests.applications import gateway_of
+from tests.builders import network as build
+from tests.builders.events import EventBuilder
 
 NOW = datetime(2026, 3, 8, 12, 0, 0, tzinfo=UTC)
 VECTORS = Path(__file__).parents[1] / "contract" / "vectors"
@@ -28,6 +29,21 @@ CHAINS = {
     42161: ("Arbitrum One", "https://arbiscan.io", 20, 6),
 }
 
+_events = EventBuilder(
+    NOW,
+    transfer={
+        "kind": "pool",
+        "src_chain_id": 1,
+        "dst_chain_id": 56,
+        "symbol": "USDT",
+        "amount": "1000000",
+        "sender": ADDRESS,
+        "receiver": ADDRESS,
+        "src_tx_hash": "0x" + "ab" * 32,
+    },
+    payout={"dst_tx_hash": "0x" + "cd" * 32},
+)
+
 
 def vector(name: str) -> Any:
     """A recorded request, answer or both."""
@@ -36,65 +52,28 @@ def vector(name: str) -> Any:
 
 def network() -> dict[str, Any]:
     """USDT between chains 1 and 56 as in the recorded estimate; chain 137 is disabled."""
-    return {
-        "version": 1,
-        "chains": [
-            {
-                "id": chain_id,
-                "name": name,
-                "block_delay": delay,
-                "gas_token_symbol": "GAS",
-                "explore_url": explorer,
-                "contract_addr": "",
-                "minimal_max_slippage": 0,
-                "disabled": chain_id == 137,
-            }
+    return build.document(
+        chains=[
+            build.chain(chain_id, name, block_delay=delay, explore_url=explorer, disabled=chain_id == 137)
             for chain_id, (name, explorer, delay, _) in CHAINS.items()
         ],
-        "tokens": [
-            {
-                "chain_id": chain_id,
-                "symbol": "USDT",
-                "name": "Tether USD",
-                "address": ADDRESS,
-                "decimal": decimals,
-            }
+        tokens=[
+            build.token(chain_id, "USDT", ADDRESS, decimals, name="Tether USD")
             for chain_id, (_, _, _, decimals) in CHAINS.items()
         ],
-        "pools": [
-            {"chain_id": 1, "symbol": "USDT", "liquidity_added": "5000000000000", "epoch_seconds": 3600},
-            {
-                "chain_id": 56,
-                "symbol": "USDT",
-                "liquidity_added": "5000000000000000000000000",
-                "epoch_seconds": 3600,
-            },
+        pools=[
+            build.pool(1, "USDT", "5000000000000"),
+            build.pool(56, "USDT", "5000000000000000000000000"),
         ],
-        "routes": [
-            {
-                "symbol": "USDT",
-                "src_chain_id": 1,
-                "dst_chain_id": 56,
-                "rate": {"model": "fixed", "value": "1.000001"},
-                "base_fee": "605437528092011966",
-                "perc_fee_tiers": [{"from": "0", "ppm": 0}],
-            }
-        ],
-        "blocked_addresses": [{"address": BLOCKED, "reason": "secret reason"}],
-        "blocked_networks": [{"cidr": "203.0.113.0/24", "reason": "secret reason"}],
-    }
+        routes=[build.route(1, 56, "USDT")],
+        blocked_addresses=[{"address": BLOCKED, "reason": "secret reason"}],
+        blocked_networks=[{"cidr": "203.0.113.0/24", "reason": "secret reason"}],
+    )
 
 
 def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     """Import the network."""
     import_network(gateway_of(app), json.dumps(document or network()).encode(), actor=TESTER)
-
-
-def gateway_of(app: Flask) -> Gateway:
-    """The application's gateway."""
-    gateway = app.extensions["gateway"]
-    assert isinstance(gateway, Gateway)
-    return gateway
 
 
 def tell(app: Flask, *events: dict[str, Any]) -> None:
@@ -104,29 +83,16 @@ def tell(app: Flask, *events: dict[str, Any]) -> None:
     assert verdict.accepted == len(events)
 
 
-def event(told: str, ago: timedelta = timedelta(minutes=1), /, **fields: Any) -> dict[str, Any]:
+def event(event_type: str, ago: timedelta = timedelta(minutes=1), /, **fields: Any) -> dict[str, Any]:
     """An event so long before NOW."""
-    at = (NOW - ago).isoformat()
-    return {"id": sha256(f"{told} {fields} {at}".encode()).hexdigest(), "type": told, "at": at, **fields}
+    return _events.event(event_type, **{"at": -ago, **fields})
 
 
 def sent(transfer_id: str, ago: timedelta = timedelta(minutes=1), **changes: Any) -> dict[str, Any]:
     """A pool send from chain 1 to chain 56."""
-    fields: dict[str, Any] = {
-        "transfer_id": transfer_id,
-        "kind": "pool",
-        "src_chain_id": 1,
-        "dst_chain_id": 56,
-        "symbol": "USDT",
-        "amount": "1000000",
-        "sender": ADDRESS,
-        "receiver": ADDRESS,
-        "src_tx_hash": "0x" + "ab" * 32,
-    }
-    return event("transfer.sent", ago, **fields | changes)
+    return _events.sent(transfer_id, -ago, **changes)
 
 
 def released(transfer_id: str, ago: timedelta, **changes: Any) -> dict[str, Any]:
     """Its release."""
-    fields = {"transfer_id": transfer_id, "dst_tx_hash": "0x" + "cd" * 32}
-    return event("transfer.released", ago, **fields | changes)
+    return _events.released(transfer_id, -ago, **changes)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
 from app.domain.operators import Role
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.admin.visitor import PASSWORD, add_account, gateway_of
-from tests.conftest import close_connections, make_settings
+from tests.admin.visitor import PASSWORD, add_account
+from tests.applications import close_connections, gateway_of, make_settings
+from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
 from tests.serving.server import Server, serving
 
@@ -29,6 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+DESKTOP = ViewportSize(width=1280, height=860)
 SERIOUS = ("serious", "critical")
 
 
@@ -86,33 +87,42 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def sandbox_file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
-    """The sandbox with an account of each role, to copy."""
-    path = tmp_path_factory.mktemp("sandbox") / "sandbox.db"
-    shutil.copy(sqlite_template, path)
-    app = create_app(make_settings(f"sqlite:///{path}"))
-    with app.app_context():
-        load_sandbox(gateway_of(app), actor=TESTER)
-        for role in Role:
-            add_account(app, role)
-        close_connections()
-    return path
+def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[SharedSqlite]:
+    """The database of the server."""
+    database = SharedSqlite(sqlite_template, tmp_path_factory.mktemp("sandbox") / "gateway.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="session")
+def running(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Four workers for all modules. They write no counts while the database is emptied."""
+    settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "4", "ESTIMATE_COUNTS_SECONDS": "300"}
+    with serving("wsgi:app", tmp_path_factory.mktemp("server") / "log", **settings) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def server(sandbox_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Four workers on a sandbox of the module's own."""
-    folder = tmp_path_factory.mktemp("server")
-    shutil.copy(sandbox_file, folder / "gateway.db")
-    settings = {"DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}", "WEB_CONCURRENCY": "4"}
-    with serving("wsgi:app", folder / "log", **settings) as running:
-        yield running
+def server(running: Server, sandbox: SharedSqlite) -> Server:
+    """The server with the sandbox and an account of each role, as no other module has left them."""
+
+    def fill() -> None:
+        app = create_app(make_settings(sandbox.url))
+        with app.app_context():
+            load_sandbox(gateway_of(app), actor=TESTER)
+            for role in Role:
+                add_account(app, role)
+            close_connections()
+
+    sandbox.empty()
+    sandbox.fill("tests.browser", fill)
+    return running
 
 
 @pytest.fixture
 def visit(browser: Browser, server: Server) -> Iterator[Visit]:
     """A window of its own; the test fails where a page complained of anything."""
-    context = browser.new_context(viewport={"width": 1280, "height": 860}, locale="en-GB")
+    context = browser.new_context(viewport=DESKTOP, locale="en-GB")
     visit = Visit(context.new_page(), server)
     yield visit
     context.close()

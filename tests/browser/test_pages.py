@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import ViewportSize
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
 from tests.admin.visitor import email_of
-from tests.browser.conftest import Visit
+from tests.browser.conftest import DESKTOP, Visit
+
+PHONE = ViewportSize(width=390, height=844)
 
 PAGES = (
     "/admin/",
@@ -67,16 +70,12 @@ def test_the_pages_before_signing_in(visit: Visit) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages(visit: Visit, scheme: str) -> None:
+    """Also on a phone, where nothing may be wider than the screen."""
     visit.page.emulate_media(color_scheme=scheme)
     visit.sign_in(email_of(Role.ADMIN))
     for path in PAGES:
-        visit.open(path)
-        visit.check_accessibility()
-
-
-def test_on_a_phone_nothing_is_wider_than_the_screen(visit: Visit) -> None:
-    visit.page.set_viewport_size({"width": 390, "height": 844})
-    visit.sign_in(email_of(Role.ADMIN))
-    for path in PAGES:
         page = visit.open(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        visit.check_accessibility()
+        page.set_viewport_size(PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+        page.set_viewport_size(DESKTOP)

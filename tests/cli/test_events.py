@@ -11,17 +11,16 @@ from click.testing import Result
 from flask import Flask
 from flask.testing import FlaskCliRunner
 
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
-from tests.services.feed.world import about, build_network, released, sent
+from tests.databases import SharedDatabase
+from tests.services.feed.world import about, fill_network, released, sent
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(app: Flask) -> Iterator[Run]:
-    with writing(current_gateway().engine) as connection:
-        build_network(connection)
+def run(app: Flask, database: SharedDatabase) -> Iterator[Run]:
+    fill_network(database, current_gateway().engine)
     runner: FlaskCliRunner = app.test_cli_runner()
     yield lambda *args, **kwargs: runner.invoke(args=["events", *args], **kwargs)
 

@@ -20,7 +20,7 @@ from app.runtime.gateway import current_gateway
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.conftest import make_settings
+from tests.applications import make_settings
 from tests.domain.refund.evidence_kit import VECTORS
 
 VECTOR = VECTORS / "withdraw_evidence_chain97.json"

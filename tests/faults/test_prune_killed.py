@@ -19,7 +19,7 @@ from app.models.pruned import PrunedTransfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
-from tests.conftest import BACKENDS
+from tests.databases import BACKENDS
 from tests.faults.reporters import Events
 from tests.faults.test_sigkill import gateway_on, url
 from tests.services.feed.test_prune import OF_TRANSFERS, without

@@ -26,7 +26,8 @@ from app.models.events import Event
 from app.runtime.gateway import current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
-from tests.conftest import BACKENDS, empty_tables, make_settings
+from tests.applications import make_settings
+from tests.databases import BACKENDS, empty_tables
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
 from tests.ingest.kit import TOKEN

@@ -27,7 +27,7 @@ from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
-from tests.conftest import make_settings
+from tests.applications import make_settings
 from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
 from tests.grpcweb.wire import INVALID_ARGUMENT, UNIMPLEMENTED
 from tests.serving.server import Server, serving

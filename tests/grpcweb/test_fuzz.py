@@ -20,7 +20,7 @@ from app import create_app
 from app.extensions import db
 from app.grpcweb import gateway_pb2 as pb
 from tests.api.world import NOW, configure, sent, tell
-from tests.conftest import make_settings
+from tests.applications import make_settings
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
     INVALID_ARGUMENT,

@@ -9,39 +9,36 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from app.models.engine import writing
-from app.runtime.gateway import Gateway, current_gateway
-from tests.conftest import close_connections, make_settings
-from tests.services.feed.world import NOW, build_network
+from app.runtime.gateway import Gateway
+from tests.applications import Applications, OpenApp, gateway_of
+from tests.databases import SharedDatabase
+from tests.services.feed.world import NOW, fill_network
 
 
 @pytest.fixture
-def app(database_url: str) -> Iterator[Flask]:
-    application = create_app(make_settings(database_url), clock=lambda: NOW)
+def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+    """Gives applications with these settings on the test's database, at NOW."""
+    return applications.opener(database, lambda: NOW)
+
+
+@pytest.fixture
+def app(open_app: OpenApp, database: SharedDatabase) -> Iterator[Flask]:
+    application = open_app()
+    fill_network(database, gateway_of(application).engine)
     with application.app_context():
-        with writing(current_gateway().engine) as connection:
-            build_network(connection)
         yield application
-        close_connections()
 
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
-    return current_gateway()
+    return gateway_of(app)
 
 
 @pytest.fixture
-def open_door(database_url: str) -> Iterator[Callable[..., FlaskClient]]:
-    """Makes clients of applications with these settings on the test's database."""
-    opened: list[Flask] = []
+def open_door(open_app: OpenApp) -> Callable[..., FlaskClient]:
+    """Gives clients of applications with these settings on the test's database."""
 
     def open_with(**changes: Any) -> FlaskClient:
-        application = create_app(make_settings(database_url, **changes), clock=lambda: NOW)
-        opened.append(application)
-        return application.test_client()
+        return open_app(**changes).test_client()
 
-    yield open_with
-    for application in opened:
-        with application.app_context():
-            close_connections()
+    return open_with

@@ -12,15 +12,14 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
 from app.domain.transfer.events import EVENT_CLASSES, EventType
-from app.extensions import db
 from app.ingest import body
 from app.services.feed.ingest import BATCH
 from app.services.feed.lines import MAX_LINE_BYTES
 from app.services.feed.schema import SCHEMAS
-from tests.conftest import make_settings
-from tests.services.feed.world import NOW
+from tests.applications import OpenApp
+
+pytestmark = pytest.mark.one_database
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ingest.md").read_text()
 FILE = re.compile(r"`(\w+\.ndjson)`:\n\n```ndjson\n(.*?)```", re.DOTALL)
@@ -29,10 +28,9 @@ COMMAND = re.compile(r"^flask --app wsgi (.*)$", re.MULTILINE)
 
 
 @pytest.fixture
-def bare(database_url: str) -> FlaskClient:
+def bare(open_app: OpenApp) -> FlaskClient:
     """A gateway that knows no network yet, as the page assumes."""
-    app = create_app(make_settings(database_url), clock=lambda: NOW)
-    return app.test_client()
+    return open_app().test_client()
 
 
 def run(app: Flask, command: str, token: str) -> str:
@@ -76,7 +74,6 @@ def test_every_example_prints_what_the_page_says(bare: FlaskClient) -> None:
         assert len(examples) == 7
         for command, printed in examples:
             assert run(app, command, token) == printed, command
-        db.engine.dispose()
 
 
 def test_every_type_and_its_fields_are_told() -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from tests.conftest import BACKENDS, empty_tables
+from tests.databases import BACKENDS, empty_tables
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.services.feed.world import sent, transfer_id
 from tests.serving.server import ROOT, Server, environment, serving

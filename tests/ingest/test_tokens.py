@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,7 +13,6 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
-from app import create_app
 from app.domain.reporting.token import digest_of, environment_token
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
@@ -22,7 +20,7 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed import ingest
 from app.services.feed.tokens import create_token, revoke_token
 from tests.actors import TESTER
-from tests.conftest import close_connections, make_settings
+from tests.applications import OpenApp
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
 from tests.services.feed.world import NOW, sent
 
@@ -36,12 +34,9 @@ def cli(app: Flask) -> FlaskCliRunner:
 
 
 @pytest.fixture
-def elsewhere(database_url: str) -> Iterator[Flask]:
+def elsewhere(open_app: OpenApp) -> Flask:
     """Another process, as far as anything kept in memory goes."""
-    application = create_app(make_settings(database_url), clock=lambda: NOW)
-    yield application
-    with application.app_context():
-        close_connections()
+    return open_app()
 
 
 def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
@@ -204,9 +199,9 @@ def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
         refused(client.get(CURSOR, headers=bearer(wrong)), 401, "unauthorized")
 
 
-def test_tokens_of_the_environment(database_url: str) -> None:
+def test_tokens_of_the_environment(open_app: OpenApp) -> None:
     tokens = ("first-token", "second token", "t\u00f6ken")
-    app = create_app(make_settings(database_url, ingest_tokens=tokens), clock=lambda: NOW)
+    app = open_app(ingest_tokens=tokens)
     with app.app_context():
         client = app.test_client()
         for n, token in enumerate(tokens):
@@ -216,28 +211,26 @@ def test_tokens_of_the_environment(database_url: str) -> None:
         assert names == [environment_token(token).name for token in tokens]
         assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
         assert len(set(names)) == 3
-        close_connections()
 
 
-def test_a_name_of_the_environment_does_not_depend_on_the_order(database_url: str) -> None:
+def test_a_name_of_the_environment_does_not_depend_on_the_order(open_app: OpenApp) -> None:
     def names(*tokens: str) -> dict[str, str]:
-        app = create_app(make_settings(database_url, ingest_tokens=tokens))
+        app = open_app(ingest_tokens=tokens)
         known = app.extensions["gateway"].environment_tokens
         return {token: kept.name for token, kept in zip(tokens, known, strict=True)}
 
     assert names("a", "b") == names("b", "a")
 
 
-def test_a_token_twice_in_the_environment_is_one(database_url: str) -> None:
-    app = create_app(make_settings(database_url, ingest_tokens=("a", "b", "a")))
+def test_a_token_twice_in_the_environment_is_one(open_app: OpenApp) -> None:
+    app = open_app(ingest_tokens=("a", "b", "a"))
     assert len(app.extensions["gateway"].environment_tokens) == 2
 
 
-def test_no_token_no_feed(database_url: str) -> None:
-    app = create_app(make_settings(database_url, ingest_tokens=()))
+def test_no_token_no_feed(open_app: OpenApp) -> None:
+    app = open_app(ingest_tokens=())
     with app.app_context():
         refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
-        close_connections()
 
 
 def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:

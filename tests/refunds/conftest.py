@@ -7,23 +7,19 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from app import create_app
-from app.extensions import db
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
-from tests.conftest import make_settings
+from tests.applications import Applications, gateway_of
+from tests.databases import SharedDatabase
 from tests.refunds.kit import Asker
-from tests.services.feed.world import NOW, build_network
+from tests.services.feed.world import NOW, fill_network
 
 
 @pytest.fixture
-def app(database_url: str) -> Iterator[Flask]:
-    application = create_app(make_settings(database_url), clock=lambda: NOW)
+def app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]:
+    application = applications.opener(database, lambda: NOW)()
+    fill_network(database, gateway_of(application).engine)
     with application.app_context():
-        with writing(current_gateway().engine) as connection:
-            build_network(connection)
         yield application
-        db.engine.dispose()
 
 
 @pytest.fixture

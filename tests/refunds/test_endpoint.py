@@ -8,7 +8,6 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event as listeners
 
-from app import create_app
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import address_of, checksum_address
 from app.runtime.gateway import current_gateway
@@ -16,7 +15,8 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
-from tests.conftest import make_settings
+from tests.applications import Applications
+from tests.databases import SharedDatabase
 from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
 from tests.services.feed.world import NOW, SENDER, about, event, released, token
 
@@ -114,8 +114,8 @@ def test_the_manners_of_the_door(ask: Asker) -> None:
         assert_refused(ask.client.post(path), 405, "method_not_allowed", EVIDENCE)
 
 
-def test_the_sandbox(database_url: str) -> None:
-    app = create_app(make_settings(database_url), clock=lambda: NOW)
+def test_the_sandbox(applications: Applications, database: SharedDatabase) -> None:
+    app = applications.opener(database, lambda: NOW)()
     client: FlaskClient = app.test_client()
     with app.app_context():
         load_sandbox(current_gateway(), actor=TESTER)

@@ -19,10 +19,6 @@ SIGNERS = (0, 3, 6)
 """Who is needed for a quorum: with any of them missing it is none."""
 
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For what is about the contract: the evidence is the same on both, as other tests see."""
-
-
 def by_address(powers: Powers) -> dict[bytes, int]:
     return {address_of(key): power for key, power in powers.items()}
 
@@ -78,7 +74,7 @@ def test_the_call_that_is_served_pays(ask: Asker, story: Story, served: Served) 
     assert evidence["validator_set_hash"] == f"0x{kept:064x}"
 
 
-@on_one_database
+@pytest.mark.one_database
 def test_anything_else_does_not(story: Story, served: Served) -> None:
     contract = contract_of(story)
     sigs = served.sigs
@@ -111,7 +107,7 @@ def test_anything_else_does_not(story: Story, served: Served) -> None:
     }
 
 
-@on_one_database
+@pytest.mark.one_database
 def test_no_flipped_bit_is_paid(story: Story, served: Served) -> None:
     contract = contract_of(story)
     flips: list[dict[str, Any]] = [
@@ -125,7 +121,7 @@ def test_no_flipped_bit_is_paid(story: Story, served: Served) -> None:
     assert all(not served.sent_to(contract, **changes).startswith("0x") for changes in flips)
 
 
-@on_one_database
+@pytest.mark.one_database
 def test_it_is_bound_to_chain_contract_and_kind(story: Story, served: Served) -> None:
     assert served.sent_to(contract_of(story)).startswith("0x")
     elsewhere = [{"chain_id": 3 - story.chain}, {"address": b"\x77" * 20}]

@@ -15,7 +15,7 @@ from app import create_app
 from app.runtime.gateway import current_gateway
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.conftest import close_connections, make_settings
+from tests.applications import close_connections, make_settings
 from tests.replicas.cluster import Cluster, cluster
 
 PATIENCE = 60.0

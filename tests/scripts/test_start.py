@@ -16,7 +16,8 @@ from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
 from scripts.start import check_address, prepare_database, secret_key
-from tests.conftest import empty_tables, make_settings
+from tests.applications import make_settings
+from tests.databases import empty_tables
 
 LOOPBACK = "127.0.0.1"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from tests.conftest import BACKENDS, empty_tables
+from tests.databases import BACKENDS, empty_tables
 from tests.serving.server import serving
 
 ASKED = 40

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from config import INSTANCE
-from tests.conftest import BACKENDS, empty_tables
+from tests.databases import BACKENDS, empty_tables
 from tests.serving.server import COMMAND, ROOT, Server, environment, serving
 
 PROBE = "tests.serving.probe:app"

@@ -9,34 +9,39 @@ from datetime import UTC, datetime
 import pytest
 from flask import Flask
 
-from app import create_app
-from app.models.engine import writing
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.conftest import close_connections, make_settings
-from tests.services.feed.world import NOW, build_network
+from tests.applications import Applications
+from tests.databases import SharedDatabase
+from tests.services.feed.world import NOW, fill_network
 
 SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
+def app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]:
+    """Without the console: its pages are read, not served. Inside its context."""
+    application = applications.opener(database)()
+    with application.app_context():
+        yield application
+
+
+@pytest.fixture
+def gateway(app: Flask, database: SharedDatabase) -> Gateway:
     """The small network at its NOW, without a transfer."""
     gateway = replace(current_gateway(), clock=lambda: NOW)
-    with writing(gateway.engine) as connection:
-        build_network(connection)
+    fill_network(database, gateway.engine)
     return gateway
 
 
 @pytest.fixture
-def sandbox_app(database_url: str) -> Iterator[Flask]:
+def sandbox_app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]:
     """The application with the sandbox loaded, inside its context."""
-    application = create_app(make_settings(database_url), clock=lambda: SANDBOX_NOW)
+    application = applications.opener(database, lambda: SANDBOX_NOW)()
     with application.app_context():
-        load_sandbox(current_gateway(), actor=TESTER)
+        database.fill("tests.admin.pages", lambda: load_sandbox(current_gateway(), actor=TESTER))
         yield application
-        close_connections()
 
 
 @pytest.fixture

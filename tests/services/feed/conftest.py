@@ -10,17 +10,17 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from app.models.engine import reading, writing
+from app.models.engine import reading
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway, current_gateway
-from tests.services.feed.world import NOW, build_network, transfer_id
+from tests.databases import SharedDatabase
+from tests.services.feed.world import NOW, fill_network, transfer_id
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
+def gateway(app: Flask, database: SharedDatabase) -> Gateway:
     gateway = replace(current_gateway(), clock=lambda: NOW)
-    with writing(gateway.engine) as connection:
-        build_network(connection)
+    fill_network(database, gateway.engine)
     return gateway
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import address_of, checksum_address
-from app.extensions import db
-from app.models.engine import reading, writing
+from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
@@ -19,6 +18,7 @@ from tests.services.feed.world import (
     about,
     event,
     feed,
+    forget_events,
     prepared,
     projections,
     released,
@@ -120,11 +120,7 @@ def ingest(gateway: Gateway, batches: Sequence[Events]) -> None:
 
 
 def answers_after(gateway: Gateway, *phases: Sequence[Events]) -> dict[str, list[tuple[Any, ...]]]:
-    with writing(gateway.engine) as connection:
-        reported = {"chains", "tokens", "pegged_pairs", "opening_validators"}
-        for table in reversed(db.metadata.sorted_tables):
-            if table.name not in reported:
-                connection.execute(table.delete())
+    forget_events(gateway)
     for phase in phases:
         ingest(gateway, phase)
     with reading(gateway.engine) as connection:

@@ -19,7 +19,8 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
-from tests.conftest import BACKENDS, close_connections, make_settings, new_postgres_database
+from tests.applications import close_connections, make_settings
+from tests.databases import BACKENDS, new_postgres_database
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent, transfer_id
 
 SEND, OTHER_SEND = "0x" + "a1" * 32, "0x" + "a2" * 32

@@ -5,28 +5,49 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Engine, select, text
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.request import RefundRequest, encode_request
 from app.models.anomalies import Anomaly
+from app.models.engine import writing
 from app.models.events import ChainProgress, TransferBlock
-from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import Verdict, ingest_lines
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from tests.builders import network as build
+from tests.builders.events import EventBuilder
+from tests.databases import SharedDatabase, filled_tables
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 KEYS = [keccak256(f"test validator {n}".encode()) for n in range(1, 8)]
 POWERS = [40, 30, 20, 10]
+NETWORK_TABLES = {"chains", "tokens", "pegged_pairs", "opening_validators", "network_parts"}
 SENDER = checksum_address(bytes.fromhex("aa" * 20))
+
+_events = EventBuilder(
+    NOW,
+    transfer={
+        "kind": "pool",
+        "src_chain_id": 1,
+        "dst_chain_id": 2,
+        "symbol": "USDT",
+        "amount": "1000000000",
+        "sender": SENDER,
+        "receiver": SENDER,
+        "block": 100,
+    },
+    payout={"dst_tx_hash": "0x" + "ee" * 32},
+)
 
 
 def address(n: int) -> str:
@@ -34,59 +55,55 @@ def address(n: int) -> str:
     return checksum_address(n.to_bytes(20, "big"))
 
 
-def build_network(connection: Connection) -> None:
+def network() -> build.Document:
     """Chains 1, 2 and 3 with USDT (6, 18, 6 decimals); CELR is pegged from 1 on 2 and 3."""
-    for chain_id in (1, 2, 3):
-        connection.execute(
-            insert(Chain).values(
-                chain_id=chain_id,
-                name=f"Chain {chain_id}",
-                icon="",
-                block_delay=10 * chain_id,
-                gas_token_symbol="GAS",
-                explore_url=f"https://scan{chain_id}.example/",
-                contract_addr=address(1000 + chain_id),
-                drop_gas_amt=0,
-                minimal_max_slippage=0,
-                disabled=False,
-                disabled_reason="",
+    chains = (1, 2, 3)
+    return build.document(
+        chains=[
+            build.chain(
+                n,
+                f"Chain {n}",
+                block_delay=10 * n,
+                explore_url=f"https://scan{n}.example/",
+                contract_addr=address(1000 + n),
             )
-        )
-        for symbol, decimal in (("USDT", 18 if chain_id == 2 else 6), ("CELR", 18)):
-            connection.execute(
-                insert(Token).values(
-                    chain_id=chain_id,
-                    symbol=symbol,
-                    name=symbol,
-                    icon="",
-                    address=token(chain_id, symbol),
-                    decimal=decimal,
-                    xfer_disabled=False,
-                )
-            )
-    for pegged in (2, 3):
-        connection.execute(
-            insert(PeggedPair).values(
-                symbol="CELR",
-                org_chain_id=1,
-                pegged_chain_id=pegged,
-                pegged_deposit_contract_addr=address(3001),
-                pegged_burn_contract_addr=address(4000 + pegged),
-                canonical_token_contract_addr="",
-                vault_version=2,
-                bridge_version=2,
-                deposit_base_fee=0,
-                burn_base_fee=0,
-                perc_fee_tiers=((0, 0),),
-            )
-        )
-    for key, power in zip(KEYS, POWERS, strict=False):
-        for chain_id in (1, 2):
-            connection.execute(
-                insert(OpeningValidator).values(
-                    chain_id=chain_id, signer=checksum_address(address_of(key)), power=power
-                )
-            )
+            for n in chains
+        ],
+        tokens=[
+            build.token(n, symbol, token(n, symbol), decimals)
+            for n in chains
+            for symbol, decimals in (("USDT", 18 if n == 2 else 6), ("CELR", 18))
+        ],
+        pegged_pairs=[build.pair(1, n, "CELR", address(3001), address(4000 + n)) for n in (2, 3)],
+        validators=[
+            build.validator(n, checksum_address(address_of(key)), str(power))
+            for key, power in zip(KEYS, POWERS, strict=False)
+            for n in (1, 2)
+        ],
+    )
+
+
+def build_network(connection: Connection) -> None:
+    """Import the network."""
+    import_within(connection, read_document(build.text(network())), NOW)
+
+
+def fill_network(database: SharedDatabase, engine: Engine) -> None:
+    """Fill the empty database with the small network."""
+
+    def fill() -> None:
+        with writing(engine) as connection:
+            build_network(connection)
+
+    database.fill(fill_network, fill)
+
+
+def forget_events(gateway: Gateway) -> None:
+    """Empty every table but those of the network, for the next example of a test."""
+    with writing(gateway.engine) as connection:
+        for name in filled_tables(connection):
+            if name not in NETWORK_TABLES:
+                connection.execute(text(f'DELETE FROM "{name}"'))
 
 
 def token(chain_id: int, symbol: str) -> str:
@@ -101,35 +118,22 @@ def transfer_id(n: int) -> str:
 
 def event(event_type: str, /, event_id: str | None = None, at: float = 0, **fields: Any) -> dict[str, Any]:
     """An event at so many seconds before (negative) or after NOW; its id is its content."""
-    body = {"type": event_type, "at": (NOW + timedelta(seconds=at)).isoformat(), **fields}
-    return {"id": event_id or keccak256(json.dumps(body, sort_keys=True).encode()).hex()[:16], **body}
+    return _events.event(event_type, event_id, at, **fields)
 
 
 def sent(n: int, /, at: float = -100, **changes: Any) -> dict[str, Any]:
     """A pool send of 1,000 USDT from chain 1 to chain 2, in block 100."""
-    fields = {
-        "transfer_id": transfer_id(n),
-        "kind": "pool",
-        "src_chain_id": 1,
-        "dst_chain_id": 2,
-        "symbol": "USDT",
-        "amount": "1000000000",
-        "sender": SENDER,
-        "receiver": SENDER,
-        "src_tx_hash": "0x" + f"{n:02x}" * 32,
-        "block": 100,
-    }
-    return event("transfer.sent", at=at, **(fields | changes))
+    return _events.sent(transfer_id(n), at, **{"src_tx_hash": "0x" + f"{n:02x}" * 32, **changes})
 
 
 def about(n: int, event_type: str, /, at: float = -50, **fields: Any) -> dict[str, Any]:
     """An event about transfer ``n``."""
-    return event(event_type, at=at, transfer_id=transfer_id(n), **fields)
+    return _events.about(transfer_id(n), event_type, at, **fields)
 
 
 def released(n: int, /, at: float = -10, **fields: Any) -> dict[str, Any]:
     """A release of transfer ``n``."""
-    return about(n, "transfer.released", at=at, dst_tx_hash="0x" + "ee" * 32, **fields)
+    return _events.released(transfer_id(n), at, **fields)
 
 
 def request(n: int, kind: SendKind = SendKind.POOL, chain: int = 1, **changes: Any) -> bytes:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 from typing import Any
+
+from tests.builders import network as build
+from tests.builders.network import Document, text
+
+__all__ = ["Document", "chain", "changed", "network", "pair", "pool", "route", "text", "token"]
 
 USDT = {
     1: ("0xdAC17F958D2ee523a2206206994597C13D831ec7", 6),
@@ -22,89 +26,46 @@ BRIDGE = "0x88DCDC47D2f83a99CF0000FDF667A468bB958a78"
 SIGNERS = ("0x00000000000000000000000000000000000000A1", "0x00000000000000000000000000000000000000b2")
 VILLAIN = "0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"
 
-Document = dict[str, Any]
-
 
 def chain(chain_id: int) -> Document:
-    return {
-        "id": chain_id,
-        "name": NAME[chain_id],
-        "icon": "",
-        "block_delay": 12,
-        "gas_token_symbol": "ETH",
-        "explore_url": f"https://explorer-{chain_id}.example/",
-        "contract_addr": CONTRACT[chain_id],
-        "drop_gas_amt": "0",
-        "minimal_max_slippage": 780,
-        "disabled": False,
-        "disabled_reason": "",
-    }
+    return build.chain(
+        chain_id,
+        NAME[chain_id],
+        gas_token_symbol="ETH",
+        contract_addr=CONTRACT[chain_id],
+        minimal_max_slippage=780,
+    )
 
 
 def token(chain_id: int, symbol: str = "USDT", decimal: int | None = None) -> Document:
     address, decimals = USDT[chain_id]
-    return {
-        "chain_id": chain_id,
-        "symbol": symbol,
-        "name": f"{symbol} token",
-        "icon": "",
-        "address": address,
-        "decimal": decimals if decimal is None else decimal,
-        "xfer_disabled": False,
-    }
+    decimal = decimals if decimal is None else decimal
+    return build.token(chain_id, symbol, address, decimal, name=f"{symbol} token")
 
 
 def pool(chain_id: int, added: str = "5000000000000") -> Document:
-    return {
-        "chain_id": chain_id,
-        "symbol": "USDT",
-        "liquidity_added": added,
-        "liquidity_sent": "0",
-        "liquidity_relayed": "0",
-        "liquidity_withdrawn": "0",
-        "total_cap": "9000000000000",
-        "epoch_cap": None,
-        "epoch_seconds": 3600,
-    }
+    return build.pool(chain_id, "USDT", added, total_cap="9000000000000")
 
 
 def route(src: int, dst: int, rate: Document | None = None) -> Document:
-    return {
-        "symbol": "USDT",
-        "src_chain_id": src,
-        "dst_chain_id": dst,
-        "rate": rate or {"model": "fixed", "value": "1.000001"},
-        "base_fee": "605437528092011966",
-        "base_fee_max_age_seconds": None,
-        "perc_fee_tiers": [{"from": "0", "ppm": 400}, {"from": "1000000000000", "ppm": 300}],
-    }
+    tiers = [{"from": "0", "ppm": 400}, {"from": "1000000000000", "ppm": 300}]
+    changes = {"rate": rate} if rate else {}
+    return build.route(src, dst, "USDT", perc_fee_tiers=tiers, **changes)
 
 
 def pair(org: int, pegged: int, symbol: str = "CELR") -> Document:
-    return {
-        "symbol": symbol,
-        "org_chain_id": org,
-        "pegged_chain_id": pegged,
-        "pegged_deposit_contract_addr": VAULT,
-        "pegged_burn_contract_addr": BRIDGE,
-        "canonical_token_contract_addr": "",
-        "vault_version": 2,
-        "bridge_version": 2,
-        "deposit_base_fee": "7",
-        "burn_base_fee": "8",
-        "perc_fee_tiers": [{"from": "0", "ppm": 500}],
-    }
+    fees = {"deposit_base_fee": "7", "burn_base_fee": "8", "perc_fee_tiers": [{"from": "0", "ppm": 500}]}
+    return build.pair(org, pegged, symbol, VAULT, BRIDGE, **fees)
 
 
 def network() -> Document:
     """Three chains, USDT pools on all of them, CELR pegged from 1 to 10 and 56: every key of every list."""
-    return {
-        "version": 1,
-        "chains": [chain(1), chain(10), chain(56)],
-        "tokens": [token(c) for c in (1, 10, 56)] + [token(c, "CELR", 18) for c in (1, 10, 56)],
-        "pools": [pool(1), pool(10), pool(56, added="5000000000000000000000000")],
-        "routes": [route(1, 56), route(56, 1), route(1, 10, {"model": "stableswap", "amplification": 200})],
-        "route_blocks": [
+    return build.document(
+        chains=[chain(1), chain(10), chain(56)],
+        tokens=[token(c) for c in (1, 10, 56)] + [token(c, "CELR", 18) for c in (1, 10, 56)],
+        pools=[pool(1), pool(10), pool(56, added="5000000000000000000000000")],
+        routes=[route(1, 56), route(56, 1), route(1, 10, {"model": "stableswap", "amplification": 200})],
+        route_blocks=[
             {
                 "symbol": "USDT",
                 "src_chain_id": 10,
@@ -113,16 +74,16 @@ def network() -> Document:
                 "reason": "audit",
             }
         ],
-        "pegged_pairs": [pair(1, 10), pair(1, 56)],
-        "blocked_addresses": [
+        pegged_pairs=[pair(1, 10), pair(1, 56)],
+        blocked_addresses=[
             {"address": VILLAIN, "reason": "sanctions list", "source": "", "expires_at": None}
         ],
-        "blocked_networks": [
+        blocked_networks=[
             {"cidr": "203.0.113.0/24", "reason": "VPN exit", "expires_at": "2027-01-01T00:00:00Z"},
             {"cidr": "2001:db8::/32", "reason": "VPN exit", "expires_at": None},
         ],
-        "validators": [{"chain_id": 1, "signer": s, "power": "231000000000000000000000"} for s in SIGNERS],
-    }
+        validators=[build.validator(1, signer, "231000000000000000000000") for signer in SIGNERS],
+    )
 
 
 def changed(path: str, value: Any) -> Document:
@@ -139,7 +100,3 @@ def changed(path: str, value: Any) -> Document:
     else:
         place[last] = value
     return document
-
-
-def text(document: Any) -> bytes:
-    return json.dumps(document).encode()

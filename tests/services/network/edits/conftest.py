@@ -10,12 +10,15 @@ from flask import Flask
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_network
 from tests.actors import TESTER
+from tests.databases import SharedDatabase
 from tests.services.network.edits.kit import NOON
 from tests.services.network.network_kit import network, text
 
 
 @pytest.fixture
-def gateway(app: Flask) -> Gateway:
+def gateway(app: Flask, database: SharedDatabase) -> Gateway:
     gateway = replace(current_gateway(), clock=lambda: NOON)
-    import_network(gateway, text(network()), actor=TESTER)
+    database.fill(
+        "tests.services.network.edits", lambda: import_network(gateway, text(network()), actor=TESTER)
+    )
     return gateway

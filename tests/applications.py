@@ -1,0 +1,157 @@
+"""The applications of one process. To make one takes 13 ms, with the console 49 ms: they are shared.
+
+What an application knows of a test is in its ``Gateway`` (clock, configuration in memory, counters, keys)
+and in its database. Each test gets a new gateway and an empty database, so nothing of another test is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.admin import security
+from app.extensions import db
+from app.runtime.audit_keys import AuditKeys
+from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.gateway import Clock, Gateway, system_clock
+from app.services.network.snapshot import NetworkSnapshots
+from config import ALL_DOORS, Settings
+from tests.databases import SharedDatabase
+
+OpenApp = Callable[..., Flask]
+
+CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+"""Argon2id that takes no time: the console's tests verify what they hash themselves."""
+
+
+def make_settings(database_url: str, **changes: object) -> Settings:
+    """Settings for a test: nothing from the environment, a fresh view of the configuration.
+
+    Without the console, which takes fifty milliseconds to put together: its own tests ask for it.
+    """
+    values: dict[str, object] = {
+        "doors": ("api", "grpcweb", "ingest"),
+        "database_url": database_url,
+        "secret_key": "test-only",
+        "audit_key": "test-only audit key, 32 characters or more",
+        "config_max_age_seconds": 0,
+        "ingest_tokens": ("test-token",),
+        "estimate_counts_seconds": 0,
+    }
+    return Settings.model_validate(values | changes)
+
+
+def close_connections() -> None:
+    """Close every connection of the application whose context this is."""
+    for engine in db.engines.values():
+        engine.dispose()
+
+
+def gateway_of(app: Flask) -> Gateway:
+    """The application's gateway."""
+    gateway = app.extensions["gateway"]
+    assert isinstance(gateway, Gateway)
+    return gateway
+
+
+def renew_gateway(app: Flask, clock: Clock) -> None:
+    """Replace the gateway by one that has served nothing. Engines and settings stay."""
+    settings: Settings = app.config["SETTINGS"]
+    old = gateway_of(app)
+    app.extensions["gateway"] = replace(
+        old,
+        clock=clock,
+        snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds),
+        audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
+        estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
+    )
+
+
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Applications made from now on hash passwords with ``CHEAP``."""
+    options = {f"argon2__{name}": value for name, value in CHEAP.items()}
+    monkeypatch.setitem(security._SETTINGS, "PASSWORD_HASH_PASSLIB_OPTIONS", options)
+
+
+class Applications:
+    """Hands out applications. Those with the usual settings on a shared database are used again."""
+
+    def __init__(self) -> None:
+        self._shared: set[str] = set()
+        self._free: dict[Settings, list[Flask]] = {}
+        self._taken: list[tuple[Flask, bool]] = []
+
+    def opener(
+        self,
+        database: SharedDatabase,
+        clock: Clock = system_clock,
+        client_class: type[FlaskClient] = FlaskClient,
+    ) -> OpenApp:
+        """A function that takes changes of the settings and gives an application on the database.
+
+        Its ``own=True`` makes one for this test alone, for it will be changed (routes, hooks).
+        """
+        self._shared.add(make_settings(database.url).database_url)
+
+        def open_app(*, own: bool = False, clock: Clock = clock, **changes: Any) -> Flask:
+            url = changes.pop("database_url", database.url)
+            return self._open(make_settings(url, **changes), clock, client_class, own)
+
+        return open_app
+
+    def _open(self, settings: Settings, clock: Clock, client_class: type[FlaskClient], own: bool) -> Flask:
+        """An application that nobody else has in this test."""
+        kept = not own and self._is_usual(settings)
+        if kept and self._free.get(settings):
+            app = self._free[settings].pop()
+            renew_gateway(app, clock)
+        else:
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                cheap_passwords(monkeypatch)
+                app = create_app(settings, clock=clock)
+            app.extensions["listeners"] = _listeners(app)
+        app.test_client_class = client_class
+        self._taken.append((app, kept))
+        return app
+
+    def release(self) -> None:
+        """Take back what the test was given."""
+        while self._taken:
+            app, kept = self._taken.pop()
+            if kept and _listeners(app) == app.extensions["listeners"]:
+                self._free.setdefault(app.config["SETTINGS"], []).append(app)
+            else:
+                _close(app)
+
+    def close(self) -> None:
+        """Close every connection."""
+        for apps in self._free.values():
+            for app in apps:
+                _close(app)
+
+    def _is_usual(self, settings: Settings) -> bool:
+        """Others are rare; kept, they would keep connections."""
+        url = settings.database_url
+        return url in self._shared and settings in (make_settings(url), make_settings(url, doors=ALL_DOORS))
+
+
+def _listeners(app: Flask) -> list[int]:
+    """How many listen to each event of the engines: a test may have left one there."""
+    gateway = gateway_of(app)
+    return [
+        len(list(getattr(listened.dispatch, name)))
+        for engine in (gateway.engine, gateway.reads)
+        for listened in (engine, engine.pool, engine.dialect)
+        for name in sorted(listened.dispatch._event_names)
+    ]
+
+
+def _close(app: Flask) -> None:
+    with app.app_context():
+        close_connections()

@@ -1,0 +1,1 @@
+"""What tests make up: events as reporters send them, networks as operators import them."""

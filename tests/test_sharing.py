@@ -1,0 +1,108 @@
+"""Applications and databases are shared by tests; nothing of one test reaches the next."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+
+import pytest
+from flask import Flask
+from sqlalchemy import event, func, insert, select
+
+from app.models.blocked import BlockedNetwork
+from app.models.engine import reading, writing
+from app.models.estimates import EstimateCount
+from app.runtime.gateway import Gateway
+from app.services.network.document import export_network, import_network
+from tests.actors import TESTER
+from tests.applications import Applications, gateway_of, renew_gateway
+from tests.databases import SharedDatabase
+from tests.services.network.network_kit import network, text
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+KEPT = {"engine", "reads", "public_reads", "max_reorg_blocks", "environment_tokens"}
+"""What belongs to the settings and the database. All else of a gateway may know what a test did."""
+
+
+@pytest.fixture
+def some_applications() -> Applications:
+    """Of this test's own, so that it can end one test and begin the next."""
+    return Applications()
+
+
+def imported(app: Flask) -> bytes:
+    import_network(gateway_of(app), text(network()), actor=TESTER)
+    return export_network(gateway_of(app))
+
+
+def test_the_next_test_gets_the_same_application_with_a_new_gateway(
+    some_applications: Applications, database: SharedDatabase
+) -> None:
+    opener = some_applications.opener(database)
+    app = opener()
+    first = gateway_of(app)
+    assert opener() is not app  # within a test two stand for two processes
+    some_applications.release()
+    again = [opener(), opener()]
+    assert app in again
+    assert gateway_of(app) is not first
+    some_applications.release()
+    some_applications.close()
+
+
+def test_a_gateway_is_renewed_whole(app: Flask) -> None:
+    before = gateway_of(app)
+    renew_gateway(app, lambda: NOON)
+    after = gateway_of(app)
+    same = {each.name for each in fields(Gateway) if getattr(after, each.name) is getattr(before, each.name)}
+    assert same == KEPT
+
+
+def test_an_application_that_is_listened_to_is_not_used_again(
+    some_applications: Applications, database: SharedDatabase
+) -> None:
+    opener = some_applications.opener(database)
+    app = opener()
+    event.listen(gateway_of(app).engine, "before_cursor_execute", lambda *_: None)
+    some_applications.release()
+    assert opener() is not app
+    some_applications.release()
+    some_applications.close()
+
+
+@pytest.mark.parametrize("changes", [{"own": True}, {"trusted_proxies": 1}])
+def test_an_unusual_application_is_not_used_again(
+    some_applications: Applications, database: SharedDatabase, changes: dict[str, object]
+) -> None:
+    opener = some_applications.opener(database)
+    app = opener(**changes)
+    some_applications.release()
+    assert opener(**changes) is not app
+    some_applications.release()
+
+
+def test_an_emptied_database_has_no_row(app: Flask, database: SharedDatabase) -> None:
+    imported(app)
+    assert len(database.filled()) > 5
+    database.empty()
+    assert database.filled() == []
+
+
+def test_rows_written_back_are_the_rows_that_were_read(app: Flask, database: SharedDatabase) -> None:
+    exported = []
+    for _ in range(2):
+        database.empty()
+        database.fill("tests.test_sharing", lambda: exported.append(imported(app)))
+        with reading(gateway_of(app).engine) as connection:
+            assert connection.scalar(select(func.count()).select_from(EstimateCount)) == 0
+        assert export_network(gateway_of(app)) == exported[0]
+    assert len(exported) == 1  # the second time they came from memory
+    with writing(gateway_of(app).engine) as connection:  # its number is none of theirs
+        values = {"cidr": "198.51.100.0/24", "reason": "test", "expires_at": None}
+        connection.execute(insert(BlockedNetwork).values(values))
+
+
+def test_only_an_empty_database_is_filled(app: Flask, database: SharedDatabase) -> None:
+    imported(app)
+    with pytest.raises(AssertionError, match="only an empty database"):
+        database.fill("tests.test_sharing, twice", lambda: None)
