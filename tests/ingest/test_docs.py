@@ -19,6 +19,8 @@ from app.services.feed.lines import MAX_LINE_BYTES
 from app.services.feed.schema import SCHEMAS
 from tests.applications import OpenApp
 
+pytestmark = pytest.mark.one_database
+
 PAGE = (Path(__file__).parents[2] / "docs" / "ingest.md").read_text()
 FILE = re.compile(r"`(\w+\.ndjson)`:\n\n```ndjson\n(.*?)```", re.DOTALL)
 EXAMPLE = re.compile(r"```sh\n([^\n]*curl [^\n]*)\n```\n```json\n([^\n]*)\n```")

@@ -13,6 +13,8 @@ from app.runtime.gateway import Gateway
 from tests.ingest.kit import kept, post, post_gzip, verdict
 from tests.services.feed.world import NOW, event, sent, transfer_id
 
+pytestmark = pytest.mark.one_database
+
 GOOD = sent(1)
 NAME = GOOD["id"]
 HEAD = event("chain.head", "head", chain_id=1, block=5)

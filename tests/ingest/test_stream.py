@@ -98,6 +98,7 @@ def test_a_body_is_never_held_as_a_whole(client: FlaskClient) -> None:
         assert peak < 8 * MEGABYTE
 
 
+@pytest.mark.one_database
 def test_a_gzip_bomb_ends_at_the_limit(client: FlaskClient) -> None:
     packer = zlib.compressobj(9, wbits=31)
     of_lines = b"".join(packer.compress(b" " * 60_000 + b"\n") for _ in range(20_000)) + packer.flush()

@@ -5,8 +5,6 @@ The test keeps account of people and powers only; it knows nothing of digests an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -16,14 +14,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from app.domain.codes import SendKind
-from app.extensions import db
-from app.models.engine import writing
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import current_gateway
 from tests.domain.refund.evidence_kit import twin
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
-from tests.services.feed.world import signed
+from tests.services.feed.world import forget_events, signed
 
-NETWORK = {"chains", "tokens", "pegged_pairs", "opening_validators"}
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
 SETS = st.dictionaries(st.sampled_from(PEOPLE[:36]), POWER, min_size=1, max_size=30)
 
@@ -146,16 +141,6 @@ def tell(ask: Asker, kind: SendKind, first: Powers, seed: int) -> None:
     assert not any(step.what == "signed" and step.who in account.powers for step in again)
 
 
-@contextmanager
-def emptied(gateway: Gateway) -> Iterator[None]:
-    """Without the events of earlier examples."""
-    with writing(gateway.engine) as connection:
-        for table in reversed(db.metadata.sorted_tables):
-            if table.name not in NETWORK:
-                connection.execute(table.delete())
-    yield
-
-
 @settings(max_examples=25, phases=[Phase.explicit, Phase.generate])  # shrinking a seed explains nothing
 @given(st.sampled_from(KINDS), SETS, st.integers(0, 2**32))
 def test_served_exactly_while_the_contract_takes_it(
@@ -164,5 +149,5 @@ def test_served_exactly_while_the_contract_takes_it(
     gateway = current_gateway()
     if gateway.engine.dialect.name == "postgresql" and seed % 4:
         return  # a few are enough there: the fold is the same
-    with emptied(gateway):
-        tell(ask, kind, first, seed)
+    forget_events(gateway)
+    tell(ask, kind, first, seed)

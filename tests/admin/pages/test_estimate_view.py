@@ -8,8 +8,6 @@ from fractions import Fraction
 from urllib.parse import parse_qs
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.admin.pages.estimate_labels import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
 from app.admin.pages.estimate_view import EstimateView, decimal_down, estimate_view
@@ -23,11 +21,11 @@ from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.services.estimates.estimate import estimate_inputs
 from tests.domain.estimate.estimate_cases import (
     TOKEN,
+    any_plausible,
     ask,
+    for_seeds,
     on_curve,
     pegged,
-    pegged_cases,
-    plausible,
     pool_with,
     usdt,
     wild_inputs,
@@ -66,16 +64,14 @@ def keeps_its_word(inputs: EstimateInputs) -> None:
             assert not passes(ask(inputs, slippage_tolerance=each.tolerance + 1), amt)
 
 
-@settings(max_examples=600)
-@given(st.one_of(plausible(curve=False), plausible(curve=True), pegged_cases()))
+@for_seeds(600, any_plausible)
 def test_what_is_suggested_passes_and_one_beyond_does_not(inputs: EstimateInputs) -> None:
     keeps_its_word(inputs)
 
 
-@settings(max_examples=600)
-@given(st.integers(0, 2**64 - 1))
-def test_also_for_anything_that_the_types_allow(seed: int) -> None:
-    keeps_its_word(wild_inputs(seed))
+@for_seeds(600, wild_inputs)
+def test_also_for_anything_that_the_types_allow(inputs: EstimateInputs) -> None:
+    keeps_its_word(inputs)
 
 
 def test_the_range_is_that_of_trying_every_amount() -> None:

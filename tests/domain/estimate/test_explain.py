@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from app.domain.codes import BridgeType
 from app.domain.estimate.estimate import Check, EstimateRefused, estimate, explain
 from app.domain.estimate.explain import CheckOutcome
 from app.domain.estimate.inputs import FeeTier
 from tests.domain.estimate.estimate_cases import (
     TOKEN,
+    any_plausible,
     ask,
+    for_seeds,
     on_curve,
     pegged,
-    pegged_cases,
-    plausible,
     pool_with,
     usdt,
 )
@@ -36,8 +33,7 @@ def outcomes(inputs):
     return {result.check: result.outcome for result in explain(inputs).checks}
 
 
-@settings(max_examples=400)
-@given(st.one_of(plausible(curve=False), plausible(curve=True), pegged_cases()))
+@for_seeds(400, any_plausible)
 def test_it_says_what_the_answer_says(inputs):
     explanation = explain(inputs)
     values = {term.name: term.value for term in explanation.terms}

@@ -11,8 +11,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.domain.codes import Reason
 from app.domain.estimate import checks
@@ -32,11 +30,11 @@ from app.domain.estimate.inputs import (
 from tests.domain.estimate.estimate_cases import (
     NOW,
     TOKEN,
+    any_plausible,
     ask,
+    for_seeds,
     on_curve,
     pegged,
-    pegged_cases,
-    plausible,
     pool_with,
     usdt,
     wild_inputs,
@@ -109,18 +107,15 @@ def keeps_its_word(inputs: EstimateInputs, got: EstimateRefused) -> None:
             assert passes(inputs, less, slippage_tolerance=int(lower[1]))
 
 
-@settings(max_examples=1500)
-@given(st.one_of(plausible(curve=False), plausible(curve=True), pegged_cases()))
+@for_seeds(1500, any_plausible)
 def test_refusals_keep_their_word(inputs):
     got = refusal(inputs)
     if got is not None and got.check in UPPER | LOWER:
         keeps_its_word(inputs, got)
 
 
-@settings(max_examples=1500)
-@given(st.integers(0, 2**64 - 1))
-def test_refusals_of_anything_keep_their_word(seed):
-    inputs = wild_inputs(seed)
+@for_seeds(1500, wild_inputs)
+def test_refusals_of_anything_keep_their_word(inputs):
     got = refusal(inputs)
     if got is not None and got.check in UPPER | LOWER and "pools is empty" not in got.msg:
         keeps_its_word(inputs, got)
@@ -154,11 +149,9 @@ def small_inputs(seed: int) -> EstimateInputs:
     )
 
 
-@settings(max_examples=800)
-@given(st.integers(0, 2**64 - 1))
-def test_the_named_amounts_are_the_nearest_that_pass(seed):
+@for_seeds(800, small_inputs)
+def test_the_named_amounts_are_the_nearest_that_pass(inputs):
     """By trying every amount that the source pool could take."""
-    inputs = small_inputs(seed)
     got = refusal(inputs)
     if got is None or "pools is empty" in got.msg or got.check is Check.CURVE:
         return

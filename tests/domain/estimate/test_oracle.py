@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from functools import partial
 
 from app.domain.estimate.estimate import EstimateRefused, estimate, explain
 from app.domain.estimate.inputs import EstimateInputs
-from tests.domain.estimate.estimate_cases import pegged_cases, plausible, wild
+from tests.domain.estimate.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
 from tests.domain.estimate.oracle import Answer, Refused, expected
 
 
@@ -27,26 +27,22 @@ def answered(inputs: EstimateInputs) -> Answer | Refused:
     )
 
 
-@settings(max_examples=3000)
-@given(plausible(curve=False))
+@for_seeds(3000, partial(plausible_inputs, False))
 def test_fixed_rate(inputs):
     assert answered(inputs) == expected(inputs)
 
 
-@settings(max_examples=3000)
-@given(plausible(curve=True))
+@for_seeds(3000, partial(plausible_inputs, True))
 def test_curve(inputs):
     assert answered(inputs) == expected(inputs)
 
 
-@settings(max_examples=2000)
-@given(pegged_cases())
+@for_seeds(2000, pegged_inputs)
 def test_pegged(inputs):
     assert answered(inputs) == expected(inputs)
 
 
-@settings(max_examples=4000)
-@given(wild())
+@for_seeds(4000, wild_inputs)
 def test_anything(inputs):
     got = answered(inputs)
     assert got == expected(inputs)

@@ -7,19 +7,18 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import address_of, checksum_address
-from app.models.engine import reading, writing
+from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import Gateway
-from tests.databases import filled_tables
 from tests.services.feed.world import (
     KEYS,
     about,
     event,
     feed,
+    forget_events,
     prepared,
     projections,
     released,
@@ -121,11 +120,7 @@ def ingest(gateway: Gateway, batches: Sequence[Events]) -> None:
 
 
 def answers_after(gateway: Gateway, *phases: Sequence[Events]) -> dict[str, list[tuple[Any, ...]]]:
-    network = {"chains", "tokens", "pegged_pairs", "opening_validators"}
-    with writing(gateway.engine) as connection:
-        for name in filled_tables(connection):
-            if name not in network:
-                connection.execute(text(f'DELETE FROM "{name}"'))
+    forget_events(gateway)
     for phase in phases:
         ingest(gateway, phase)
     with reading(gateway.engine) as connection:

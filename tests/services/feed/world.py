@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, select, text
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
@@ -26,11 +26,12 @@ from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
-from tests.databases import SharedDatabase
+from tests.databases import SharedDatabase, filled_tables
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 KEYS = [keccak256(f"test validator {n}".encode()) for n in range(1, 8)]
 POWERS = [40, 30, 20, 10]
+NETWORK_TABLES = {"chains", "tokens", "pegged_pairs", "opening_validators", "network_parts"}
 SENDER = checksum_address(bytes.fromhex("aa" * 20))
 
 _events = EventBuilder(
@@ -95,6 +96,14 @@ def fill_network(database: SharedDatabase, engine: Engine) -> None:
             build_network(connection)
 
     database.fill(fill_network, fill)
+
+
+def forget_events(gateway: Gateway) -> None:
+    """Empty every table but those of the network, for the next example of a test."""
+    with writing(gateway.engine) as connection:
+        for name in filled_tables(connection):
+            if name not in NETWORK_TABLES:
+                connection.execute(text(f'DELETE FROM "{name}"'))
 
 
 def token(chain_id: int, symbol: str) -> str:
