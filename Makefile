@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench soak lint format-check format types requirements proto contracts screenshots clean
+.PHONY: help run test check bench fuzz soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -48,6 +48,10 @@ bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, f
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
 	done; exit $$missed
+
+fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 10,000
+	$(VENV) requirements-dev.txt
+	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py $(ARGS)
 
 soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 plays another sequence)
 	$(VENV) requirements-dev.txt
