@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import os
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from limits import parse_many
 from limits.errors import ConfigurationError
-from limits.storage import storage_from_string
+from limits.storage import SCHEMES, storage_from_string
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -19,7 +23,22 @@ Door = Literal["api", "grpcweb", "ingest", "admin"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 
 
+MIN_SECRET_KEY = 32
 MIN_AUDIT_KEY = 32
+MIN_INGEST_TOKEN = 16
+
+FROM_FILES = (
+    "database_url",
+    "database_replica_url",
+    "secret_key",
+    "audit_keys_old",
+    "ingest_tokens",
+    "rate_limit_storage_url",
+)
+"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value. ``AUDIT_KEY_FILE`` is
+one of its own, which is made where it is missing."""
+
+_logger = logging.getLogger(__name__)
 
 
 class ConfigError(SystemExit):
@@ -31,11 +50,37 @@ def _split(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+class _SecretFiles(PydanticBaseSettingsSource):
+    """Values from the files that ``NAME_FILE`` names, as orchestrators mount secrets."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The text of the file without its last line end; nothing where no file is named."""
+        name = field_name.upper()
+        file = os.environ.get(f"{name}_FILE")
+        if not file:
+            return None, field_name, False
+        if os.environ.get(name):
+            raise ConfigError(f"{name}: {name}_FILE is set, too; set one of them")
+        try:
+            return Path(file).read_text(encoding="utf-8").rstrip("\r\n"), field_name, False
+        except OSError as error:
+            raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{name}_FILE: {file} holds no text") from None
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name: self.get_field_value(FieldInfo(), name)[0] for name in FROM_FILES}
+        return {name: value for name, value in found.items() if value is not None}
+
+
 class Settings(BaseSettings):
     """Every setting, its default and its range. Names are the environment's, in lower case."""
 
     model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True)
 
+    # Before the secrets, whose check asks for it.
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
     replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
@@ -53,10 +98,20 @@ class Settings(BaseSettings):
     estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
-    host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65535)
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment, and the files that it names."""
+        return init_settings, env_settings, _SecretFiles(settings_cls)
 
     @field_validator("ingest_tokens", "audit_keys_old", "doors", mode="before")
     @classmethod
@@ -68,6 +123,22 @@ class Settings(BaseSettings):
     def _long_enough(cls, value: str) -> str:
         if value and len(value) < MIN_AUDIT_KEY:
             raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
+        return value
+
+    @field_validator("secret_key")
+    @classmethod
+    def _secret_key_length(cls, value: str, info: ValidationInfo) -> str:
+        if value and len(value) < MIN_SECRET_KEY:
+            _weak(info, f"must have at least {MIN_SECRET_KEY} characters, such as: openssl rand -hex 32")
+        return value
+
+    @field_validator("ingest_tokens")
+    @classmethod
+    def _token_length(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if any(len(token) < MIN_INGEST_TOKEN for token in value):
+            _weak(
+                info, f"each must have at least {MIN_INGEST_TOKEN} characters, such as: openssl rand -hex 32"
+            )
         return value
 
     @field_validator("log_level", mode="before")
@@ -89,10 +160,15 @@ class Settings(BaseSettings):
     @classmethod
     def _limit_storage(cls, value: str) -> str:
         value = value or "memory://"
+        # What the library says of these would repeat the URL, which may hold a password.
+        if value.partition(":")[0] not in SCHEMES:
+            raise ValueError("must be the URL of a store of rate limits such as redis://host:6379")
         try:
             storage_from_string(value)
-        except (ConfigurationError, ValueError) as error:
+        except ConfigurationError as error:
             raise ValueError(f"cannot be used as a store of rate limits ({error})") from None
+        except ValueError:
+            raise ValueError("is no URL such as redis://host:6379") from None
         return value
 
     @field_validator("database_url", "database_replica_url")
@@ -103,7 +179,7 @@ class Settings(BaseSettings):
             return value
         try:
             url = make_url(value)
-        except ArgumentError:
+        except (ArgumentError, ValueError):  # a bad port is a ValueError that repeats what stood there
             raise ValueError("is not a database URL such as postgresql://user@host/name") from None
         if url.drivername in ("postgres", "postgresql"):
             url = url.set(drivername="postgresql+psycopg")
@@ -118,6 +194,31 @@ class Settings(BaseSettings):
         if value and not all(url.startswith("postgresql") for url in both):
             raise ValueError("only PostgreSQL has replicas: it and DATABASE_URL must be postgresql: URLs")
         return value
+
+
+def _weak(info: ValidationInfo, advice: str) -> None:
+    """Refuse a weak secret, or only warn of it where nobody but this machine is served.
+
+    :raises ValueError: where ``HOST`` is not loopback.
+    """
+    host = info.data.get("host", "")
+    if not _is_loopback(host):
+        raise ValueError(advice)
+    _logger.warning(
+        "%s: %s; taken because HOST %s is loopback", (info.field_name or "").upper(), advice, host
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def shown_url(url: str) -> str:
+    """A database URL as it may be printed: its query can hold a password, too."""
+    return make_url(url).set(query={}).render_as_string(hide_password=True)
 
 
 def load_settings() -> Settings:

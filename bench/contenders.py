@@ -81,7 +81,7 @@ def settings_for(server: Server, setting: Setting) -> dict[str, str]:
     _, _, database = server
     url = setting.sqlite_url if database == SQLITE else setting.postgres_url
     return {
-        "SECRET_KEY": "bench",
+        "SECRET_KEY": "bench" * 8,
         "DATABASE_URL": url,
         "ASYNCPG_URL": setting.postgres_url.replace("postgresql+psycopg", "postgresql"),
         "WEB_CONCURRENCY": str(setting.processes),

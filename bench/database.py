@@ -52,7 +52,7 @@ def postgres_server() -> Iterator[Database]:
 def gateway_on(url: str) -> Iterator[Flask]:
     """A migrated application on the database, inside its context."""
     app = create_app(
-        Settings.model_validate({"database_url": url, "secret_key": "bench", "audit_key": "bench" * 8})
+        Settings.model_validate({"database_url": url, "secret_key": "bench" * 8, "audit_key": "bench" * 8})
     )
     with app.app_context():
         upgrade(directory=str(Path(__file__).parent.parent / "migrations"))

@@ -44,7 +44,7 @@ def gateway(folder: Path) -> Iterator[tuple[str, str]]:
     """A gateway with the sandbox: its address, and the password of its first account."""
     settings = {
         "DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
-        "SECRET_KEY": "only for pictures",
+        "SECRET_KEY": "only for pictures, 32 characters or more",
         "PORT": "0",
     }
     settings |= {"AUDIT_KEY": "only for pictures, not a secret at all", "WEB_CONCURRENCY": "2"}

@@ -27,7 +27,7 @@ from app.runtime.key_file import KeyFileUnusable, kept_key
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
-from config import INSTANCE, Settings, load_settings
+from config import INSTANCE, Settings, load_settings, shown_url
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -73,16 +73,18 @@ def prepare_database(app: Flask) -> None:
 
     :raises SystemExit: where the database cannot be used.
     """
-    url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
+    url = app.config["SQLALCHEMY_DATABASE_URI"]
     with app.app_context():
         try:
             upgrade(directory=str(ROOT / "migrations"))
-            if url.get_backend_name() == "sqlite":
+            if make_url(url).get_backend_name() == "sqlite":
                 sys.stdout.write(ensure_sandbox(current_gateway(), actor=cli_actor()) + "\n")
             if "admin" in app.config["SETTINGS"].doors:
                 sys.stdout.write(first_account(current_gateway()))
         except DBAPIError as error:
-            raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
+            raise SystemExit(
+                f"DATABASE_URL: {shown_url(url)}: {str(error.orig).strip().splitlines()[0]}"
+            ) from None
         except SandboxRefused as refused:  # another process has loaded something else meanwhile
             raise SystemExit(f"sandbox: {refused}") from None
         finally:
@@ -109,7 +111,8 @@ def first_account(gateway: Gateway) -> str:
 def main() -> None:
     """Prepare everything, then serve until stopped."""
     os.chdir(ROOT)
-    os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secret_key()
+    if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
+        os.environ["SECRET_KEY"] = secret_key()
     settings = load_settings()
     if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
         raise SystemExit("DATABASE_URL: needs a file or a server, which the workers can share")

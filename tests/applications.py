@@ -38,10 +38,10 @@ def make_settings(database_url: str, **changes: object) -> Settings:
     values: dict[str, object] = {
         "doors": ("api", "grpcweb", "ingest"),
         "database_url": database_url,
-        "secret_key": "test-only",
+        "secret_key": "test-only secret key, 32 characters or more",
         "audit_key": "test-only audit key, 32 characters or more",
         "config_max_age_seconds": 0,
-        "ingest_tokens": ("test-token",),
+        "ingest_tokens": ("test-ingest-token",),
         "estimate_counts_seconds": 0,
     }
     return Settings.model_validate(values | changes)

@@ -9,7 +9,7 @@ from sqlalchemy.pool import QueuePool
 
 from app import create_app
 from app.runtime.gateway import current_gateway
-from config import ALL_DOORS, ConfigError, Settings, load_settings
+from config import ALL_DOORS, FROM_FILES, ConfigError, Settings, load_settings, shown_url
 from tests.applications import make_settings
 
 
@@ -17,6 +17,7 @@ from tests.applications import make_settings
 def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
+        monkeypatch.delenv(f"{name.upper()}_FILE", raising=False)
 
 
 def test_the_defaults_need_nothing_set() -> None:
@@ -76,6 +77,90 @@ def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, 
         load_settings()
     assert str(ended.value).startswith(f"{name}: ")
     assert "\n" not in str(ended.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("DATABASE_URL", "postgresql://gateway@host:hidden-word/name"),
+        ("DATABASE_URL", "hidden-word"),
+        ("DATABASE_REPLICA_URL", "mysql://host/x?user=u&password=hidden-word"),
+        ("RATE_LIMIT_STORAGE_URL", "tiers://u:hidden-word@host"),
+        ("RATE_LIMIT_STORAGE_URL", "redis://u:hidden-word/1@host:port"),
+        ("RATE_LIMIT_STORAGE_URL", "hidden-word"),
+        ("SECRET_KEY", "hidden-word"),
+        ("AUDIT_KEY", "hidden-word"),
+        ("INGEST_TOKENS", "hidden-word"),
+    ],
+)
+def test_a_refused_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv("HOST", "0.0.0.0")
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ConfigError) as ended:
+        load_settings()
+    assert str(ended.value).startswith(f"{name}: ")
+    assert "hidden" not in str(ended.value)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "gateway.internal"])
+@pytest.mark.parametrize(("name", "least"), [("SECRET_KEY", 32), ("INGEST_TOKENS", 16)])
+def test_a_weak_secret_is_refused_where_others_can_ask(
+    monkeypatch: pytest.MonkeyPatch, host: str, name: str, least: int
+) -> None:
+    monkeypatch.setenv("HOST", host)
+    monkeypatch.setenv(name, "k" * (least - 1))
+    with pytest.raises(ConfigError, match=rf"^{name}: .*at least {least} characters"):
+        load_settings()
+    monkeypatch.setenv(name, "k" * least)
+    load_settings()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+@pytest.mark.parametrize("name", ["SECRET_KEY", "INGEST_TOKENS"])
+def test_a_weak_secret_is_warned_of_on_loopback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, host: str, name: str
+) -> None:
+    monkeypatch.setenv("HOST", host)
+    monkeypatch.setenv(name, "hidden-word")
+    load_settings()
+    assert f"{name}: " in caplog.text
+    assert "hidden" not in caplog.text
+
+
+@pytest.mark.parametrize("name", FROM_FILES)
+def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    texts = {"database_url": "sqlite:///x.db", "rate_limit_storage_url": "memory://"}
+    text = texts.get(name, "postgresql+psycopg://u@host/x" if name.endswith("url") else "k" * 40)
+    if name == "database_replica_url":
+        monkeypatch.setenv("DATABASE_URL", "postgresql://u@host/y")
+    file = tmp_path / "secret"
+    file.write_text(text + "\n")
+    monkeypatch.setenv(f"{name.upper()}_FILE", str(file))
+    assert getattr(load_settings(), name) in (text, (text,))
+    monkeypatch.setenv(name.upper(), text)
+    with pytest.raises(ConfigError, match=f"^{name.upper()}: .*set one of them"):
+        load_settings()
+
+
+def test_a_secret_file_that_cannot_be_read_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "missing"))
+    with pytest.raises(ConfigError, match=r"^SECRET_KEY_FILE: .*missing cannot be read: No such file"):
+        load_settings()
+    (tmp_path / "missing").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"^SECRET_KEY_FILE: .*holds no text"):
+        load_settings()
+
+
+def test_a_printed_database_url_holds_no_password() -> None:
+    for url in (
+        "postgresql+psycopg://gateway:hidden@host/name",
+        "postgresql+psycopg://host/name?user=gateway&password=hidden",
+        "postgresql+psycopg://host/name?sslpassword=hidden&passfile=/hidden",
+    ):
+        assert "hidden" not in shown_url(url)
+        assert "host/name" in shown_url(url)
 
 
 def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TextIO
+
 import click
 from flask.cli import AppGroup
 
@@ -23,6 +25,7 @@ from app.services.operators.accounts import (
 
 operators: AppGroup = DataGroup("operators", help="Accounts of the console.")
 
+
 _ROLE = click.Choice([role.value for role in Role])
 
 
@@ -32,13 +35,20 @@ _ROLE = click.Choice([role.value for role in Role])
 @click.option(
     "--password",
     envvar="OPERATOR_PASSWORD",
-    prompt=True,
-    hide_input=True,
-    confirmation_prompt=True,
     help="Best left to the prompt, or in OPERATOR_PASSWORD: command lines are seen by others.",
 )
-def create(email: str, role: str, password: str) -> None:
-    """Make an account for EMAIL. Its password comes from OPERATOR_PASSWORD or a prompt."""
+@click.option(
+    "--password-file",
+    type=click.File(encoding="utf-8"),
+    envvar="OPERATOR_PASSWORD_FILE",
+    help="A file that holds the password; also as OPERATOR_PASSWORD_FILE.",
+)
+def create(email: str, role: str, password: str | None, password_file: TextIO | None) -> None:
+    """Make an account for EMAIL. Its password comes from OPERATOR_PASSWORD, a file or a prompt."""
+    if password_file is not None:
+        password = password or password_file.read().rstrip("\r\n")
+    if not password:
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     try:
         made = create_account(current_gateway(), email, password, Role(role), actor=cli_actor())
     except AccountRefused as refused:

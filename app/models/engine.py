@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -57,11 +59,11 @@ def _plan_once(dbapi: Any, _record: Any) -> None:
 
 def _prepare_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "do_connect")
-    def _make_folder(*_: Any) -> None:
+    def _make_file(*_: Any) -> None:
         file = engine.url.database
         if file and not file.startswith((":", "file:")):
             with suppress(OSError):  # the driver says it better: it cannot open the file
-                Path(file).parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
+                _own_file(Path(file))
 
     @event.listens_for(engine, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
@@ -76,6 +78,20 @@ def _prepare_sqlite(engine: Engine) -> None:
         options = connection.get_execution_options()
         if options.get("isolation_level") != "AUTOCOMMIT" and not options.get(READER):
             connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(WRITER) else "BEGIN")
+
+
+def _own_file(file: Path) -> None:
+    """Make the file, which SQLite would let everybody read, or take that away from others.
+
+    SQLite gives the -wal and -shm files beside it the same mode.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & stat.S_IRWXO:
+            file.chmod(mode & ~stat.S_IRWXO)
 
 
 @contextmanager

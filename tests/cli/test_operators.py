@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from argon2 import PasswordHasher
 from click.testing import Result
 from flask import Flask
 
@@ -17,6 +20,21 @@ PASSWORD = "a long enough password"
 def run(app: Flask, *words: str, password: str | None = PASSWORD) -> Result:
     environment = {} if password is None else {"OPERATOR_PASSWORD": password}
     return app.test_cli_runner().invoke(args=["operators", *words], env=environment)
+
+
+def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text(PASSWORD + "\n")
+    create = ["operators", "create", "someone@example.org", "--role", "viewer"]
+    made = app.test_cli_runner().invoke(args=create, env={"OPERATOR_PASSWORD_FILE": str(file)})
+    assert made.output == "someone@example.org may sign in as viewer\n"
+    account = find_account(current_gateway(), email="someone@example.org")
+    assert account
+    assert PasswordHasher().verify(account.password, PASSWORD)
+
+    missing = app.test_cli_runner().invoke(args=[*create, "--password-file", str(tmp_path / "missing")])
+    assert missing.exit_code == 2
+    assert "No such file" in missing.output
 
 
 def test_an_account_from_its_making_to_its_end(app: Flask) -> None:

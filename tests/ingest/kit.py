@@ -17,7 +17,7 @@ from app.runtime.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"
 CURSOR = "/ingest/v1/cursor"
-TOKEN = "test-token"
+TOKEN = "test-ingest-token"
 NDJSON = "application/x-ndjson"
 
 

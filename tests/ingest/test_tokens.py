@@ -162,12 +162,12 @@ def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
 
 
 NOT_BEARERS = [
-    None, "", "Bearer", "Bearer ", "Bearer  ", "Basic dGVzdDp0ZXN0", "Basic test-token", "test-token",
-    "Token test-token", "Bearertest-token", "Bearer test-token1", "Bearer test-toke", "Bearer TEST-TOKEN",
-    "Bearer test-token, Bearer test-token", "Bearer test-token,test-token", "Bearer \u00e9",
-    "Bearer test-token\u00a0", "Bearer " + "x" * 5000, "Bearer gwi_", "Bearer gwi_0123456789abcdef_",
-    "Bearer gwi_0123456789abcdef_" + "a" * 43, "Bearer " + ENVIRONMENT_NAME, "Digest username=test-token",
-    "Bearer null", "Bearer None", 'Bearer "test-token"', "Bearer ' or 1=1 --",
+    None, "", "Bearer", "Bearer ", "Bearer  ", "Basic dGVzdDp0ZXN0", f"Basic {TOKEN}", TOKEN,
+    f"Token {TOKEN}", f"Bearer{TOKEN}", f"Bearer {TOKEN}1", f"Bearer {TOKEN[:-2]}", f"Bearer {TOKEN.upper()}",
+    f"Bearer {TOKEN}, Bearer {TOKEN}", f"Bearer {TOKEN},{TOKEN}", "Bearer \u00e9",
+    f"Bearer {TOKEN}\u00a0", "Bearer " + "x" * 5000, "Bearer gwi_", "Bearer gwi_0123456789abcdef_",
+    "Bearer gwi_0123456789abcdef_" + "a" * 43, "Bearer " + ENVIRONMENT_NAME, f"Digest username={TOKEN}",
+    "Bearer null", "Bearer None", f'Bearer "{TOKEN}"', "Bearer ' or 1=1 --",
 ]  # fmt: skip
 
 

@@ -136,4 +136,4 @@ def test_the_cursor(client: FlaskClient, gateway: Gateway) -> None:
     post(client, b"nonsense", mine)
     assert client.get(CURSOR, headers=bearer(mine)).get_json()["cursor"] == expected
     assert client.get(CURSOR, headers=bearer(other)).get_json()["cursor"]["seq"] == 3
-    assert client.get(CURSOR, headers=bearer("test-token")).get_json()["cursor"] is None
+    assert client.get(CURSOR, headers=bearer("test-ingest-token")).get_json()["cursor"] is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 import threading
+from pathlib import Path
 
 from sqlalchemy import create_engine, func, select
 from sqlalchemy.engine import make_url
 
-from app.models.engine import prepare, writing
+from app.models.engine import prepare, reading, writing
 from app.models.events import ChainProgress
 from tests.services.feed.world import NOW
 
@@ -35,3 +37,26 @@ def test_who_waited_for_the_writer_sees_what_it_wrote(database_url: str) -> None
     waiter.join()
     engine.dispose()
     assert seen == [1]
+
+
+def test_others_cannot_read_the_embedded_database(tmp_path: Path) -> None:
+    file = tmp_path / "instance" / "gateway.db"
+    _write_a_row(file)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in file.parent.iterdir()} == {0o600}
+
+    file.chmod(0o644)  # as it was made before; the group's right may be meant, for backups
+    _write_a_row(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def _write_a_row(file: Path) -> None:
+    engine = create_engine(f"sqlite:///{file}")
+    prepare(engine)
+    with writing(engine) as connection:
+        connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS one (number INTEGER)")
+    with reading(engine) as connection:
+        connection.exec_driver_sql("SELECT * FROM one")
+        assert file.with_name("gateway.db-wal").exists()
+        modes = {stat.S_IMODE(each.stat().st_mode) for each in file.parent.iterdir()}
+        assert not {mode for mode in modes if mode & stat.S_IRWXO}
+    engine.dispose()

@@ -48,7 +48,7 @@ def environment(**settings: str) -> dict[str, str]:
     Without a control socket, which takes two seconds to stop.
     """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    ours = {"SECRET_KEY": "test-only", "PORT": "0", "WEB_CONCURRENCY": "2"}
+    ours = {"SECRET_KEY": "test-only secret key, 32 characters or more", "PORT": "0", "WEB_CONCURRENCY": "2"}
     return kept | ours | {"GUNICORN_CMD_ARGS": "--no-control-socket"} | settings
 
 

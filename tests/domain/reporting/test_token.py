@@ -26,7 +26,7 @@ def test_a_token_is_its_parts() -> None:
 
 def test_other_texts_have_no_public_id() -> None:
     spoiled = (TOKEN[:-1], TOKEN + "A", TOKEN + "\n", " " + TOKEN, TOKEN.replace("-", "+"))
-    other_parts = (TOKEN.replace("a", "A"), TOKEN.replace("gwi", "gwj"), "test-token", "")
+    other_parts = (TOKEN.replace("a", "A"), TOKEN.replace("gwi", "gwj"), "test-ingest-token", "")
     for text in spoiled + other_parts:
         assert key_id_of(text.encode()) is None, text
 
