@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from limits import parse_many
 from limits.errors import ConfigurationError
-from limits.storage import SCHEMES, storage_from_string
+from limits.storage import storage_from_string
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -160,15 +160,15 @@ class Settings(BaseSettings):
     @classmethod
     def _limit_storage(cls, value: str) -> str:
         value = value or "memory://"
-        # What the library says of these would repeat the URL, which may hold a password.
-        if value.partition(":")[0] not in SCHEMES:
-            raise ValueError("must be the URL of a store of rate limits such as redis://host:6379")
         try:
             storage_from_string(value)
         except ConfigurationError as error:
-            raise ValueError(f"cannot be used as a store of rate limits ({error})") from None
+            # Either it does not know the scheme, and repeats the URL, which may hold a password; or it tells
+            # which package is missing.
+            reason = "no such store is known" if value in str(error) else error
+            raise ValueError(f"cannot be used as a store of rate limits ({reason})") from None
         except ValueError:
-            raise ValueError("is no URL such as redis://host:6379") from None
+            raise ValueError("is not the URL of a store of rate limits such as redis://host:6379") from None
         return value
 
     @field_validator("database_url", "database_replica_url")
