@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,8 @@ from flask_wtf.csrf import CSRFProtect
 
 from app.admin.sign_in.sessions import leave_ended_session
 from app.domain.operators import Role
+
+_log = logging.getLogger(__name__)
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -82,6 +85,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     ended = leave_ended_session()
     if not may(audience):
         if current_user.is_authenticated:
+            _log.warning("%s %s refused to %s", request.method, request.path, current_user.email)
             abort(403)
         # A POST cannot be repeated after signing in: only the address of a read page is remembered.
         back = request.full_path.rstrip("?") if request.method == "GET" else None

@@ -10,14 +10,14 @@ from marshmallow import Schema
 from werkzeug.datastructures import Headers
 
 from app.domain.codes import ErrCode
-from app.http.answers import JSON, NO_SNIFF, NO_STORE, PRIVATE_HEADERS
+from app.http.answers import AS_IT_IS, JSON, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 __all__ = [
     "ANY_ORIGIN",
+    "AS_IT_IS",
     "EXPOSED",
     "JSON",
-    "NO_SNIFF",
     "NO_STORE",
     "PRIVATE_HEADERS",
     "PUBLIC_HEADERS",

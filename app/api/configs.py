@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Blueprint, Response, request
 
-from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
+from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
 from app.api.door import CONFIGS_PATHS
 from app.api.request_policy import apply_request_policy
 from app.runtime.gateway import current_gateway
@@ -22,7 +22,7 @@ configs.before_request(apply_request_policy)
 def get_transfer_configs() -> Response:
     """What can be transferred where?"""
     current = transfer_configs(current_gateway())
-    headers = (_REVALIDATED, NO_SNIFF, ANY_ORIGIN, EXPOSED, ("ETag", f'"{current.etag}"'))
+    headers = (_REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED, ("ETag", f'"{current.etag}"'))
     if request.if_none_match.contains_weak(current.etag):
         unchanged = Response(status=304, headers=headers)
         del unchanged.headers["Content-Type"]

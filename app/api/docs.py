@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 from flask import Blueprint, Response, request, send_from_directory
 
-from app.api.answers import ANY_ORIGIN, EXPOSED, JSON, NO_SNIFF
+from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
 from app.api.openapi.document import document
 
 _ASSETS: Final = Path(__file__).parent / "static" / "docs"
@@ -31,7 +31,7 @@ def document_bytes() -> bytes:
 @docs.get("/openapi.json")
 def openapi() -> Response:
     """The document, readable from pages of any origin."""
-    response = Response(document_bytes(), headers=(JSON, _REVALIDATED, NO_SNIFF, ANY_ORIGIN, EXPOSED))
+    response = Response(document_bytes(), headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()
     response.make_conditional(request)
     return response
@@ -41,12 +41,15 @@ def openapi() -> Response:
 def page() -> Response:
     """The page. Its policy forbids loading anything that this application does not serve."""
     response = send_from_directory(_ASSETS, "index.html")
+    response.headers.update(AS_IT_IS)
     response.headers["Content-Security-Policy"] = _PAGE_POLICY
-    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
     return response
 
 
 @docs.get("/docs/assets/<name>")
 def asset(name: str) -> Response:
     """The page's scripts, styles and licences."""
-    return send_from_directory(_ASSETS, name)
+    response = send_from_directory(_ASSETS, name)
+    response.headers.update(AS_IT_IS)
+    return response

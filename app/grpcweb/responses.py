@@ -10,12 +10,12 @@ from flask import Response, request
 from app.domain.codes import Reason
 from app.grpcweb.encodings import TEXT, answer_encoding
 from app.grpcweb.frames import encode_status_message, encode_text, write_answer
-from app.http.answers import NO_SNIFF, NO_STORE
+from app.http.answers import AS_IT_IS, NO_STORE
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 _HEADERS: Final = (
     NO_STORE,
-    NO_SNIFF,
+    *AS_IT_IS,
     ANY_ORIGIN,
     ("Access-Control-Expose-Headers", f"grpc-status, grpc-message, {EXPOSED_HEADERS}"),
 )

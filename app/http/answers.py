@@ -10,8 +10,12 @@ from flask import Response
 JSON: Final = ("Content-Type", "application/json")
 NO_STORE: Final = ("Cache-Control", "no-store")
 NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
+NO_FRAMES: Final = ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 
-PRIVATE_HEADERS: Final = (JSON, NO_STORE, NO_SNIFF)
+AS_IT_IS: Final = (NO_SNIFF, NO_FRAMES)
+"""A browser takes the answer for what its type says, loads nothing for it, and shows it in no other page."""
+
+PRIVATE_HEADERS: Final = (JSON, NO_STORE, *AS_IT_IS)
 """Headers of an answer that pages of other origins may not read."""
 
 
