@@ -18,6 +18,11 @@ INSTANCE = Path(__file__).resolve().parent / "instance"
 Door = Literal["api", "grpcweb", "ingest", "admin"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 
+GUARDABLE = (
+    "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
+    "blocked_networks", "validators", "operators", "ingest_tokens",
+)  # fmt: skip
+"""What TWO_PERSONS may name: the network document's sections, the console's accounts, reporters' tokens."""
 
 MIN_AUDIT_KEY = 32
 
@@ -44,6 +49,8 @@ class Settings(BaseSettings):
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key_file: Path = INSTANCE / "audit_key"
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
+    two_persons: Annotated[tuple[str, ...], NoDecode] = ()
+    two_persons_hours: int = Field(default=72, ge=1, le=8760)
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
@@ -58,7 +65,7 @@ class Settings(BaseSettings):
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
 
-    @field_validator("ingest_tokens", "audit_keys_old", "doors", mode="before")
+    @field_validator("ingest_tokens", "audit_keys_old", "doors", "two_persons", mode="before")
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
@@ -68,6 +75,14 @@ class Settings(BaseSettings):
     def _long_enough(cls, value: str) -> str:
         if value and len(value) < MIN_AUDIT_KEY:
             raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
+        return value
+
+    @field_validator("two_persons")
+    @classmethod
+    def _sections(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in GUARDABLE:
+                raise ValueError(f"{name!r} is no section; there are {', '.join(GUARDABLE)}")
         return value
 
     @field_validator("log_level", mode="before")
