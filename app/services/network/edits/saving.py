@@ -38,6 +38,13 @@ class Planned:
     needs_typed: str | None = None
 
     @property
+    def summary(self) -> str:
+        """What it does, in a sentence."""
+        if len(self.changes) == 1:
+            return in_words(self.changes)
+        return f"{self.action.removeprefix('network.').replace('_', ' ')}: {in_words(self.changes)}"
+
+    @property
     def subject(self) -> str:
         """What it changes: one row by its name, several by their number."""
         first = self.changes[0]
@@ -75,7 +82,7 @@ def save_or_propose(
         kind=planned.kind,
         section=planned.changes[0].section.name,
         subject=planned.subject,
-        summary=in_words(planned.changes),
+        summary=planned.summary,
         input=planned.input,
         changes=[change.audited for change in planned.changes],
     )
