@@ -20,8 +20,9 @@ class MayWaitForm(ConsoleForm):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.waits = current_gateway().two_persons.guards(self.guarded_section)
-        if not self.waits:
-            del self.proposal_reason
+        reason = self._fields.pop("proposal_reason")
+        if self.waits:
+            self._fields["proposal_reason"] = reason  # after the fields of the form itself
 
     @property
     def why(self) -> str:

@@ -21,11 +21,11 @@ def flash_saved(saved: Saved) -> None:
     if saved.record_id is None:
         flash("Nothing was different any more: nothing was saved.", "warning")
         return
+    if saved.proposal_id is not None:
+        flash("Proposed. It counts as soon as somebody else has approved it.", "success")
+        return
     text = saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes"
     text = text if len(text) <= _LONGEST_FLASH else f"{text[:_LONGEST_FLASH]}…"
-    if saved.proposal_id is not None:
-        flash(f"Proposed: {text}. It counts as soon as somebody else has approved it.", "success")
-        return
     link = url_for("audit.record", record_id=saved.record_id)
     flash(Markup('Done: {}. <a href="{}">Audit record {}</a>').format(text, link, saved.record_id), "success")
 

@@ -36,7 +36,14 @@ from app.admin.views.proposal_words import (
 from app.domain.proposals.proposal import Proposal, ProposalState
 from app.domain.proposals.two_persons import OPERATORS
 from app.runtime.gateway import current_gateway
-from app.services.approvals.decide import approve, may_decide, preview_proposal, reject, withdraw
+from app.services.approvals.decide import (
+    approve,
+    may_decide,
+    others_who_may,
+    preview_proposal,
+    reject,
+    withdraw,
+)
 from app.services.audit.results import Conflict, EditRefused, Saved
 from app.services.network.edits.results import NotConfirmed
 from app.services.proposals.reading import list_all, list_waiting, show_proposal, waiting_count
@@ -111,6 +118,7 @@ class ProposalsView(ConsoleView):
             tone=TONES[state],
             heading=heading_of(proposal),
             changes=changes_in_words(proposal, _WORDS),
+            approvers=others_who_may(current_gateway(), proposal),
             why_not=may_decide(current_gateway(), proposal, current_user.email),
             now=now,
             **(_preview(proposal) if state is ProposalState.OPEN else {}),

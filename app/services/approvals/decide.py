@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.domain.audit import Actor
+from app.domain.operators import Role
 from app.domain.proposals.proposal import (
     Person,
     Proposal,
@@ -18,6 +19,7 @@ from app.domain.proposals.proposal import (
     why_not_withdraw,
 )
 from app.models.engine import reading, writing
+from app.queries.operators.accounts import all_accounts
 from app.runtime.gateway import Gateway
 from app.services.approvals.network import make_network, preview_network
 from app.services.approvals.operators import ACCOUNT, make_account, preview_account
@@ -105,6 +107,16 @@ def may_decide(gateway: Gateway, proposal: Proposal, email: str) -> dict[str, st
         "reject": why_not_reject(proposal, person),
         "withdraw": why_not_withdraw(proposal, person),
     }
+
+
+def others_who_may(gateway: Gateway, proposal: Proposal) -> int:
+    """How many accounts could approve the proposal, by their roles of now."""
+    with reading(gateway.engine) as connection:
+        return sum(
+            Person(row["email"], Role(row["role"]), row["active"]).may_change(proposal.section)
+            for row in all_accounts(connection)
+            if row["email"] != proposal.proposed_by
+        )
 
 
 def _close_unmade(

@@ -9,8 +9,8 @@ from app.domain.audit import Actor
 from app.domain.proposals.proposal import Proposal
 from app.models.engine import reading_consistently
 from app.runtime.gateway import Gateway
-from app.services.approvals.same import require_as_proposed
-from app.services.audit.results import Saved
+from app.services.approvals.same import changed_since, require_as_proposed
+from app.services.audit.results import Conflict, Saved
 from app.services.network.edits.edit import ROW, planned_edit, preview_edit
 from app.services.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, planned_fees, preview_fees
 from app.services.network.edits.planning import Edit
@@ -45,9 +45,12 @@ def make_network(
 
 def _plan_again(connection: Connection, proposal: Proposal) -> Planned:
     given = orjson.loads(proposal.input)
-    if proposal.kind == BASE_FEES:
-        planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
-    else:
-        planned = planned_edit(connection, Edit(**given))
+    try:
+        if proposal.kind == BASE_FEES:
+            planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
+        else:
+            planned = planned_edit(connection, Edit(**given))
+    except Conflict as refused:
+        raise changed_since(proposal, refused.meanwhile) from None
     require_as_proposed(proposal, [change.audited for change in planned.changes])
     return planned

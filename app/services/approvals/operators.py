@@ -213,7 +213,8 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
     request, before = planned.request, planned.before
     if before is None:
         grave = Severity.GRAVE if request.values["role"] == Role.ADMIN.value else Severity.NOTICE
-        text = f"{request.email} may sign in at once, with the password that was given with the proposal"
+        role = request.values["role"]
+        text = f"this account may sign in at once, as {role}, with the password of the proposal"
         yield Effect(text, grave)
         return
     if request.wish is AccountWish.NEW_PASSWORD:
@@ -227,12 +228,12 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
     columns = planned.columns
     if columns.get("role", before.role) != before.role:
         grave = Severity.GRAVE if columns["role"] == Role.ADMIN.value else Severity.NOTICE
-        yield Effect(f"{request.email} may do what the role {columns['role']} may, from now on", grave)
+        yield Effect(f"this account may do what the role {columns['role']} may, from then on", grave)
     if columns.get("active", before.active) != before.active:
         yield (
-            Effect(f"{request.email} may sign in again", Severity.NOTICE)
+            Effect("this account may sign in again", Severity.NOTICE)
             if columns["active"]
-            else Effect(f"{request.email} cannot sign in any more", Severity.GRAVE)
+            else Effect("this account cannot sign in any more", Severity.GRAVE)
         )
     if "fs_uniquifier" in columns or columns.get("active") is False:
-        yield Effect(f"every session of {request.email} ends", Severity.NOTICE)
+        yield Effect("every session of the account ends", Severity.NOTICE)

@@ -17,10 +17,17 @@ def require_as_proposed(proposal: Proposal, now: Sequence[AuditedChange]) -> Non
     :raises Conflict: with what differs from the rows that it was based on.
     """
     if changes_text(now) != proposal.changes:
-        raise Conflict(
-            f"{proposal.subject} was changed since this was proposed: propose it again from what stands now",
-            tuple(_meanwhile(read_changes(proposal.changes), now)),
-        )
+        raise changed_since(proposal, tuple(_meanwhile(read_changes(proposal.changes), now)))
+
+
+def changed_since(proposal: Proposal, meanwhile: tuple[FieldDifference, ...]) -> Conflict:
+    """The conflict of a proposal with what changed since, in words for the one who would approve it."""
+    gone = bool(meanwhile) and all(each.after is None for each in meanwhile)
+    what = "removed" if gone else "changed"
+    return Conflict(
+        f"{proposal.subject} was {what} since this was proposed: propose it again from what stands now",
+        meanwhile,
+    )
 
 
 def _meanwhile(then: Sequence[AuditedChange], now: Sequence[AuditedChange]) -> Iterator[FieldDifference]:

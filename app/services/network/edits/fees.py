@@ -138,8 +138,9 @@ def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:
     """What the edit comes to, from the rows of now; errors are those of ``save_fees``."""
     routes = _routes_to(connection, edit)
     require_unchanged("one of the base fees", shown, _fees_by_route(routes))
-    given = edit.as_input() | {"shown": shown}
-    return Planned(BASE_FEES, given, "network.base_fees", _changes(routes, edit))
+    given, changes = edit.as_input() | {"shown": shown}, _changes(routes, edit)
+    words = f"new base fees of {len(changes):,} routes to chain {edit.dst_chain_id}"
+    return Planned(BASE_FEES, given, "network.base_fees", changes, words=words)
 
 
 def _changes(routes: Sequence[Row], edit: FeeEdit) -> list[Change]:

@@ -28,7 +28,8 @@ class Planned:
     """What an edit comes to now.
 
     ``kind`` and ``input`` are how it is planned again when somebody approves it; ``action`` is what the
-    audit log calls it. ``needs_typed`` is a name that has to be typed before it is saved.
+    audit log calls it. ``needs_typed`` is a name that has to be typed before it is saved. ``words`` say
+    what several changes together do.
     """
 
     kind: str
@@ -36,13 +37,12 @@ class Planned:
     action: str
     changes: Sequence[Change]
     needs_typed: str | None = None
+    words: str = ""
 
     @property
     def summary(self) -> str:
         """What it does, in a sentence."""
-        if len(self.changes) == 1:
-            return in_words(self.changes)
-        return f"{self.action.removeprefix('network.').replace('_', ' ')}: {in_words(self.changes)}"
+        return in_words(self.changes) if len(self.changes) == 1 or not self.words else self.words
 
     @property
     def subject(self) -> str:
