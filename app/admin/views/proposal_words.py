@@ -11,8 +11,7 @@ from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_names import row_title
 from app.domain.audit import AuditedChange, read_changes
 from app.domain.difference import FieldDifference, difference
-from app.domain.proposals.proposal import Proposal, ProposalState
-from app.services.network.edits.edit import ROW
+from app.domain.proposals.proposal import ONE_ROW, Proposal, ProposalState
 
 TONES: Final = {
     ProposalState.OPEN: "warn",
@@ -67,7 +66,7 @@ def line_of(proposal: Proposal, now: datetime, words: Words) -> ProposalLine:
 
 def title_of(proposal: Proposal, words: Words) -> str:
     """The change in a few words, rows by the names of their chains."""
-    if proposal.kind != ROW or proposal.section not in words:
+    if proposal.kind != ONE_ROW or proposal.section not in words:
         return proposal.summary[:1].upper() + proposal.summary[1:]
     (change,) = read_changes(proposal.changes)
     verb = "Add" if change.before is None else "Remove" if change.after is None else "Change"

@@ -50,6 +50,8 @@ from app.services.proposals.reading import list_all, list_waiting, show_proposal
 from app.services.proposals.store import note_expired
 
 _PAGE: Final = 50
+_MOST_ROWS: Final = 100
+"""How many rows of a proposal are shown one by one."""
 _DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _WORDS: Final = {
     view.model_class.__tablename__: RowWords(view.one, view.row_form)
@@ -118,6 +120,7 @@ class ProposalsView(ConsoleView):
             tone=TONES[state],
             heading=heading_of(proposal),
             changes=changes_in_words(proposal, _WORDS),
+            most=_MOST_ROWS,
             approvers=others_who_may(current_gateway(), proposal),
             why_not=may_decide(current_gateway(), proposal, current_user.email),
             now=now,

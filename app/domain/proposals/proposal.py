@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from app.domain.operators import Role
 from app.domain.proposals.two_persons import needed_role
+
+ONE_ROW: Final = "row"
+"""The kind of a proposal that is about one row of the network document."""
 
 
 class ProposalState(StrEnum):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal, select
 
-from app.domain.proposals.proposal import Proposal, ProposalState
+from app.domain.proposals.proposal import ONE_ROW, Proposal, ProposalState
 from app.models import proposals as table
+
+MOST_LISTED: Final = 500
+"""How many waiting proposals one page lists."""
 
 _OPEN = table.Proposal.state == ProposalState.OPEN.value
 
@@ -23,7 +27,7 @@ def proposals_page(
     connection: Connection, without: Collection[str], before: int | None, limit: int
 ) -> list[Proposal]:
     """The newest proposals with an id under ``before``, without those of the sections ``without``."""
-    query = _all().where(_not_of(without)).order_by(table.Proposal.id.desc()).limit(limit)
+    query = _listed().where(_not_of(without)).order_by(table.Proposal.id.desc()).limit(limit)
     if before is not None:
         query = query.where(table.Proposal.id < before)
     return [_read(row) for row in connection.execute(query).mappings()]
@@ -31,8 +35,8 @@ def proposals_page(
 
 def waiting_proposals(connection: Connection, without: Collection[str], now: datetime) -> list[Proposal]:
     """The proposals that can still be decided, the one that ends first before the others."""
-    query = _all().where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
-    query = query.order_by(table.Proposal.expires_at, table.Proposal.id)
+    query = _listed().where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
+    query = query.order_by(table.Proposal.expires_at, table.Proposal.id).limit(MOST_LISTED)
     return [_read(row) for row in connection.execute(query).mappings()]
 
 
@@ -59,6 +63,13 @@ def _not_of(sections: Collection[str]) -> ColumnElement[bool]:
 
 def _all() -> Select[*tuple[object, ...]]:
     return select(table.Proposal.__table__)
+
+
+def _listed() -> Select[*tuple[object, ...]]:
+    """For lists: what was entered is left out, and the rows of changes that are about many of them."""
+    columns = [column for column in table.Proposal.__table__.c if column.name not in ("input", "changes")]
+    one_row = case((table.Proposal.kind == ONE_ROW, table.Proposal.changes), else_="[]")
+    return select(*columns, literal("{}").label("input"), one_row.label("changes"))
 
 
 def _read(row: RowMapping) -> Proposal:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from app.domain.audit import Actor
 from app.domain.operators import Role
 from app.domain.proposals.proposal import (
+    ONE_ROW,
     Person,
     Proposal,
     ProposalState,
@@ -26,7 +27,6 @@ from app.services.approvals.operators import ACCOUNT, make_account, preview_acco
 from app.services.approvals.tokens import TOKEN, make_token, preview_token
 from app.services.audit.results import Saved
 from app.services.feed.tokens import TokenRefused
-from app.services.network.edits.edit import ROW
 from app.services.network.edits.fees import BASE_FEES, FeesPreview
 from app.services.network.edits.results import Preview
 from app.services.operators.accounts import AccountRefused, account_named
@@ -43,7 +43,7 @@ class _Kind:
 
 
 _KINDS: Final = {
-    ROW: _Kind(preview_network, make_network),
+    ONE_ROW: _Kind(preview_network, make_network),
     BASE_FEES: _Kind(preview_network, make_network),
     ACCOUNT: _Kind(preview_account, make_account),
     TOKEN: _Kind(preview_token, make_token),

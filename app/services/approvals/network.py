@@ -6,12 +6,12 @@ import orjson
 from sqlalchemy import Connection
 
 from app.domain.audit import Actor
-from app.domain.proposals.proposal import Proposal
+from app.domain.proposals.proposal import ONE_ROW, Proposal
 from app.models.engine import reading_consistently
 from app.runtime.gateway import Gateway
 from app.services.approvals.same import changed_since, require_as_proposed
 from app.services.audit.results import Conflict, Saved
-from app.services.network.edits.edit import ROW, planned_edit, preview_edit
+from app.services.network.edits.edit import planned_edit, preview_edit
 from app.services.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, planned_fees, preview_fees
 from app.services.network.edits.planning import Edit
 from app.services.network.edits.results import Preview
@@ -26,7 +26,7 @@ def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPrevi
     with reading_consistently(gateway.engine) as connection:
         _plan_again(connection, proposal)
     given = orjson.loads(proposal.input)
-    if proposal.kind == ROW:
+    if proposal.kind == ONE_ROW:
         return preview_edit(gateway, Edit(**given))
     return preview_fees(gateway, FeeEdit.of_input(given))
 

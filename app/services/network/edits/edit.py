@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.domain.difference import difference
+from app.domain.proposals.proposal import ONE_ROW
 from app.models.engine import reading, reading_consistently, writing
 from app.queries.network.rows import row_by_id
 from app.runtime.gateway import Gateway
@@ -18,9 +19,6 @@ from app.services.network.edits.effects import effects_of, needs_typed
 from app.services.network.edits.planning import EDITABLE, Edit, plan_edit
 from app.services.network.edits.results import Preview
 from app.services.network.edits.saving import Planned, save_or_propose, waits
-
-ROW: Final = "row"
-"""What proposals call an edit of one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +87,6 @@ def planned_edit(connection: Connection, edit: Edit) -> Planned:
     """
     change = plan_edit(connection, edit).change
     if change is None:
-        return Planned(ROW, edit.as_input(), "network.edit", ())
+        return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
     action = "create" if change.before is None else "remove" if change.after is None else "edit"
-    return Planned(ROW, edit.as_input(), f"network.{action}", (change,), needs_typed(change))
+    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed(change))
