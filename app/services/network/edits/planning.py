@@ -56,7 +56,8 @@ class Edit:
     def as_input(self) -> dict[str, Any]:
         """The edit for a proposal, from which ``Edit(**input)`` makes it again."""
         values = None if self.values is None else dict(self.values)
-        return {"section": self.section, "row_id": self.row_id, "values": values, "shown": self.shown}
+        shown = None if self.row_id is None else self.shown  # a new row is based on none
+        return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
 
 
 @dataclass(frozen=True, slots=True)
