@@ -31,6 +31,8 @@ _LABELS: Final = {
     "types": "Events",
     "chains": "Chains",
 }
+_VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
+"""How values of accounts and tokens are said; no kind or chain named means all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,21 @@ def in_words(
     """Differences with the labels of the form, units and names beside the values."""
     section = words.get(proposal.section)
     if section is None:
-        return [DiffLine(_label(each.field), each.before, each.after, "", "") for each in differences]
+        return [_line(each) for each in sorted(differences, key=_place)]
     if change is None:
         change = read_changes(proposal.changes)[0]
     row = {**(change.before or {}), **(change.after or {})}
     return section.form(formdata=None, row=row).in_words(differences)
 
 
-def _label(name: str) -> str:
-    key, bracket, rest = name.partition("[")
-    return _LABELS.get(key, key) + (f" {bracket}{rest}" if bracket else "")
+def _place(each: FieldDifference) -> int:
+    """Where a field of an account or a token stands: as in ``_LABELS``."""
+    return [*_LABELS, each.field.partition("[")[0]].index(each.field.partition("[")[0])
+
+
+def _line(each: FieldDifference) -> DiffLine:
+    """A field of an account or a token."""
+    key, bracket, rest = each.field.partition("[")
+    label = _LABELS.get(key, key) + (f" {bracket}{rest}" if bracket else "")
+    before, after = (_VALUES.get(text, text) if text else text for text in (each.before, each.after))
+    return DiffLine(label, before, after, "", "")
