@@ -26,11 +26,11 @@ from app.services.operators.accounts import (
     Account,
     AccountRefused,
     account_named,
+    change_account,
     create_within,
     documented,
     needs_second_person,
     new_uniquifier,
-    update_within,
 )
 from app.services.proposals.store import Draft, propose
 
@@ -143,7 +143,7 @@ def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Ac
         role = Role(request.values["role"])
         create_within(connection, gateway, request.email, hashed, role, actor=actor, note=note)
     else:
-        update_within(connection, gateway, before, planned.columns, actor=actor, note=note)
+        change_account(connection, gateway, before.id, planned.columns, actor=actor, note=note)
     now = audit_head(connection)
     return Saved((planned.summary,), now[0] if now and now != head else None)
 

@@ -171,13 +171,13 @@ def update_account(
         before = require_account(connection, account_id)
         if needs_second_person(before, changes, actor):
             require_account_leave(connection, gateway, actor, before.email, break_glass)
-        return update_within(connection, gateway, before, changes, actor=actor)
+        return change_account(connection, gateway, account_id, changes, actor=actor)
 
 
-def update_within(
+def change_account(
     connection: Connection,
     gateway: Gateway,
-    before: Account,
+    account_id: int,
     changes: Mapping[str, Any],
     *,
     actor: Actor,
@@ -187,15 +187,16 @@ def update_within(
 
     :param note: stands before what the audit record says.
     """
-    connection.execute(update(Operator).where(Operator.id == before.id).values(dict(changes)))
-    after = require_account(connection, before.id)
+    before = require_account(connection, account_id)
+    connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
+    after = require_account(connection, account_id)
     was_admin = before.active and before.role is Role.ADMIN
     if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
         raise AccountRefused(
             f"{before.email} is the last administrator: make another one before changing this account"
         )
     if before.fs_uniquifier != after.fs_uniquifier or not after.active:
-        connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == before.id))
+        connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
     if after != before:
         _record(connection, gateway, actor, "operator.change", before=before, after=after, note=note)
     return after

@@ -16,19 +16,19 @@ TABLES = [section.model.__name__ for section in SECTIONS] + ["Operator", "Ingest
 WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
 """A statement that changes one of the guarded tables."""
 
-UNASKED = ("apply", "import_within", "save_changes", "update_within", "create_within")
+UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_within")
 """Functions that write guarded rows for a caller who has asked for leave."""
 CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
 WRITERS = {
-    "services/operators/accounts.py": {"Operator", "create_within", "update_within"},
+    "services/operators/accounts.py": {"Operator", "create_within", "change_account"},
     "services/operators/sessions.py": {"Operator"},  # the time and place of a sign-in
     "services/feed/tokens.py": {"IngestToken", "create_within"},
     "services/network/document.py": {"apply", "import_within"},
     "services/network/edits/saving.py": {"apply", "save_changes"},
     "services/network/edits/blocks.py": {"save_changes"},
     "services/approvals/network.py": {"save_changes"},
-    "services/approvals/operators.py": {"create_within", "update_within"},
+    "services/approvals/operators.py": {"create_within", "change_account"},
     "services/approvals/tokens.py": {"create_within"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }
