@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
+from app.admin.views import operators as accounts_page
+from app.domain.audit import Actor
 from app.domain.operators import Role
 from app.domain.proposals.two_persons import TwoPersons
 from app.runtime.gateway import Gateway
 from app.services.network.edits.edit import save_edit
+from app.services.operators.accounts import Account, find_account, update_account
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import send
@@ -180,3 +183,22 @@ def test_without_the_setting_nothing_is_said_of_proposals(operator: Visitor) -> 
     assert "Proposals" not in operator.get("/admin/").text
     assert operator.get("/admin/proposals/").status_code == 200
     assert "second operator" not in send(operator, "/admin/chains/1", name="Mainnet").text
+
+
+def test_a_page_that_forgot_to_propose_changes_nothing(
+    app: Flask, guarded: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"role": "admin"}
+    admin = signed_in(app, Role.ADMIN)
+    add_account(app, Role.OPERATOR)
+    other = find_account(guarded, email="operator@example.org")
+    assert other is not None
+
+    def forgetful(gateway: Gateway, account_id: int, _changes: object, *, actor: Actor) -> Account:
+        return update_account(gateway, other.id, changes, actor=actor)
+
+    monkeypatch.setattr(accounts_page, "update_account", forgetful)
+    answer = admin.post(f"/admin/operators/{other.id}/end-sessions")
+    assert answer.status_code == 409
+    assert "This waits for a second operator" in answer.text
+    assert find_account(guarded, email="operator@example.org") == other
