@@ -22,6 +22,11 @@ INSTANCE = Path(__file__).resolve().parent / "instance"
 Door = Literal["api", "grpcweb", "ingest", "admin"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 
+GUARDABLE = (
+    "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
+    "blocked_networks", "validators", "operators", "ingest_tokens",
+)  # fmt: skip
+"""What TWO_PERSONS may name: the network document's sections, the console's accounts, reporters' tokens."""
 
 MIN_SECRET_KEY = 32
 MIN_AUDIT_KEY = 32
@@ -89,6 +94,8 @@ class Settings(BaseSettings):
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key_file: Path = INSTANCE / "audit_key"
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
+    two_persons: Annotated[tuple[str, ...], NoDecode] = ()
+    two_persons_hours: int = Field(default=72, ge=1, le=8760)
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
@@ -113,7 +120,7 @@ class Settings(BaseSettings):
         """The environment, and the files that it names."""
         return init_settings, env_settings, _SecretFiles(settings_cls)
 
-    @field_validator("ingest_tokens", "audit_keys_old", "doors", mode="before")
+    @field_validator("ingest_tokens", "audit_keys_old", "doors", "two_persons", mode="before")
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
@@ -139,6 +146,14 @@ class Settings(BaseSettings):
             _weak(
                 info, f"each must have at least {MIN_INGEST_TOKEN} characters, such as: openssl rand -hex 32"
             )
+        return value
+
+    @field_validator("two_persons")
+    @classmethod
+    def _sections(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in GUARDABLE:
+                raise ValueError(f"{name!r} is no section; there are {', '.join(GUARDABLE)}")
         return value
 
     @field_validator("log_level", mode="before")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask
@@ -16,6 +17,7 @@ from app import (
     models,  # noqa: F401  tables register themselves
 )
 from app.cli import register as register_commands
+from app.domain.proposals.two_persons import TwoPersons
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
@@ -66,6 +68,9 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
+            two_persons=TwoPersons(
+                frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
+            ),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False

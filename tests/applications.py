@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.admin.sign_in import setup
+from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
@@ -70,6 +72,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
+        two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
     )
 
 

@@ -40,6 +40,9 @@ def test_the_defaults_need_nothing_set() -> None:
         ("LOG_LEVEL", "debug", "DEBUG"),
         ("COMPAT_CLIENTS", "1", True),
         ("TRUSTED_PROXIES", "2", 2),
+        ("TWO_PERSONS", "chains, operators,", ("chains", "operators")),
+        ("TWO_PERSONS", "", ()),
+        ("TWO_PERSONS_HOURS", "24", 24),
         ("WEB_CONCURRENCY", "3", 3),
         ("WEB_CONCURRENCY", "", None),
         ("PORT", "", 8000),
@@ -69,6 +72,8 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("LOG_LEVEL", "loud"),
         ("WEB_CONCURRENCY", "0"),
         ("AUDIT_KEY", "k" * 31),
+        ("TWO_PERSONS", "chains,fees"),
+        ("TWO_PERSONS_HOURS", "0"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:

@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.domain.errors import GatewayError, Unavailable
 from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.services.proposals.results import SecondPersonNeeded
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +69,8 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
         return 400, ("This form is out of date", "Go back, load the page again and send it once more.")
     if isinstance(error, (*DATABASE_UNAVAILABLE, Unavailable)):
         return 503, _WORDS[503]
+    if isinstance(error, SecondPersonNeeded):
+        return 409, ("This waits for a second operator", "Nothing was changed. Propose it on its own page.")
     if isinstance(error, GatewayError):
         return 400, (error.msg, "Go back and correct it.")
     if isinstance(error, HTTPException):

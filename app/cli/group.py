@@ -11,6 +11,7 @@ from app.runtime.audit_keys import AuditKeyUnusable
 from app.runtime.faults import DATABASE_UNAVAILABLE
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
+from app.services.proposals.results import ReasonMissing, SecondPersonNeeded
 
 
 class DataGroup(AppGroup):
@@ -29,6 +30,8 @@ class DataGroup(AppGroup):
             ) from None
         except AuditKeyUnusable as unusable:
             raise click.ClickException(f"{unusable}; nothing was changed") from None
+        except (SecondPersonNeeded, ReasonMissing) as refused:
+            raise click.ClickException(f"{refused}; nothing was changed") from None
 
 
 @with_appcontext

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import click
 
 from app.cli.actor import cli_actor
+from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
 from app.cli.text import table, time
 from app.runtime.gateway import current_gateway
@@ -28,13 +29,15 @@ ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP
     "--type", "types", multiple=True, metavar="TYPE", help="An event type it may report; repeatable."
 )
 @click.option("--chain", "chains", multiple=True, type=int, help="A chain it may report about; repeatable.")
-def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
+@break_glass
+def create(name: str, types: tuple[str, ...], chains: tuple[int, ...], break_glass: str | None) -> None:
     """Make a token called NAME and print it, this once: it is not kept.
 
     Without --type it may report every event type, without --chain about every chain.
     """
+    gateway, actor = current_gateway(), cli_actor()
     try:
-        token = create_token(current_gateway(), name, types, chains, actor=cli_actor())
+        token = create_token(gateway, name, types, chains, actor=actor, break_glass=break_glass)
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"The token of {name}, shown this once:", err=True)

@@ -7,6 +7,7 @@ from typing import BinaryIO
 import click
 
 from app.cli.actor import cli_actor
+from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
 from app.runtime.gateway import current_gateway
 from app.services.network.document import NetworkRefused, export_network, import_network
@@ -17,15 +18,20 @@ network = DataGroup("network", help="What this gateway knows about chains, token
 @network.command("import")
 @click.argument("file", type=click.File("rb"))
 @click.option("--dry-run", is_flag=True, help="Tell what would change; change nothing.")
+@break_glass
 @click.pass_context
-def import_(context: click.Context, file: BinaryIO, dry_run: bool) -> None:
+def import_(context: click.Context, file: BinaryIO, dry_run: bool, break_glass: str | None) -> None:
     """Make the network document in FILE (- for standard input) the whole configuration.
 
     All or nothing: a refused document changes nothing, tells every error on standard error after
-    the JSON path it is about, and exits with 1.
+    the JSON path it is about, and exits with 1. So does one that changes sections which TWO_PERSONS
+    names, unless --break-glass says why.
     """
+    gateway, document = current_gateway(), file.read()
     try:
-        outcome = import_network(current_gateway(), file.read(), actor=cli_actor(), dry_run=dry_run)
+        outcome = import_network(
+            gateway, document, actor=cli_actor(), dry_run=dry_run, break_glass=break_glass
+        )
     except NetworkRefused as refused:
         for error in refused.errors:
             click.echo(error, err=True)
@@ -34,6 +40,8 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool) -> None:
         click.echo(f"would {change}" if dry_run else change)
     if not outcome.changes:
         click.echo("nothing would change" if dry_run else "nothing changed")
+    if dry_run and outcome.guarded:
+        click.echo(f"this import would need --break-glass REASON: it changes {', '.join(outcome.guarded)}")
 
 
 @network.command("export")

@@ -8,6 +8,7 @@ import click
 from flask.cli import AppGroup
 
 from app.cli.actor import cli_actor
+from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
 from app.cli.text import table, time
 from app.domain.operators import Role
@@ -43,14 +44,18 @@ _ROLE = click.Choice([role.value for role in Role])
     envvar="OPERATOR_PASSWORD_FILE",
     help="A file that holds the password; also as OPERATOR_PASSWORD_FILE.",
 )
-def create(email: str, role: str, password: str | None, password_file: TextIO | None) -> None:
+@break_glass
+def create(
+    email: str, role: str, password: str | None, password_file: TextIO | None, break_glass: str | None
+) -> None:
     """Make an account for EMAIL. Its password comes from OPERATOR_PASSWORD, a file or a prompt."""
     if password_file is not None:
         password = password or password_file.read().rstrip("\r\n")
     if not password:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    gateway, actor = current_gateway(), cli_actor()
     try:
-        made = create_account(current_gateway(), email, password, Role(role), actor=cli_actor())
+        made = create_account(gateway, email, password, Role(role), actor=actor, break_glass=break_glass)
     except AccountRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"{made.email} may sign in as {made.role}")
@@ -75,42 +80,49 @@ def list_() -> None:
 @operators.command("set-role")
 @click.argument("email")
 @click.option("--role", type=_ROLE, required=True)
-def set_role(email: str, role: str) -> None:
+@break_glass
+def set_role(email: str, role: str, break_glass: str | None) -> None:
     """Change what the account EMAIL may do."""
-    changed = _change(email, role=role)
+    changed = _change(email, break_glass, role=role)
     click.echo(f"{changed.email} is {changed.role} now")
 
 
 @operators.command("disable")
 @click.argument("email")
-def disable(email: str) -> None:
+@break_glass
+def disable(email: str, break_glass: str | None) -> None:
     """Let EMAIL sign in no longer; its sessions end at once."""
-    changed = _change(email, active=False)
+    changed = _change(email, break_glass, active=False)
     click.echo(f"{changed.email} cannot sign in any more")
 
 
 @operators.command("enable")
 @click.argument("email")
-def enable(email: str) -> None:
+@break_glass
+def enable(email: str, break_glass: str | None) -> None:
     """Let EMAIL sign in again."""
-    changed = _change(email, active=True)
+    changed = _change(email, break_glass, active=True)
     click.echo(f"{changed.email} may sign in again, as {changed.role}")
 
 
 @operators.command("new-password")
 @click.argument("email")
-def new_password(email: str) -> None:
+@break_glass
+def new_password(email: str, break_glass: str | None) -> None:
     """Give EMAIL a generated password and print it, this once; the old one and all sessions end."""
-    password = reset_password(current_gateway(), _account(email).id, actor=cli_actor())
+    gateway, actor = current_gateway(), cli_actor()
+    password = reset_password(gateway, _account(email).id, actor=actor, break_glass=break_glass)
     click.echo(f"The new password of {email}, shown this once:", err=True)
     click.echo(password)
 
 
 @operators.command("reset-second-factor")
 @click.argument("email")
-def reset_second_factor(email: str) -> None:
+@break_glass
+def reset_second_factor(email: str, break_glass: str | None) -> None:
     """Forget the second factor of EMAIL, whose owner has lost it; all sessions end."""
-    changed = _change(email, tf_primary_method=None, tf_totp_secret=None, fs_uniquifier=new_uniquifier())
+    forgotten = {"tf_primary_method": None, "tf_totp_secret": None, "fs_uniquifier": new_uniquifier()}
+    changed = _change(email, break_glass, **forgotten)
     click.echo(f"{changed.email} has no second factor now")
 
 
@@ -121,8 +133,9 @@ def _account(email: str) -> Account:
     return account
 
 
-def _change(email: str, **changes: object) -> Account:
+def _change(email: str, break_glass: str | None, **changes: object) -> Account:
+    gateway, account = current_gateway(), _account(email)
     try:
-        return update_account(current_gateway(), _account(email).id, changes, actor=cli_actor())
+        return update_account(gateway, account.id, changes, actor=cli_actor(), break_glass=break_glass)
     except AccountRefused as refused:
         raise click.ClickException(str(refused)) from None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
@@ -39,6 +40,8 @@ class Gateway:
     estimate_counts: EstimateCounts
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""
+    two_persons: TwoPersons = NOBODY_WAITS
+    """Which changes wait for a second operator."""
 
 
 def current_gateway() -> Gateway:

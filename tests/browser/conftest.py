@@ -96,8 +96,12 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 
 @pytest.fixture(scope="session")
 def running(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Four workers for all modules. They write no counts while the database is emptied."""
+    """Four workers for all modules. They write no counts while the database is emptied.
+
+    Pegged pairs are guarded by two persons; only ``test_proposals`` changes them.
+    """
     settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "4", "ESTIMATE_COUNTS_SECONDS": "300"}
+    settings |= {"TWO_PERSONS": "pegged_pairs"}
     with serving("wsgi:app", tmp_path_factory.mktemp("server") / "log", **settings) as server:
         yield server
 

@@ -26,6 +26,7 @@ PAGES = (
     "/admin/estimates/?src=1&dst=56&token=USDT&amount=100000000&slippage=0.5",
     "/admin/estimates/?src=1&amount=x&caller=x",
     "/admin/anomalies/",
+    "/admin/proposals/",
     "/admin/chains/",
     "/admin/chains/1",
     "/admin/chains/1/stop",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from flask_wtf import FlaskForm
 from wtforms import Field, FormField, HiddenField, StringField, SubmitField
@@ -11,6 +11,14 @@ from wtforms import Field, FormField, HiddenField, StringField, SubmitField
 from app.admin.forms.fields import FieldIds, TextValueField, locate
 from app.admin.requests import unexpected_field_complaint
 from app.services.network.edits.results import FieldError
+from app.services.proposals.store import LONGEST_REASON
+
+REASON: Final[Mapping[str, Any]] = {
+    "label": "Why",
+    "description": "The second operator reads it, and the audit log keeps it.",
+    "render_kw": {"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
+}
+"""The field for the reason of a change that waits for a second operator."""
 
 
 class ConsoleForm(FlaskForm):
@@ -63,11 +71,13 @@ class PreviewedForm(ConsoleForm):
     """A form whose effects are shown before they are saved: it is sent for the preview, then once more.
 
     ``fingerprint`` is that of what the operator was shown (``services/audit/fingerprint.py``); its data is
-    None where none was sent. ``typed`` is the name that grave changes ask to type.
+    None where none was sent. ``typed`` is the name that grave changes ask to type, ``proposal_reason`` why
+    a change is proposed that waits for a second operator.
     """
 
     Meta = FieldIds
     fingerprint = HiddenField(name="seen")
+    proposal_reason = StringField(**REASON)
     confirm = SubmitField()
     back = SubmitField()
     typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})

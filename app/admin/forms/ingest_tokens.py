@@ -9,16 +9,18 @@ from wtforms import SelectMultipleField, StringField
 from wtforms.fields.choices import SelectChoice
 from wtforms.widgets import CheckboxInput
 
-from app.admin.forms.base import ConsoleForm
+from app.admin.forms.proposals import MayWaitForm
+from app.domain.proposals.two_persons import INGEST_TOKENS
 from app.services.feed.tokens import TYPES, TokenRefused
 
 
-class NewTokenForm(ConsoleForm):
+class NewTokenForm(MayWaitForm):
     """What a new token is called, and what its bearer may report.
 
     :param chains: the names of the chains that are offered, by id.
     """
 
+    guarded_section = INGEST_TOKENS
     name = StringField(
         "Name",
         description="It stands on every event of its bearer and is never given again: a-z, 0-9, ., _ and -.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from wtforms import BooleanField, EmailField, PasswordField, SelectField
 from wtforms.fields.choices import SelectChoice
 
-from app.admin.forms.base import ConsoleForm
+from app.admin.forms.proposals import MayWaitForm
 from app.domain.operators import MIN_PASSWORD_LENGTH, Role
+from app.domain.proposals.two_persons import OPERATORS
 
 _ROLES = [
     SelectChoice(Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
@@ -15,8 +16,10 @@ _ROLES = [
 ]
 
 
-class NewOperatorForm(ConsoleForm):
+class NewOperatorForm(MayWaitForm):
     """A new account."""
+
+    guarded_section = OPERATORS
 
     email = EmailField("Email", render_kw={"autocomplete": "off", "required": True})
     password = PasswordField(
@@ -27,8 +30,10 @@ class NewOperatorForm(ConsoleForm):
     role = SelectField("Role", choices=_ROLES)
 
 
-class OperatorForm(ConsoleForm):
+class OperatorForm(MayWaitForm):
     """What an administrator decides about an account."""
+
+    guarded_section = OPERATORS
 
     role = SelectField("Role", choices=_ROLES)
     active = BooleanField(

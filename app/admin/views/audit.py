@@ -28,6 +28,7 @@ _ACTIONS: Final = (
     ("events", "the event log"),
     ("ingest_token", "ingest tokens"),
     ("operator", "accounts"),
+    ("two_persons", "two persons"),
     ("anomaly", "anomalies"),
     ("sandbox", "the sandbox"),
     ("sign_in", "sign-ins"),

@@ -48,6 +48,14 @@ class ConsoleView(BaseView):
             raise RuntimeError(f"{type(self).__name__} has no access rule for {', '.join(sorted(missing))}")
         return {f"{self.endpoint}.{name}": self.access[name] for _, name, _ in self._urls}
 
+    def in_menu(self) -> bool:
+        """Whether the menu leads to the view."""
+        return True
+
+    def badge(self) -> int:
+        """How many things wait there for somebody, for the menu; 0 shows no number."""
+        return 0
+
     def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         # The library's version runs a view again when it raises TypeError.
         return fn(self, *args, **kwargs)
@@ -64,6 +72,7 @@ class MenuEntry:
     name: str
     url: str
     endpoint: str
+    badge: int = 0
 
 
 def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
@@ -71,7 +80,7 @@ def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
     entries: dict[str, list[MenuEntry]] = {section: [] for section in SECTIONS}
     for view in views:
         rule = view.access.get(view._default_view, READ)
-        if view.section in entries and may(rule.read):
+        if view.section in entries and may(rule.read) and view.in_menu():
             url = url_for(f"{view.endpoint}.{view._default_view}")
-            entries[view.section].append(MenuEntry(view.name, url, view.endpoint))
+            entries[view.section].append(MenuEntry(view.name, url, view.endpoint, view.badge()))
     return [(section, found) for section, found in entries.items() if found]

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import ADMINISTER, Access, Audience
-from app.admin.formats import pill, when
+from app.admin.formats import pill, sentence, when
 from app.admin.forms.ingest_tokens import NewTokenForm
 from app.admin.network_names import chain_names
 from app.admin.requests import actor
@@ -20,7 +20,9 @@ from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.queries.reporters.tokens import token_by_id
 from app.runtime.gateway import current_gateway
-from app.services.feed.tokens import TokenRefused, create_token, list_tokens, revoke_token
+from app.services.approvals.tokens import request_token
+from app.services.feed.tokens import TokenRefused, list_tokens, revoke_token
+from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 
 class IngestTokensView(ListView):
@@ -70,13 +72,18 @@ class IngestTokensView(ListView):
         if form.validate_on_submit():
             name = form.name.data
             try:
-                token = create_token(
-                    current_gateway(), name, form.types.data, form.chain_ids(), actor=actor()
+                token, saved = request_token(
+                    current_gateway(), name, form.types.data, form.chain_ids(), actor=actor(), reason=form.why
                 )
-            except TokenRefused as refused:
-                form.form_errors.append(str(refused))
+            except (TokenRefused, ReasonMissing, TooManyProposals) as refused:
+                form.form_errors.append(sentence(str(refused)))
             else:
-                return self.render("console/ingest_tokens/made.html", token=token, token_name=name)
+                return self.render(
+                    "console/ingest_tokens/made.html",
+                    token=token,
+                    token_name=name,
+                    proposal_id=saved.proposal_id,
+                )
         return self.render("console/ingest_tokens/new.html", form=form)
 
     @expose("/<int:token_id>")

@@ -9,23 +9,28 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import ADMINISTER, Access, Audience
-from app.admin.formats import pill, when
+from app.admin.formats import pill, sentence, when
 from app.admin.forms.operators import NewOperatorForm, OperatorForm
 from app.admin.requests import actor
 from app.admin.views.filters import Choice, Flag
+from app.admin.views.flashes import after_saving
 from app.admin.views.lists import ListView
 from app.domain.operators import Role
 from app.models.operators import Operator
 from app.runtime.gateway import current_gateway
+from app.services.approvals.operators import AccountRequest, AccountWish, request_account
+from app.services.audit.results import Saved
 from app.services.operators.accounts import (
+    DECIDED_BY_OTHERS,
     Account,
     AccountRefused,
-    create_account,
+    checked_account,
     find_account,
     new_uniquifier,
-    reset_password,
     update_account,
 )
+from app.services.operators.passwords import generate_password, hash_password
+from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 
 class OperatorsView(ListView):
@@ -75,19 +80,16 @@ class OperatorsView(ListView):
         form = NewOperatorForm()
         if form.validate_on_submit():
             try:
-                made = create_account(
-                    current_gateway(),
-                    form.email.data or "",
-                    form.password.data or "",
-                    Role(form.role.data),
-                    actor=actor(),
-                )
+                email, hashed = checked_account(form.email.data or "", form.password.data or "")
             except AccountRefused as refused:
                 flash(str(refused), "error")
             else:
-                flash(f"{made.email} may sign in now, as {made.role}.", "success")
-                return redirect(url_for("operators.index_view"))
-        return self.render("console/form.html", form=form, title="New operator", submit="Make the account")
+                wish = AccountRequest(AccountWish.CREATE, email, {"role": form.role.data}, hashed)
+                done = f"{email} may sign in now, as {form.role.data}."
+                if (saved := _ask(wish, form.why, done)) is not None:
+                    return _after(saved, url_for("operators.index_view"))
+        submit = "Propose the account" if form.waits else "Make the account"
+        return self.render("console/form.html", form=form, title="New operator", submit=submit)
 
     @expose("/<int:account_id>", methods=("GET", "POST"))
     def edit(self, account_id: int) -> ResponseReturnValue:
@@ -96,36 +98,45 @@ class OperatorsView(ListView):
         form = OperatorForm(obj=account)
         if request.method == "GET":
             form.role.data = account.role.value
-        if form.validate_on_submit() and _change(account, form.data):
-            flash(f"{account.email} is changed.", "success")
-            return redirect(url_for("operators.index_view"))
+        if form.validate_on_submit():
+            values = {name: form.data[name] for name in sorted(DECIDED_BY_OTHERS)}
+            wish = AccountRequest(AccountWish.CHANGE, account.email, values)
+            if (saved := _ask(wish, form.why, f"{account.email} is changed.")) is not None:
+                return _after(saved, url_for("operators.index_view"))
         return self.render("console/operator.html", form=form, account=account)
 
     @expose("/<int:account_id>/end-sessions", methods=("POST",))
     def end_sessions(self, account_id: int) -> ResponseReturnValue:
         """Sign an account out everywhere."""
         account = _account(account_id)
-        if _change(account, {"fs_uniquifier": new_uniquifier()}):
-            flash(f"{account.email} is signed out everywhere.", "success")
+        update_account(current_gateway(), account.id, {"fs_uniquifier": new_uniquifier()}, actor=actor())
+        flash(f"{account.email} is signed out everywhere.", "success")
         return redirect(url_for("operators.edit", account_id=account_id))
 
     @expose("/<int:account_id>/reset-second-factor", methods=("POST",))
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
         """Remove a second factor that its owner has lost."""
-        account = _account(account_id)
-        if _change(
-            account,
-            {"tf_primary_method": None, "tf_totp_secret": None, "fs_uniquifier": new_uniquifier()},
-        ):
-            flash(f"{account.email} has no second factor now and is signed out.", "success")
-        return redirect(url_for("operators.edit", account_id=account_id))
+        account, page = _account(account_id), url_for("operators.edit", account_id=account_id)
+        wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
+        done = f"{account.email} has no second factor now and is signed out."
+        saved = _ask(wish, request.form.get("proposal_reason", ""), done)
+        return redirect(page) if saved is None else _after(saved, page)
 
     @expose("/<int:account_id>/new-password", methods=("POST",))
     def new_password(self, account_id: int) -> ResponseReturnValue:
         """Give an account a new password, shown once."""
         account = _account(account_id)
-        password = reset_password(current_gateway(), account_id, actor=actor())
-        return self.render("console/account/new_password.html", account=account, password=password)
+        password = generate_password()
+        wish = AccountRequest(AccountWish.NEW_PASSWORD, account.email, hashed=hash_password(password))
+        saved = _ask(wish, request.form.get("proposal_reason", ""))
+        if saved is None:
+            return redirect(url_for("operators.edit", account_id=account_id))
+        return self.render(
+            "console/account/new_password.html",
+            account=account,
+            password=password,
+            proposal_id=saved.proposal_id,
+        )
 
 
 def _account(account_id: int) -> Account:
@@ -135,18 +146,24 @@ def _account(account_id: int) -> Account:
     return account
 
 
-def _change(account: Account, changes: dict[str, Any]) -> bool:
-    """Change the account. Returns whether that was possible; a refusal is shown as a message."""
-    must_set_up = changes.get("second_factor_required") and not account.second_factor_required
-    if must_set_up and not account.tf_totp_secret:
-        # Sessions without the factor end: the next sign-in sets it up.
-        changes = changes | {"fs_uniquifier": new_uniquifier()}
+def _ask(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
+    """Make or propose the change; None where it is refused, which is shown as a message.
+
+    :param done: the message where it was made at once.
+    """
     try:
-        update_account(current_gateway(), account.id, changes, actor=actor())
-    except AccountRefused as refused:
-        flash(str(refused), "error")
-        return False
-    return True
+        saved = request_account(current_gateway(), wish, actor=actor(), reason=reason)
+    except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
+        flash(sentence(str(refused)), "error")
+        return None
+    if done and saved.proposal_id is None:
+        flash(done, "success")
+    return saved
+
+
+def _after(saved: Saved, url: str) -> ResponseReturnValue:
+    """The page after a change that was made; that of the proposal where it waits."""
+    return redirect(url) if saved.proposal_id is None else after_saving(saved, url)
 
 
 def _second_factor(operator: Operator) -> Any:

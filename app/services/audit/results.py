@@ -9,10 +9,14 @@ from app.domain.difference import FieldDifference
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What was done, a sentence a change, and the id of its audit record; None where nothing changed."""
+    """What was done, a sentence a change, and the id of its audit record; None where nothing changed.
+
+    With ``proposal_id`` it was not done but proposed: it waits for a second operator.
+    """
 
     changes: tuple[str, ...]
     record_id: int | None
+    proposal_id: int | None = None
 
 
 class EditRefused(Exception):

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, update
 
 from app.domain.audit import Actor, AuditedChange
 from app.domain.errors import Unauthorized
+from app.domain.proposals.two_persons import INGEST_TOKENS
 from app.domain.reporting.scope import Scope
 from app.domain.reporting.token import (
     KEY_ID_BYTES,
@@ -29,6 +30,7 @@ from app.queries.reporters.tokens import every_token, last_accepted, token_named
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed.schema import MAX_CHAIN_ID, SCHEMAS
+from app.services.proposals.break_glass import require_leave
 
 DOCUMENTED = ("name", "types", "chains", "created_at", "revoked_at")
 """The columns that the audit log keeps."""
@@ -54,13 +56,35 @@ class TokenRecord:
 
 
 def create_token(
-    gateway: Gateway, name: str, types: Iterable[str] = (), chains: Iterable[int] = (), *, actor: Actor
+    gateway: Gateway,
+    name: str,
+    types: Iterable[str] = (),
+    chains: Iterable[int] = (),
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
 ) -> str:
     """Make a token and keep its digest. The text returned is not kept: it can be shown once only.
 
     :param types: event types that its bearer may report; none given allows all.
     :param chains: ids of the chains it may report about; none given allows all.
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names tokens.
     :raises TokenRefused: the name is taken, also by a revoked token, or an argument is no such thing.
+    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
+    """
+    token, row = new_token(name, types, chains)
+    guarded = [INGEST_TOKENS] if gateway.two_persons.guards(INGEST_TOKENS) else []
+    subject = f"ingest token {name}"
+    with writing(gateway.engine) as connection:
+        require_leave(connection, gateway, actor, guarded, subject=subject, break_glass=break_glass)
+        create_within(connection, gateway, row, actor=actor)
+    return token
+
+
+def new_token(name: str, types: Iterable[str], chains: Iterable[int]) -> tuple[str, dict[str, Any]]:
+    """A token's text, and what would be kept of it.
+
+    :raises TokenRefused: an argument is no such thing.
     """
     allowed_types, allowed_chains = sorted(set(types)), sorted(set(chains))
     _check(name, allowed_types, allowed_chains)
@@ -72,15 +96,33 @@ def create_token(
         "digest": digest_of(token.encode()),
         "types": allowed_types or None,
         "chains": allowed_chains or None,
-        "created_at": gateway.clock(),
     }
-    with writing(gateway.engine) as connection:
-        if token_named(connection, name) is not None:
-            raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
-        connection.execute(insert(table.IngestToken).values(row))
-        change = AuditedChange(f"ingest token {name}", None, _documented(row))
-        _record(connection, gateway, actor, "create", change)
-    return token
+    return token, row
+
+
+def create_within(
+    connection: Connection, gateway: Gateway, row: Mapping[str, Any], *, actor: Actor, note: str = ""
+) -> int:
+    """Keep the row of a new token, in a writing transaction of the caller, who has asked for leave.
+
+    :param note: stands before what the audit record says.
+    :returns: the id of that record.
+    :raises TokenRefused: the name is taken.
+    """
+    require_free_name(connection, row["name"])
+    made = {**row, "created_at": gateway.clock()}
+    connection.execute(insert(table.IngestToken).values(made))
+    change = AuditedChange(f"ingest token {row['name']}", None, _documented(made))
+    return _record(connection, gateway, actor, "create", change, note=note)
+
+
+def require_free_name(connection: Connection, name: str) -> None:
+    """Make sure that no token has, or had, the name.
+
+    :raises TokenRefused: one has.
+    """
+    if token_named(connection, name) is not None:
+        raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
 
 
 def _check(name: str, types: Iterable[str], chains: Iterable[int]) -> None:
@@ -130,16 +172,22 @@ def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record(
-    connection: Connection, gateway: Gateway, actor: Actor, action: str, change: AuditedChange
-) -> None:
-    record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    change: AuditedChange,
+    *,
+    note: str = "",
+) -> int:
+    return record(
         connection,
         gateway.audit_keys,
         actor,
         f"ingest_token.{action}",
         change.subject,
         now=gateway.clock(),
-        detail=f"{action} {change.subject}",
+        detail=": ".join(filter(None, (note, f"{action} {change.subject}"))),
         changes=[change],
     )
 

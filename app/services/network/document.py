@@ -20,40 +20,55 @@ from app.services.network.refold import FactsChanged, refold_after_network_chang
 from app.services.network.schema import DOCUMENT_VERSION
 from app.services.network.sections import SECTIONS
 from app.services.network.versions import raise_versions
+from app.services.network.waiting import sections_that_wait
+from app.services.proposals.break_glass import require_leave
 
 __all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network", "import_within"]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import changed, or would change: a sentence for each row, in the order of the document."""
+    """What an import changed, or would change: a sentence for each row, in the order of the document.
+
+    ``guarded`` are the sections among them that one person alone may not change.
+    """
 
     changes: tuple[str, ...]
     applied: bool
+    guarded: tuple[str, ...] = ()
 
 
-def import_network(gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool = False) -> ImportResult:
+def import_network(
+    gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool = False, break_glass: str | None = None
+) -> ImportResult:
     """Make the document the whole configuration, all or nothing, in one transaction, and record it.
 
     Rows that agree with it are not written. So unchanged parts keep their versions, and unchanged routes
     the age of their base fee.
 
+    :param break_glass: why one person alone changes sections that ``TWO_PERSONS`` names.
     :raises NetworkRefused: with every error; then nothing has changed.
+    :raises SecondPersonNeeded: it changes such sections, and ``break_glass`` is not given.
     """
     document = read_document(text)
     if dry_run:
         with reading_consistently(gateway.engine) as connection:
             changes = _changes(connection, document)
-        return ImportResult(tuple(map(str, changes)), applied=False)
+        guarded = sections_that_wait(gateway.two_persons, changes)
+        return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
     with writing(gateway.engine) as connection:
         now = gateway.clock()
         changes = import_within(connection, document, now)
+        guarded = sections_that_wait(gateway.two_persons, changes)
+        require_leave(
+            connection, gateway, actor, guarded, subject="network document", break_glass=break_glass
+        )
         if changes:
             record(
                 connection, gateway.audit_keys, actor, "network.import", "network document",
                 now=now, detail=in_words(changes), changes=[change.audited for change in changes],
             )  # fmt: skip
-    return ImportResult(tuple(map(str, changes)), applied=True)
+    return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
 
 
 def import_within(connection: Connection, document: Document, now: datetime) -> list[Change]:

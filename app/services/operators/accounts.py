@@ -24,9 +24,13 @@ from app.queries.operators.accounts import (
 )
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
+from app.services.operators.leave import require_account_leave
 from app.services.operators.passwords import generate_password, hash_password
 
 _UNIQUIFIER_BYTES: Final = 32
+
+DECIDED_BY_OTHERS: Final = frozenset({"role", "active", "second_factor_required"})
+"""Columns of an account that its owner does not decide about."""
 
 
 class AccountRefused(ValueError):
@@ -52,32 +56,69 @@ class Account:
     signed_in_from: str | None
 
 
-def create_account(gateway: Gateway, email: str, password: str, role: Role, *, actor: Actor) -> Account:
+def create_account(
+    gateway: Gateway,
+    email: str,
+    password: str,
+    role: Role,
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+) -> Account:
     """Create an account that may sign in at once.
 
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
     :raises AccountRefused: the email is not valid or is taken, or the password is too weak.
+    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
+    """
+    address, hashed = checked_account(email, password)
+    with writing(gateway.engine) as connection:
+        require_account_leave(connection, gateway, actor, address, break_glass)
+        return create_within(connection, gateway, address, hashed, role, actor=actor)
+
+
+def checked_account(email: str, password: str) -> tuple[str, str]:
+    """The address in its one spelling, and the password's hash.
+
+    :raises AccountRefused: the email is not valid, or the password is too weak.
     """
     address = normal_email(email)
     if address is None:
         raise AccountRefused(f"{email!r} is no email address")
     if complaint := password_complaint(password, address):
         raise AccountRefused(complaint)
+    return address, hash_password(password)
+
+
+def create_within(
+    connection: Connection,
+    gateway: Gateway,
+    address: str,
+    hashed: str,
+    role: Role,
+    *,
+    actor: Actor,
+    note: str = "",
+) -> Account:
+    """As :func:`create_account`, in a writing transaction of the caller, who has asked for leave.
+
+    :param note: stands before what the audit record says.
+    """
+    if account_by_email(connection, address) is not None:
+        raise AccountRefused(f"there is an account {address} already")
     row = {
         "email": address,
-        "password": hash_password(password),
+        "password": hashed,
         "role": role.value,
         "active": True,
         "fs_uniquifier": new_uniquifier(),
         "second_factor_required": False,
         "created_at": gateway.clock(),
     }
-    with writing(gateway.engine) as connection:
-        if account_by_email(connection, address) is not None:
-            raise AccountRefused(f"there is an account {address} already")
-        connection.execute(insert(Operator).values(row))
-        made = _account(account_by_email(connection, address))
-        assert made is not None  # noqa: S101  it was written in this transaction
-        _record(connection, gateway, actor, "operator.create", before=None, after=made)
+    connection.execute(insert(Operator).values(row))
+    made = _account(account_by_email(connection, address))
+    assert made is not None  # noqa: S101  it was written in this transaction
+    _record(connection, gateway, actor, "operator.create", before=None, after=made, note=note)
     return made
 
 
@@ -109,41 +150,94 @@ def any_account(gateway: Gateway) -> bool:
         return has_active_account(connection)
 
 
-def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any], *, actor: Actor) -> Account:
+def update_account(
+    gateway: Gateway,
+    account_id: int,
+    changes: Mapping[str, Any],
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+) -> Account:
     """Set columns of an account.
 
     The last active administrator stays one, as otherwise nobody could create accounts.
     A new ``fs_uniquifier`` ends the account's sessions everywhere, and so does switching it off.
 
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
     :raises AccountRefused: there is no such account, or it is the last administrator's.
+    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
     with writing(gateway.engine) as connection:
-        before = _account(account_by_id(connection, account_id))
-        if before is None:
-            raise AccountRefused("there is no such account (any more)")
-        connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
-        after = _account(account_by_id(connection, account_id))
-        assert after is not None  # noqa: S101  rows are never deleted
-        was_admin = before.active and before.role is Role.ADMIN
-        if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
-            raise AccountRefused(
-                f"{before.email} is the last administrator: make another one before changing this account"
-            )
-        if before.fs_uniquifier != after.fs_uniquifier or not after.active:
-            connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
-        if after != before:
-            _record(connection, gateway, actor, "operator.change", before=before, after=after)
+        before = require_account(connection, account_id)
+        if needs_second_person(before, changes, actor):
+            require_account_leave(connection, gateway, actor, before.email, break_glass)
+        return change_account(connection, gateway, account_id, changes, actor=actor)
+
+
+def change_account(
+    connection: Connection,
+    gateway: Gateway,
+    account_id: int,
+    changes: Mapping[str, Any],
+    *,
+    actor: Actor,
+    note: str = "",
+) -> Account:
+    """As :func:`update_account`, in a writing transaction of the caller, who has asked for leave.
+
+    :param note: stands before what the audit record says.
+    """
+    before = require_account(connection, account_id)
+    connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
+    after = require_account(connection, account_id)
+    was_admin = before.active and before.role is Role.ADMIN
+    if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
+        raise AccountRefused(
+            f"{before.email} is the last administrator: make another one before changing this account"
+        )
+    if before.fs_uniquifier != after.fs_uniquifier or not after.active:
+        connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
+    if after != before:
+        _record(connection, gateway, actor, "operator.change", before=before, after=after, note=note)
     return after
 
 
-def reset_password(gateway: Gateway, account_id: int, *, actor: Actor) -> str:
+def needs_second_person(account: Account, changes: Mapping[str, Any], actor: Actor) -> bool:
+    """Whether a change of the account would wait where ``TWO_PERSONS`` names accounts.
+
+    Ending sessions never waits. What signs in to one's own account (password, second factor) is one's own.
+    """
+    changed = {name for name, value in changes.items() if getattr(account, name) != value}
+    if actor.name == account.email:
+        return not changed.isdisjoint(DECIDED_BY_OTHERS)
+    return bool(changed - {"fs_uniquifier"})
+
+
+def require_account(connection: Connection, account_id: int) -> Account:
+    """The account with this id.
+
+    :raises AccountRefused: there is none.
+    """
+    found = _account(account_by_id(connection, account_id))
+    if found is None:
+        raise AccountRefused("there is no such account (any more)")
+    return found
+
+
+def account_named(connection: Connection, email: str) -> Account | None:
+    """The account with this email in lower case; None where there is none."""
+    return _account(account_by_email(connection, email))
+
+
+def reset_password(gateway: Gateway, account_id: int, *, actor: Actor, break_glass: str | None = None) -> str:
     """Give the account a generated password, end its sessions, and return the password.
 
     :raises AccountRefused: there is no such account.
+    :raises SecondPersonNeeded: as for ``update_account``.
     """
     password = generate_password()
     changes = {"password": hash_password(password), "fs_uniquifier": new_uniquifier()}
-    update_account(gateway, account_id, changes, actor=actor)
+    update_account(gateway, account_id, changes, actor=actor, break_glass=break_glass)
     return password
 
 
@@ -173,9 +267,10 @@ def _record(
     *,
     before: Account | None,
     after: Account,
+    note: str,
 ) -> None:
     subject = f"operator {after.email}"
-    change = AuditedChange(subject, None if before is None else _documented(before), _documented(after))
+    change = AuditedChange(subject, None if before is None else documented(before), documented(after))
     secrets_changed = () if before is None else _secrets_changed(before, after)
     record(
         connection,
@@ -184,12 +279,12 @@ def _record(
         action,
         subject,
         now=gateway.clock(),
-        detail=", ".join(secrets_changed),
+        detail=": ".join(filter(None, (note, ", ".join(secrets_changed)))),
         changes=() if before is not None and change.before == change.after else (change,),
     )
 
 
-def _documented(account: Account) -> dict[str, Any]:
+def documented(account: Account) -> dict[str, Any]:
     """What the audit log may show of an account: nothing that helps to sign in."""
     return {
         "email": account.email,

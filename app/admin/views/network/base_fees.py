@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from flask import redirect, request
+from flask import request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
@@ -12,11 +12,12 @@ from app.admin.access import EDIT, Access
 from app.admin.forms.bulk import BaseFeesForm
 from app.admin.network_names import decimals_by_pool
 from app.admin.requests import actor
-from app.admin.views.flashes import flash_saved
+from app.admin.views.flashes import after_saving, note_unconfirmed
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
 from app.services.network.edits.fees import preview_fees, save_fees
 from app.services.network.edits.results import Invalid
+from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 
 class BaseFees:
@@ -42,8 +43,11 @@ class BaseFees:
         gateway, edit, changed = current_gateway(), form.edit(), None
         try:
             if form.confirm.data:
-                flash_saved(save_fees(gateway, edit, shown=form.fingerprint.data or "", actor=actor()))
-                return redirect(self.get_url(".index_view"))
+                shown, reason = form.fingerprint.data or "", form.proposal_reason.data or ""
+                saved = save_fees(gateway, edit, shown=shown, actor=actor(), reason=reason)
+                return after_saving(saved, self.get_url(".index_view"))
+        except (ReasonMissing, TooManyProposals) as refused:
+            note_unconfirmed(form, refused)
         except Conflict as refused:
             changed = refused
         except Invalid as refused:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from flask import abort, flash, redirect, request
+from flask import abort, flash, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from werkzeug.datastructures import MultiDict
@@ -17,7 +17,7 @@ from app.admin.forms.base import PreviewedForm
 from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
-from app.admin.views.flashes import flash_saved
+from app.admin.views.flashes import after_saving, note_unconfirmed
 from app.admin.views.lists import ListView, neutral_cell
 from app.admin.views.network.users import users_with_links
 from app.domain.difference import FieldDifference, difference
@@ -29,6 +29,7 @@ from app.services.network.edits.locks import locked_fields
 from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Preview
 from app.services.network.sections import Section
+from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 _LARGEST_ID: Final = (1 << 63) - 1
 _LONGEST_GIVEN: Final = 256
@@ -180,18 +181,16 @@ class NetworkView(ListView):
 
         :param save: save it without a preview: the page of the form has shown the effects already.
         """
-        gateway = current_gateway()
+        gateway, form = current_gateway(), on.form
         try:
-            if save or on.form.confirm.data:
-                typed = on.form.typed.data or ""
-                return self.done(save_edit(gateway, on.edit, actor=actor(), typed=typed))
+            if save or form.confirm.data:
+                typed, reason = form.typed.data or "", form.proposal_reason.data or ""
+                return self.done(save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason))
             return self._preview_page(preview_edit(gateway, on.edit), on)
-        except NotConfirmed as refused:
-            on.form.typed.errors = [
-                f"Type “{refused.needs_typed}”, exactly as it is written, to confirm. Nothing was saved."
-            ]
+        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
+            note_unconfirmed(form, refused)
             if save:
-                return on.again(on.form)
+                return on.again(form)
             return self._preview_page(preview_edit(gateway, on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
@@ -204,9 +203,8 @@ class NetworkView(ListView):
             return self.render("console/network/in_use.html", refused=refused, users=users, subject=subject)
 
     def done(self, saved: Saved) -> ResponseReturnValue:
-        """The list, with a message about what was done."""
-        flash_saved(saved)
-        return redirect(self.get_url(".index_view"))
+        """The list, or the page of the proposal, with a message about what was done."""
+        return after_saving(saved, self.get_url(".index_view"))
 
     def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
         if row is not None and form.fingerprint.data is None:

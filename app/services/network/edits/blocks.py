@@ -16,11 +16,11 @@ from app.queries.network.rows import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
 from app.services.network.changes import Change
-from app.services.network.edits.edit import save_changes
 from app.services.network.edits.effects import network_effects, recent_transfers
 from app.services.network.edits.pasted_lines import InvalidLine, read_lines
 from app.services.network.edits.planning import EDITABLE
 from app.services.network.edits.results import Effect, FieldError, Invalid, counted
+from app.services.network.edits.saving import Planned, save_changes
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
 
@@ -98,7 +98,9 @@ def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor) -> Saved:
             raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
         if not found.changes:
             return Saved((), None)
-        return save_changes(connection, gateway, actor, "network.block", found.changes)
+        # A list only ever blocks more, which waits for nobody.
+        planned = Planned("blocks", {}, "network.block", found.changes)
+        return save_changes(connection, gateway, actor, planned)
 
 
 def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedLines:

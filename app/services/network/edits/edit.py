@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.domain.difference import difference
+from app.domain.proposals.proposal import ONE_ROW
 from app.models.engine import reading, reading_consistently, writing
 from app.queries.network.rows import row_by_id
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
-from app.services.audit.record import record
 from app.services.audit.results import Saved
-from app.services.network.changes import Change, apply, in_words
 from app.services.network.edits.effects import effects_of, needs_typed
 from app.services.network.edits.planning import EDITABLE, Edit, plan_edit
-from app.services.network.edits.results import NotConfirmed, Preview
-from app.services.network.refold import FactsChanged, refold_after_network_change
-from app.services.network.versions import raise_versions
+from app.services.network.edits.results import Preview
+from app.services.network.edits.saving import Planned, save_or_propose, waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,44 +59,34 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
         difference(audited.before, audited.after),
         effects,
         needs_typed(plan.change),
+        waits(gateway, [plan.change]),
     )
 
 
-def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "") -> Saved:
+def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "") -> Saved:
     """Make the edit in one transaction and record it in the audit log.
 
+    Where it waits for a second operator (``TWO_PERSONS``), it is kept as a proposal instead.
+
     :param typed: what was typed to confirm, where the preview asks for a name.
-    :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``).
+    :param reason: why, for the second operator.
+    :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
+        ``ReasonMissing``).
     """
     with writing(gateway.engine) as connection:
-        plan = plan_edit(connection, edit)
-        name = needs_typed(plan.change)
-        if name is not None and typed.strip() != name:
-            raise NotConfirmed(name)
-        if plan.change is None:
-            return Saved((), None)
-        action = "create" if plan.change.before is None else "remove" if plan.change.after is None else "edit"
-        return save_changes(connection, gateway, actor, f"network.{action}", [plan.change])
+        planned = planned_edit(connection, edit)
+        planned.require_typed(typed)
+        return save_or_propose(connection, gateway, actor, planned, reason)
 
 
-def save_changes(
-    connection: Connection, gateway: Gateway, actor: Actor, action: str, changes: Sequence[Change]
-) -> Saved:
-    """Write checked changes, raise the versions, judge kept events again, and add one audit record."""
-    now: datetime = gateway.clock()
-    apply(connection, changes, now)
-    raise_versions(connection, {change.section.part for change in changes}, now)
-    refold_after_network_change(connection, FactsChanged.by(changes), now)
-    first = changes[0].section
-    subject = first.describe(changes[0].row) if len(changes) == 1 else f"{len(changes):,} {first.name}"
-    record_id = record(
-        connection,
-        gateway.audit_keys,
-        actor,
-        action,
-        subject,
-        now=now,
-        detail=in_words(changes),
-        changes=[change.audited for change in changes],
-    )
-    return Saved(tuple(map(str, changes)), record_id)
+def planned_edit(connection: Connection, edit: Edit) -> Planned:
+    """What the edit comes to, from the rows of now.
+
+    :param connection: in a transaction with one consistent view; for a save, the writing one.
+    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
+    """
+    change = plan_edit(connection, edit).change
+    if change is None:
+        return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
+    action = "create" if change.before is None else "remove" if change.after is None else "edit"
+    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed(change))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -20,12 +21,15 @@ from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint, require_unchanged
 from app.services.audit.results import Saved
 from app.services.network.changes import Change
-from app.services.network.edits.edit import save_changes
 from app.services.network.edits.open_routes import route_text
 from app.services.network.edits.planning import EDITABLE
 from app.services.network.edits.prices import fee_effect
 from app.services.network.edits.results import Effect, FieldError, Invalid
+from app.services.network.edits.saving import Planned, save_or_propose, waits
 from app.services.network.sections import Row
+
+BASE_FEES: Final = "base_fees"
+"""What proposals call new base fees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,25 @@ class FeeEdit:
     symbol: str | None = None
     amount: int | None = None
     factor: Fraction | None = None
+
+    def as_input(self) -> dict[str, Any]:
+        """The edit for a proposal; exact numbers as text."""
+        return {
+            "dst_chain_id": self.dst_chain_id,
+            "symbol": self.symbol,
+            "amount": None if self.amount is None else str(self.amount),
+            "factor": None if self.factor is None else str(self.factor),
+        }
+
+    @classmethod
+    def of_input(cls, data: Mapping[str, Any]) -> FeeEdit:
+        """The edit that a proposal was made of."""
+        return cls(
+            data["dst_chain_id"],
+            data["symbol"],
+            None if data["amount"] is None else int(data["amount"]),
+            None if data["factor"] is None else Fraction(data["factor"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +86,13 @@ class FeeRow:
 class FeesPreview:
     """Every route that the edit is about, in order, also those whose fee stays.
 
-    ``fingerprint`` is that of the fees as they are shown, for the save to hand back.
+    ``fingerprint`` is that of the fees as they are shown, for the save to hand back. With ``waits``
+    they are not saved but proposed to a second operator.
     """
 
     rows: tuple[FeeRow, ...]
     fingerprint: str
+    waits: bool = False
 
     @property
     def changed(self) -> int:
@@ -91,28 +116,40 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
         name, decimals = route_text(route_key, names), tokens[route_key[2], route_key[0]]["decimal"]
         effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), reported.get(route_key))
         rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
-    return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)))
+    waiting = waits(gateway, _changes(routes, edit))
+    return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)
 
 
-def save_fees(gateway: Gateway, edit: FeeEdit, *, shown: str, actor: Actor) -> Saved:
-    """Write all the new fees in one transaction and record them.
+def save_fees(gateway: Gateway, edit: FeeEdit, *, shown: str, actor: Actor, reason: str = "") -> Saved:
+    """Write all the new fees in one transaction and record them; or propose them, where they wait.
 
     :param shown: the fingerprint of the preview.
+    :param reason: why, for the second operator.
     :raises Invalid: impossible values, or no route leads to the chain.
     :raises Conflict: a route was added or removed since the preview, or has another fee.
+    :raises ReasonMissing: they wait for a second operator, and no reason is given.
     """
-    section = EDITABLE["routes"]
     with writing(gateway.engine) as connection:
-        routes = _routes_to(connection, edit)
-        require_unchanged("one of the base fees", shown, _fees_by_route(routes))
-        changes = [
-            Change(section, row, row | {"base_fee": fee}, None)
-            for row in routes
-            if (fee := _new_fee(row, edit)) != row["base_fee"]
-        ]
-        if not changes:
-            return Saved((), None)
-        return save_changes(connection, gateway, actor, "network.base_fees", changes)
+        planned = planned_fees(connection, edit, shown)
+        return save_or_propose(connection, gateway, actor, planned, reason)
+
+
+def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:
+    """What the edit comes to, from the rows of now; errors are those of ``save_fees``."""
+    routes = _routes_to(connection, edit)
+    require_unchanged("one of the base fees", shown, _fees_by_route(routes))
+    given, changes = edit.as_input() | {"shown": shown}, _changes(routes, edit)
+    words = f"new base fees of {len(changes):,} routes to chain {edit.dst_chain_id}"
+    return Planned(BASE_FEES, given, "network.base_fees", changes, words=words)
+
+
+def _changes(routes: Sequence[Row], edit: FeeEdit) -> list[Change]:
+    """The routes whose fee would be another."""
+    return [
+        Change(EDITABLE["routes"], row, row | {"base_fee": fee}, None)
+        for row in routes
+        if (fee := _new_fee(row, edit)) != row["base_fee"]
+    ]
 
 
 def multiplied_up(amount: int, factor: Fraction) -> int:

@@ -53,6 +53,12 @@ class Edit:
     values: Mapping[str, Any] | None = None
     shown: str | None = None
 
+    def as_input(self) -> dict[str, Any]:
+        """The edit for a proposal, from which ``Edit(**input)`` makes it again."""
+        values = None if self.values is None else dict(self.values)
+        shown = None if self.row_id is None else self.shown  # a new row is based on none
+        return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedEdit:

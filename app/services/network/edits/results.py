@@ -31,7 +31,8 @@ class Effect:
 class Preview:
     """What an edit would do. Without ``changes`` it would do nothing.
 
-    ``needs_typed``: a name that has to be typed before the edit is saved.
+    ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
+    but proposed to a second operator.
     """
 
     subject: str
@@ -39,6 +40,7 @@ class Preview:
     differences: tuple[FieldDifference, ...]
     effects: tuple[Effect, ...]
     needs_typed: str | None = None
+    waits: bool = False
 
     @property
     def severity(self) -> Severity:

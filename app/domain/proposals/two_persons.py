@@ -1,0 +1,39 @@
+"""Which parts of the configuration one person alone may not change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from app.domain.operators import Role
+
+OPERATORS: Final = "operators"
+"""The accounts of the console, beside the sections of the network document."""
+
+INGEST_TOKENS: Final = "ingest_tokens"
+"""The tokens of reporters."""
+
+ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS})
+"""What administrators alone see and change."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPersons:
+    """The sections whose changes wait for a second person, and how long a proposal can be approved."""
+
+    sections: frozenset[str] = frozenset()
+    lifetime: timedelta = timedelta(hours=72)
+
+    def guards(self, section: str) -> bool:
+        """Whether changes of the section wait."""
+        return section in self.sections
+
+
+NOBODY_WAITS: Final = TwoPersons()
+"""One person is enough for everything."""
+
+
+def needed_role(section: str) -> Role:
+    """The role that a change of the section needs, of whoever proposes it and of whoever approves it."""
+    return Role.ADMIN if section in ADMINISTERED else Role.OPERATOR

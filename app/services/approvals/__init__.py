@@ -1,0 +1,1 @@
+"""What can be proposed, previewed again and approved: changes of the network, of accounts, of tokens."""

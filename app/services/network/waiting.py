@@ -1,0 +1,51 @@
+"""Which changes of the configuration wait for a second operator, and which stop something at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from app.domain.proposals.two_persons import TwoPersons
+from app.services.network.changes import Change
+from app.services.network.sections import SECTIONS
+
+_SWITCHES: Final = {
+    "chains": ("disabled", {"disabled_reason"}),
+    "tokens": ("xfer_disabled", set[str]()),
+    "route_blocks": ("both_directions", {"reason"}),
+}
+"""By section: the column that stops more when it is true, and the notes that may change with it."""
+
+_BLOCKS: Final = ("route_blocks", "blocked_addresses", "blocked_networks")
+_BLOCKED: Final = ("blocked_addresses", "blocked_networks")
+_NOTES_OF_BLOCKED: Final = {"reason", "source", "expires_at"}
+
+
+def sections_that_wait(rule: TwoPersons, changes: Iterable[Change]) -> list[str]:
+    """The guarded sections that the changes are about, in the document's order.
+
+    A change that only stops something is none of them: an incident does not wait for a second person.
+    """
+    found = {c.section.name for c in changes if rule.guards(c.section.name) and not only_stops(c)}
+    return [section.name for section in SECTIONS if section.name in found]
+
+
+def only_stops(change: Change) -> bool:
+    """Whether all that the change does is to stop a chain or a token, or to block something, or for longer.
+
+    Together with anything else it is no stop: otherwise a new contract could slip in beside one.
+    """
+    section, before, after = change.section.name, change.before, change.after
+    if after is None:
+        return False
+    if before is None:
+        return section in _BLOCKS
+    if section in _BLOCKED:
+        ends, ended = after["expires_at"], before["expires_at"]
+        longer = ended is not None and (ends is None or ends > ended)
+        return longer and set(change.columns) <= _NOTES_OF_BLOCKED
+    if section not in _SWITCHES:
+        return False
+    switch, notes = _SWITCHES[section]
+    stopped = after[switch] and not before[switch]
+    return bool(stopped) and set(change.columns) <= {switch} | notes

@@ -1,0 +1,204 @@
+"""Proposing, looking at what was proposed, and deciding, through the pages of the console."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from flask import Flask
+
+from app.admin.views import operators as accounts_page
+from app.domain.audit import Actor
+from app.domain.operators import Role
+from app.domain.proposals.two_persons import TwoPersons
+from app.runtime.gateway import Gateway
+from app.services.network.edits.edit import save_edit
+from app.services.operators.accounts import Account, find_account, update_account
+from config import GUARDABLE
+from tests.actors import TESTER
+from tests.admin.forms import send
+from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
+from tests.services.network.edits.kit import document, edited, shown
+
+WHY = "agreed in ticket 7"
+PAGE = "/admin/proposals/1"
+
+
+@pytest.fixture
+def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    gateway = replace(network, two_persons=TwoPersons(frozenset(GUARDABLE)))
+    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    return gateway
+
+
+@pytest.fixture
+def first(app: Flask, guarded: Gateway) -> Visitor:
+    """An operator who has proposed another name and contract for a chain."""
+    visitor = signed_in(app, Role.OPERATOR)
+    preview = send(visitor, "/admin/chains/1", name="Mainnet", block_delay="13")
+    assert "waits for a second operator" in preview.text
+    complaint = send(visitor, "/admin/chains/1", preview, confirm="1")
+    assert "Nothing was saved" in complaint.text
+    answer = send(visitor, "/admin/chains/1", complaint, confirm="1", proposal_reason=WHY)
+    assert answer.location == PAGE
+    return visitor
+
+
+def another(app: Flask, role: Role) -> Visitor:
+    add_account(app, role, "second@example.org")
+    visitor = Visitor(app)
+    assert visitor.sign_in("second@example.org").status_code == 302
+    return visitor
+
+
+def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    own = first.get(PAGE).text
+    second = another(app, Role.OPERATOR)
+    page = second.get(PAGE).text
+    for text in (own, page):
+        assert "Change chain Ethereum (1)" in text
+        assert '<td class="come break">Mainnet<' in text
+        assert '<td class="come break">13<' in text
+        assert WHY in text
+        assert "operator@example.org" in text
+    assert f"{PAGE}/approve" not in own
+    assert f"{PAGE}/withdraw" in own
+    assert f"{PAGE}/approve" in page
+    assert f"{PAGE}/withdraw" not in page
+    assert "1<span" in second.get("/admin/").text, "the badge"
+    assert second.post(f"{PAGE}/approve").location == PAGE
+    done = second.get(PAGE).text
+    assert "Audit record" in done
+    assert "approved" in done
+    assert document(guarded)["chains"][0]["name"] == "Mainnet"
+    assert 'class="badge"' not in second.get("/admin/").text
+    assert "second@example.org" in second.get("/admin/proposals/").text
+
+
+def test_nobody_approves_their_own(first: Visitor, guarded: Gateway) -> None:
+    assert first.post(f"{PAGE}/approve").location == PAGE
+    assert "You proposed it yourself" in first.get(PAGE).text
+    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+
+
+def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    viewer = another(app, Role.VIEWER)
+    page = viewer.get(PAGE)
+    assert page.status_code == 200
+    assert "Approving it needs the role operator" in page.text
+    assert "<h2>Approve</h2>" not in page.text
+    assert viewer.post(f"{PAGE}/approve").status_code == 403
+    assert viewer.post(f"{PAGE}/reject", {"reason": "x"}).status_code == 403
+    viewer.post(f"{PAGE}/withdraw", {"reason": "x"})
+    assert "Only operator@example.org can withdraw it" in viewer.get(PAGE).text
+    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+
+
+def test_a_conflict_is_told_and_cannot_be_approved(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    alone = replace(guarded, two_persons=TwoPersons())
+    save_edit(alone, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
+    second = another(app, Role.OPERATOR)
+    page = second.get(PAGE).text
+    assert "was changed" in page
+    assert "It cannot be approved" in page
+    assert "What changed since it was proposed" in page
+    assert '<td class="come break">99<' in page
+    assert "Block delay" in page
+    assert "<h2>Approve</h2>" not in page
+    second.post(f"{PAGE}/approve")
+    assert "Nothing was changed" in second.get(PAGE).text
+    chain = document(guarded)["chains"][0]
+    assert (chain["name"], chain["block_delay"]) == ("Ethereum", 99)
+    assert second.post(f"{PAGE}/reject", {"reason": "too late"}).location == PAGE
+    assert "too late" in second.get(PAGE).text
+
+
+def test_it_ends_by_itself(app: Flask, first: Visitor, guarded: Gateway, clock: MovableClock) -> None:
+    clock.forward(hours=72)
+    again = Visitor(app)
+    again.sign_in("operator@example.org")
+    page = again.get(PAGE).text
+    assert "expired" in page
+    assert "<h2>Withdraw</h2>" not in page
+    assert 'class="badge"' not in page
+    assert "two_persons.expire" in again.get("/admin/audit/").text
+
+
+def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
+    refused = admin.post("/admin/operators/new", fields)
+    assert "say why" in refused.text.lower()
+    assert admin.post("/admin/operators/new", fields | {"proposal_reason": WHY}).location == PAGE
+    page = admin.get(PAGE).text
+    assert "Make the account carol@example.org as operator" in page
+    assert "long enough" not in page
+    operator = another(app, Role.OPERATOR)
+    assert operator.get(PAGE).status_code == 404
+    assert operator.post(f"{PAGE}/approve").status_code == 404
+    assert "carol" not in operator.get("/admin/proposals/").text
+    assert 'class="badge"' not in operator.get("/admin/").text
+    add_account(app, Role.ADMIN, "other@example.org")
+    other = Visitor(app)
+    other.sign_in("other@example.org")
+    other.post(f"{PAGE}/approve")
+    carol = Visitor(app)
+    assert carol.sign_in("carol@example.org", "a long enough password").location == "/admin/"
+
+
+def test_what_is_made_up_is_refused(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    second = another(app, Role.OPERATOR)
+    for path in ("/admin/proposals/99", "/admin/proposals/99999999999999999999"):
+        assert second.get(path).status_code == 404
+        assert second.post(f"{path}/approve").status_code == 404
+    second.post(f"{PAGE}/approve", {"name": "x"})
+    assert "has no field" in second.get(PAGE).text
+    second.post(f"{PAGE}/reject", {"reason": "y" * 600})
+    assert "at most 500 characters" in second.get(PAGE).text
+    assert second.get("/admin/proposals/?before=-1").status_code == 200
+    assert second.get(f"/admin/proposals/?before={'9' * 30}").status_code == 200
+    assert document(guarded)["chains"][0]["name"] == "Ethereum"
+
+
+def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarded: Gateway) -> None:
+    path = "/admin/routes/base-fees"
+    preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
+    assert "Propose 1 fee" in preview.text
+    assert "say why" in send(first, path, preview, confirm="1").text.lower()
+    answer = send(first, path, preview, confirm="1", proposal_reason=WHY)
+    assert answer.location == "/admin/proposals/2"
+    second = another(app, Role.OPERATOR)
+    assert "USDT from Ethereum to BNB Chain" in second.get("/admin/proposals/2").text
+    second.post("/admin/proposals/2/approve")
+    assert document(guarded)["routes"][0]["base_fee"] == "1210875056184023932"
+
+
+def test_a_row_that_a_form_never_showed_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
+    path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
+    answer = first.post(path, {"base_fee": "1", "confirm": "1", "proposal_reason": WHY})
+    assert "Somebody was quicker" in answer.text
+
+
+def test_without_the_setting_nothing_is_said_of_proposals(operator: Visitor) -> None:
+    assert "Proposals" not in operator.get("/admin/").text
+    assert operator.get("/admin/proposals/").status_code == 200
+    assert "second operator" not in send(operator, "/admin/chains/1", name="Mainnet").text
+
+
+def test_a_page_that_forgot_to_propose_changes_nothing(
+    app: Flask, guarded: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"role": "admin"}
+    admin = signed_in(app, Role.ADMIN)
+    add_account(app, Role.OPERATOR)
+    other = find_account(guarded, email="operator@example.org")
+    assert other is not None
+
+    def forgetful(gateway: Gateway, account_id: int, _changes: object, *, actor: Actor) -> Account:
+        return update_account(gateway, other.id, changes, actor=actor)
+
+    monkeypatch.setattr(accounts_page, "update_account", forgetful)
+    answer = admin.post(f"/admin/operators/{other.id}/end-sessions")
+    assert answer.status_code == 409
+    assert "This waits for a second operator" in answer.text
+    assert find_account(guarded, email="operator@example.org") == other

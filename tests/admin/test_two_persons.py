@@ -1,0 +1,219 @@
+"""With everything guarded, no route of the console changes anything alone, except what only stops.
+
+Every route that takes a POST is sent what changes something. Without ``TWO_PERSONS`` it does change it: so
+nothing here is proved by a form that is not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from app.domain.operators import Role
+from app.domain.proposals.two_persons import TwoPersons
+from app.models.engine import reading
+from app.queries.reporters.tokens import every_token
+from app.runtime.gateway import Gateway
+from app.services.feed.tokens import create_token
+from app.services.network.document import import_network
+from app.services.operators.accounts import list_accounts
+from app.services.proposals.reading import waiting_count
+from config import GUARDABLE
+from tests.actors import TESTER
+from tests.admin.forms import form_of, send
+from tests.admin.test_access import console_rules
+from tests.admin.test_network_edits import NEW
+from tests.admin.visitor import Visitor, add_account, signed_in
+from tests.applications import gateway_of
+from tests.builders import network as build
+from tests.services.network.edits.kit import document, shown
+from tests.services.network.network_kit import VAULT, VILLAIN, network, pool, text, token
+
+NETWORK = "203.0.113.0/24"
+WHY = {"proposal_reason": "agreed in ticket 7"}
+Send = Callable[[Visitor, Gateway, dict[str, str]], object]
+
+
+def row_page(section: str, *key: Any, action: str = "") -> Callable[[Gateway], str]:
+    """The page of a row; chains go by their own ids."""
+
+    def path(gateway: Gateway) -> str:
+        number = key[0] if section == "chains" else shown(gateway, section, *key).row_id
+        return f"/admin/{section}/{number}{action}"
+
+    return path
+
+
+def previewed(path: Callable[[Gateway], str] | str, **fields: str) -> Send:
+    """Fill the form of a page, send it, and confirm what the preview shows."""
+
+    def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+        at = path if isinstance(path, str) else path(gateway)
+        form = visitor.get(at)
+        preview = form if at.endswith(("/remove", "/resume")) else send(visitor, at, form, **fields)
+        assert 'name="confirm"' in preview.text, preview.text
+        return visitor.post(at, form_of(preview) | {"confirm": "1"} | more)
+
+    return go
+
+
+def posted(path: str, **fields: Any) -> Send:
+    """Send a form as it is."""
+
+    def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+        account = next(each.id for each in list_accounts(gateway) if each.email == "carol@example.org")
+        return visitor.post(path.format(account=account), fields | more)
+
+    return go
+
+
+def pressed(path: str, **fields: Any) -> Send:
+    """A button whose form never has a reason."""
+    go = posted(path, **fields)
+    return lambda visitor, gateway, more: go(visitor, gateway, {})
+
+
+WAITS: dict[str, Send] = {
+    **{
+        f"{section}.new": previewed(f"/admin/{section}/new", **NEW[section])
+        for section in ("chains", "tokens", "pools", "routes", "pegged_pairs")
+    },
+    "chains.edit": previewed(row_page("chains", 1), name="Mainnet"),
+    "chains.remove": previewed(row_page("chains", 42161, action="/remove")),
+    "chains.resume": previewed(row_page("chains", 42161, action="/resume")),
+    "tokens.edit": previewed(row_page("tokens", 1, "USDT"), name="Other"),
+    "tokens.remove": previewed(row_page("tokens", 10, "DAI", action="/remove")),
+    "pools.edit": previewed(row_page("pools", 1, "USDT"), total_cap="5"),
+    "pools.remove": previewed(row_page("pools", 10, "CELR", action="/remove")),
+    "routes.edit": previewed(row_page("routes", "USDT", 1, 56), base_fee="5"),
+    "routes.remove": previewed(row_page("routes", "USDT", 1, 56, action="/remove")),
+    "routes.base_fees": previewed(
+        "/admin/routes/base-fees", dst_chain_id="56", how="factor", factor="2"
+    ),
+    "route_blocks.edit": previewed(row_page("route_blocks", "USDT", 10, 56), both_directions="0"),
+    "route_blocks.remove": previewed(row_page("route_blocks", "USDT", 10, 56, action="/remove")),
+    "pegged_pairs.edit": previewed(row_page("pegged_pairs", "CELR", 1, 10), burn_base_fee="5"),
+    "pegged_pairs.remove": previewed(row_page("pegged_pairs", "CELR", 1, 10, action="/remove")),
+    "blocked_addresses.edit": previewed(row_page("blocked_addresses", VILLAIN), expires_at="2027-01-01"),
+    "blocked_addresses.remove": previewed(row_page("blocked_addresses", VILLAIN, action="/remove")),
+    "blocked_networks.edit": previewed(row_page("blocked_networks", NETWORK), expires_at="2027-01-01"),
+    "blocked_networks.remove": previewed(row_page("blocked_networks", NETWORK, action="/remove")),
+    "operators.new": posted(
+        "/admin/operators/new", email="dora@example.org", password="a long enough password", role="admin"
+    ),
+    "operators.edit": posted("/admin/operators/{account}", role="admin", active="y"),
+    "operators.reset_second_factor": posted("/admin/operators/{account}/reset-second-factor"),
+    "operators.new_password": posted("/admin/operators/{account}/new-password"),
+    "ingest_tokens.new": posted("/admin/ingest_tokens/new", name="another"),
+}  # fmt: skip
+"""Routes whose change waits, and what is sent to them."""
+
+AT_ONCE: dict[str, Send] = {
+    "chains.stop": lambda visitor, gateway, more: send(
+        visitor, "/admin/chains/1/stop", disabled_reason="incident", typed="Ethereum"
+    ),
+    "route_blocks.new": previewed("/admin/route_blocks/new", **NEW["route_blocks"]),
+    "blocked_addresses.new": previewed("/admin/blocked_addresses/new", address=VAULT),
+    "blocked_networks.new": previewed("/admin/blocked_networks/new", cidr="198.51.100.0/24"),
+    "blocked_addresses.add_many": previewed("/admin/blocked_addresses/add", text=VAULT),
+    "blocked_networks.add_many": previewed("/admin/blocked_networks/add", text="198.51.100.0/24"),
+    "ingest_tokens.revoke": pressed("/admin/ingest_tokens/1/revoke", typed="relayer"),
+}
+"""Routes that only stop or block: nobody waits for them."""
+
+ELSEWHERE: dict[str, Send] = {
+    "operators.end_sessions": pressed("/admin/operators/{account}/end-sessions"),
+    "account.sign_out_everywhere": pressed("/admin/account/sign-out-everywhere"),
+    "anomalies.acknowledge": pressed("/admin/anomalies/acknowledge", pick="1 x"),
+    "audit.verify": pressed("/admin/audit/verify"),
+    "proposals.approve": pressed("/admin/proposals/1/approve"),
+    "proposals.reject": pressed("/admin/proposals/1/reject", reason="no"),
+    "proposals.withdraw": pressed("/admin/proposals/1/withdraw", reason="no"),
+}
+"""Routes that change neither the network, nor accounts, nor tokens."""
+
+OWN = "security."
+"""Signing in and out, and one's own password and second factor."""
+
+
+@pytest.fixture
+def filled(app: Flask, gateway: Gateway) -> Gateway:
+    """The small network with a row of each kind that can be removed, an account and a token to change."""
+    rows = network()
+    rows["chains"].append(build.chain(42161, "Arbitrum", disabled=True, disabled_reason="not yet"))
+    rows["tokens"].append(token(10, "DAI", 18))
+    rows["pools"].append(pool(10) | {"symbol": "CELR"})
+    rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
+    import_network(gateway, text(rows), actor=TESTER)
+    factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
+    add_account(app, Role.OPERATOR, "carol@example.org", **factor)
+    create_token(gateway, "relayer", actor=TESTER)
+    return gateway
+
+
+@pytest.fixture
+def guarded(app: Flask, filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+    """The same, with everything guarded."""
+    gateway = replace(filled, two_persons=TwoPersons(frozenset(GUARDABLE)))
+    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    return gateway
+
+
+def state(gateway: Gateway) -> tuple[Any, ...]:
+    """All that is guarded. Sessions and sign-ins are not."""
+    own = ("fs_uniquifier", "signed_in_at", "signed_in_from")
+    accounts = [
+        {key: value for key, value in asdict(each).items() if key not in own}
+        for each in list_accounts(gateway)
+    ]
+    with reading(gateway.engine) as connection:
+        tokens = [tuple(row) for row in every_token(connection)]
+    return document(gateway), accounts, tokens
+
+
+def test_every_route_that_takes_a_post_is_sent_here(app: Flask) -> None:
+    posts = {rule.endpoint for rule in console_rules(app) if "POST" in (rule.methods or ())}
+    assert {name for name in posts if not name.startswith(OWN)} == {*WAITS, *AT_ONCE, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("route", [*WAITS, *AT_ONCE])
+def test_unguarded_it_changes_something(app: Flask, filled: Gateway, route: str) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    before = state(filled)
+    (WAITS | AT_ONCE)[route](visitor, filled, {})
+    assert state(filled) != before
+
+
+@pytest.mark.parametrize("route", WAITS)
+def test_guarded_it_proposes_and_changes_nothing(app: Flask, guarded: Gateway, route: str) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    before = state(guarded)
+    WAITS[route](visitor, guarded, {})
+    assert waiting_count(gateway_of(app), Role.ADMIN) == 0, "not without a reason"
+    assert state(guarded) == before
+    WAITS[route](visitor, guarded, WHY)
+    assert waiting_count(gateway_of(app), Role.ADMIN) == 1
+    assert state(guarded) == before
+
+
+@pytest.mark.parametrize("route", AT_ONCE)
+def test_guarded_a_stop_counts_at_once(app: Flask, guarded: Gateway, route: str) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    before = state(guarded)
+    AT_ONCE[route](visitor, guarded, {})
+    assert state(guarded) != before
+    assert waiting_count(guarded, Role.ADMIN) == 0
+
+
+@pytest.mark.parametrize("route", ELSEWHERE)
+def test_the_other_routes_change_nothing_that_is_guarded(app: Flask, guarded: Gateway, route: str) -> None:
+    visitor = signed_in(app, Role.ADMIN)
+    WAITS["chains.edit"](visitor, guarded, WHY)
+    before = state(guarded)
+    ELSEWHERE[route](visitor, guarded, {})
+    assert state(guarded) == before

@@ -1,0 +1,55 @@
+"""Two people at two browsers: one proposes, the other sees the same and approves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from app.domain.operators import Role
+from tests.admin.visitor import email_of
+from tests.browser.conftest import DESKTOP, Visit
+from tests.serving.server import Server
+
+WHY = "the vault's operator asks for less"
+
+
+@pytest.fixture
+def second(browser: Browser, server: Server) -> Iterator[Visit]:
+    """Somebody else's window."""
+    context = browser.new_context(viewport=DESKTOP, locale="en-GB")
+    visit = Visit(context.new_page(), server)
+    yield visit
+    context.close()
+    assert visit.complaints == []
+
+
+def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/pegged_pairs/1")
+    fee = page.locator("input[name=burn_base_fee]")
+    wanted = str(int(fee.input_value()) + 1)
+    fee.fill(wanted)
+    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_label("Why").fill(WHY)
+    visit.check_accessibility()
+    page.get_by_role("button", name="Propose it").click()
+    page.wait_for_url("**/admin/proposals/1")
+    visit.check_accessibility()
+    assert page.get_by_role("button", name="Withdraw the proposal").is_visible()
+    assert page.get_by_role("button", name="Approve").count() == 0
+    assert visit.open("/admin/pegged_pairs/1").locator("input[name=burn_base_fee]").input_value() != wanted
+
+    second.sign_in(email_of(Role.ADMIN))
+    other = second.open("/admin/")
+    assert other.locator(".badge").inner_text().startswith("1")
+    other.get_by_role("link", name="Proposals").click()
+    second.check_accessibility()
+    other.get_by_role("row").filter(has_text=WHY).get_by_role("link").click()
+    second.check_accessibility()
+    other.get_by_role("button", name="Approve and make the change").click()
+    assert "Audit record" in other.get_by_role("status").first.inner_text()
+    second.check_accessibility()
+    assert other.locator(".badge").count() == 0
+    assert visit.open("/admin/pegged_pairs/1").locator("input[name=burn_base_fee]").input_value() == wanted

@@ -1,0 +1,144 @@
+"""Commands that one person gives although TWO_PERSONS asks for two: refused, or for a reason on record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.domain.operators import Role
+from app.domain.proposals.two_persons import TwoPersons
+from app.services.audit.log import list_audit
+from app.services.operators.accounts import list_accounts
+from tests.admin.visitor import add_account
+from tests.applications import gateway_of
+from tests.services.network.network_kit import changed, network, text
+
+WHY = "both administrators are on a plane"
+REFUSED = "TWO_PERSONS has a second operator approve that"
+
+
+def run(app: Flask, *words: str, stdin: bytes = b"") -> Result:
+    environment = {"OPERATOR_PASSWORD": "a long enough password"}
+    return app.test_cli_runner().invoke(args=list(words), input=stdin, env=environment)
+
+
+Guard = Callable[..., None]
+
+
+@pytest.fixture
+def guard(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Guard:
+    """Names sections for the rest of the test."""
+
+    def name(*sections: str) -> None:
+        gateway = replace(gateway_of(app), two_persons=TwoPersons(frozenset(sections)))
+        monkeypatch.setitem(app.extensions, "gateway", gateway)
+
+    return name
+
+
+@pytest.fixture
+def filled(app: Flask) -> Flask:
+    """The small network, two administrators and an operator."""
+    assert run(app, "network", "import", "-", stdin=text(network())).exit_code == 0
+    for role, email in ((Role.ADMIN, "one@example.org"), (Role.ADMIN, "two@example.org")):
+        add_account(app, role, email)
+    add_account(app, Role.OPERATOR)
+    return app
+
+
+def actions(app: Flask) -> list[str]:
+    return [row.action for row in list_audit(gateway_of(app))]
+
+
+def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Guard) -> None:
+    guard("chains", "routes", "operators")
+    document = changed("routes.0.base_fee", "1")
+    document["chains"][0]["name"] = "Mainnet"
+    document["pools"][0]["total_cap"] = "8"
+    before = run(filled, "network", "export").stdout
+    told = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
+    assert told.exit_code == 0
+    assert told.stdout.endswith("this import would need --break-glass REASON: it changes chains, routes\n")
+    refused = run(filled, "network", "import", "-", stdin=text(document))
+    assert refused.exit_code == 1
+    assert refused.stdout == ""
+    assert f"this changes chains, routes, and {REFUSED}" in refused.stderr
+    assert "--break-glass REASON" in refused.stderr
+    empty = run(filled, "network", "import", "--break-glass", " ", "-", stdin=text(document))
+    assert (empty.exit_code, run(filled, "network", "export").stdout) == (1, before)
+
+    made = run(filled, "network", "import", "--break-glass", WHY, "-", stdin=text(document))
+    assert made.exit_code == 0
+    assert json.loads(run(filled, "network", "export").stdout) == document
+    assert actions(filled)[:2] == ["network.import", "two_persons.break_glass"]
+    glass = list_audit(gateway_of(filled))[1]
+    assert glass.detail == f"one person changed chains, routes; reason: {WHY}"
+    assert glass.actor.startswith("cli:")
+
+
+def test_an_import_of_other_sections_or_of_stops_alone_needs_nothing(filled: Flask, guard: Guard) -> None:
+    guard("chains", "tokens", "blocked_addresses")
+    document = changed("routes.0.base_fee", "1")
+    document["chains"][0] |= {"disabled": True, "disabled_reason": "incident"}
+    document["tokens"][0]["xfer_disabled"] = True
+    told = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
+    assert "break-glass" not in told.stdout
+    assert run(filled, "network", "import", "-", stdin=text(document)).exit_code == 0
+    assert "two_persons.break_glass" not in actions(filled)
+    back = run(filled, "network", "import", "-", stdin=text(network()))
+    assert back.exit_code == 1, "to start again is no stop"
+    assert "this changes chains, tokens," in back.stderr
+
+
+def test_a_reason_that_nothing_asks_for_is_not_recorded(filled: Flask) -> None:
+    document = changed("routes.0.base_fee", "1")
+    made = run(filled, "network", "import", "--break-glass", WHY, "-", stdin=text(document))
+    assert made.exit_code == 0
+    assert "two_persons.break_glass" not in actions(filled)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("operators", "create", "new@example.org", "--role", "admin"),
+        ("operators", "set-role", "operator@example.org", "--role", "admin"),
+        ("operators", "disable", "two@example.org"),
+        ("operators", "new-password", "two@example.org"),
+        ("operators", "reset-second-factor", "three@example.org"),
+        ("operators", "enable", "off@example.org"),
+        ("ingest-tokens", "create", "relayer"),
+    ],
+    ids=" ".join,
+)
+def test_accounts_and_tokens(filled: Flask, guard: Guard, words: tuple[str, ...]) -> None:
+    add_account(filled, Role.VIEWER, "off@example.org", active=False)
+    add_account(
+        filled, Role.VIEWER, "three@example.org", tf_totp_secret="x", tf_primary_method="authenticator"
+    )
+    guard("operators", "ingest_tokens")
+    before = list_accounts(gateway_of(filled))
+    refused = run(filled, *words)
+    assert refused.exit_code == 1
+    assert REFUSED in refused.output
+    assert list_accounts(gateway_of(filled)) == before
+    made = run(filled, *words, "--break-glass", WHY)
+    assert made.exit_code == 0, made.output
+    assert actions(filled)[1] == "two_persons.break_glass"
+    assert list_accounts(gateway_of(filled)) != before or words[0] == "ingest-tokens"
+
+
+def test_the_first_accounts_and_the_end_of_a_token_need_nothing(app: Flask, guard: Guard) -> None:
+    guard("operators", "ingest_tokens")
+    for email in ("one@example.org", "two@example.org"):
+        assert run(app, "operators", "create", email, "--role", "admin").exit_code == 0
+    assert run(app, "operators", "create", "three@example.org", "--role", "viewer").exit_code == 1
+    guard("operators")
+    assert run(app, "ingest-tokens", "create", "relayer").exit_code == 0
+    guard("operators", "ingest_tokens")
+    assert run(app, "ingest-tokens", "revoke", "relayer").exit_code == 0
+    assert "two_persons.break_glass" not in actions(app)

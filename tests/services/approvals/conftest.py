@@ -1,0 +1,34 @@
+"""The small network, everything guarded, and accounts of those who propose and approve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from flask import Flask
+
+from app.domain.proposals.two_persons import TwoPersons
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.network.document import import_network
+from config import GUARDABLE
+from tests.actors import TESTER
+from tests.databases import SharedDatabase
+from tests.services.approvals.kit import PEOPLE, Clock, add_people
+from tests.services.network.network_kit import network, text
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
+    gateway = replace(current_gateway(), clock=clock)
+
+    def fill() -> None:
+        import_network(gateway, text(network()), actor=TESTER)
+        add_people(gateway, PEOPLE)
+
+    database.fill("tests.services.approvals", fill)
+    return replace(gateway, two_persons=TwoPersons(frozenset(GUARDABLE)))
