@@ -14,10 +14,12 @@ from typing import Final, Protocol
 from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import contradictions, signature_is_provably_false
+from app.domain.transfer.contents import agree, together
 from app.domain.transfer.events import (
     BlockEvent,
     ChainReorged,
     Event,
+    EventKey,
     EventsRetracted,
     RefundPrepared,
     RefundSigned,
@@ -26,36 +28,26 @@ from app.domain.transfer.events import (
     ValidatorsUpdated,
 )
 from app.domain.transfer.pruned import Pruned, PrunedMatch
-from app.domain.transfer.standing import Logged, origin_of
+from app.domain.transfer.standing import Logged, as_told_last, origin_of
 from app.domain.transfer.state import TransferHistory, refund_context
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """An event as a reporter sent it; ``body`` is its canonical text, equal for equal content."""
-
-    event: Event
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
 class LatestAcceptance:
-    """What the log has last under an id: position, number of the acceptance, type and canonical text."""
+    """What the log has last under a key: position, number of the acceptance, and the event."""
 
     seq: int
     occurrence: int
-    type: str
-    body: str
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One acceptance to be appended to the log. The first acceptance of an id has occurrence 0."""
+    """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0."""
 
     seq: int
     occurrence: int
     event: Event
-    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ class Repeated:
 class Refused:
     """The event is not taken; ``reason`` is what its reporter reads.
 
-    ``two_contents``: the id is known with other content, which is raised as an anomaly.
+    ``two_contents``: the key is known with other content, which is raised as an anomaly.
     """
 
     reason: str
@@ -118,12 +110,11 @@ class Known:
     """The position in the log that the next entry gets."""
     last_reversal: int = 0
     """The position of the newest reorg or retraction: whatever was accepted later stands."""
-    latest: dict[str, LatestAcceptance] = field(default_factory=dict)
-    """By event id."""
+    latest: dict[EventKey, LatestAcceptance] = field(default_factory=dict)
     histories: dict[bytes, TransferHistory] = field(default_factory=dict)
     """Of every transfer that an event of the segment is about."""
-    fallen: Set[str] = frozenset()
-    """Ids of events about no transfer whose latest acceptance does not stand."""
+    fallen: Set[EventKey] = frozenset()
+    """Events about no transfer whose latest acceptance does not stand."""
     pruned: Pruned = field(default_factory=Pruned)
     """With the ids that a retraction of the segment names."""
     facts: NetworkFacts = field(default_factory=NetworkFacts)
@@ -135,10 +126,10 @@ class Known:
         """Let the events that follow be judged with this entry in the log."""
         event = entry.event
         self.next_seq = entry.seq + 1
-        self.latest[event.id] = LatestAcceptance(entry.seq, entry.occurrence, event.type.value, entry.body)
+        self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
-            log = [*history.log, Logged(entry.seq, event)]
+            log = as_told_last([*history.log, Logged(entry.seq, event)])
             self.histories[event.transfer_id] = replace(history, log=log)
 
 
@@ -147,10 +138,10 @@ def is_barrier(event: Event) -> bool:
     return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
 
 
-def judge_segment(reported: Iterable[Reported], known: Known) -> list[Verdict]:
+def judge_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
     """Judge events in their order, each with those before it; ``known`` is what it comes to at the end."""
     verdicts: list[Verdict] = []
-    for each in reported:
+    for each in events:
         verdict = judge(each, known)
         if not isinstance(verdict, Refused) and verdict.entry is not None:
             known.note(verdict.entry)
@@ -158,27 +149,36 @@ def judge_segment(reported: Iterable[Reported], known: Known) -> list[Verdict]:
     return verdicts
 
 
-def judge(reported: Reported, known: Known) -> Verdict:
+def judge(event: Event, known: Known) -> Verdict:
     """The verdict about one event; changes nothing.
 
     The scope comes first: an event outside of it must not even raise an anomaly.
     """
-    event, body = reported.event, reported.body
-    latest = known.latest.get(event.id)
+    latest = known.latest.get(event.key)
     if (outside := known.scope.refusal(event, _not_retracted(event, known))) is not None:
         return Refused(outside)
-    pruned = known.pruned.match(event, body)
-    differs = latest is not None and (latest.type, latest.body) != (event.type.value, body)
+    pruned = known.pruned.match(event)
+    differs = latest is not None and not agree(latest.event, event)
     if differs or pruned is PrunedMatch.OTHER_CONTENT:
         return Refused(_TWO_CONTENTS, two_contents=True)
     if pruned is PrunedMatch.SAME_EVENT:
         return Repeated()
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
-    entry = LogEntry(known.next_seq, latest.occurrence + 1 if latest else 0, event, body)
-    if latest is not None and _stands(event, latest, known):
-        return Repeated(entry if _is_logged_again(event, latest, known) else None)
-    reason = _refusal(event, known)
+    if latest is None:
+        reason = _refusal(event, known)
+        return Accepted(LogEntry(known.next_seq, 0, event)) if reason is None else Refused(reason)
+    return _judge_again(event, latest, known)
+
+
+def _judge_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
+    """The verdict about an event that was accepted before: whichever report said more, nothing is lost."""
+    told = together(latest.event, event)
+    entry = LogEntry(known.next_seq, latest.occurrence + 1, told)
+    if _stands(event, latest, known):
+        adds = told is not latest.event
+        return Repeated(entry if adds or _is_logged_again(told, latest, known) else None)
+    reason = _refusal(told, known)
     return Accepted(entry) if reason is None else Refused(reason)
 
 
@@ -194,7 +194,7 @@ def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
     if isinstance(event, TransferEvent):
         standing = known.histories[event.transfer_id].standing()
         return any(other.id == event.id for other in standing.every(type(event)))
-    return event.id not in known.fallen
+    return event.key not in known.fallen
 
 
 def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
@@ -216,7 +216,7 @@ def _refusal(event: Event, known: Known) -> str | None:
     if isinstance(event, ChainReorged):
         return _reaches_too_far(event, known)
     if isinstance(event, EventsRetracted):
-        pruned = (target for target in event.targets if known.pruned.has_event(target))
+        pruned = (target for target in event.targets if target in known.pruned.targets)
         target = next(pruned, None)
         return None if target is None else f"targets: {target!r} was pruned and cannot be taken back"
     if isinstance(event, RefundPrepared | RefundSigned):

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from app.domain.keys import TransferId
 from app.domain.transfer.events import TransferEvent, TransferSent, TransferSubmitted
-from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
@@ -40,7 +40,7 @@ def load_histories(
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
-            TransferId(transfer_id), events, reorgs[transfer_id], retracted[transfer_id]
+            TransferId(transfer_id), as_told_last(events), reorgs[transfer_id], retracted[transfer_id]
         )
         for transfer_id, events in logs.items()
     }

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, delete, insert
 
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import SharedChange
-from app.domain.transfer.pruned import content_digest, id_digest
+from app.domain.transfer.pruned import content_digest, id_digest, subject_digest
 from app.domain.transfer.state import TransferState, transfer_state
 from app.models import pruned as table
 from app.models.anomalies import Anomaly
@@ -18,6 +18,7 @@ from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
+from app.queries.feed.codec import decode_event, encode_event
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.feed.prunable import events_of_transfers
@@ -52,10 +53,17 @@ def _keep_ids(
 ) -> None:
     transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
     connection.execute(insert(table.PrunedTransfer), transfers)
-    # Acceptances of one id have one content.
-    contents = {id_digest(row.event_id): content_digest(row.type, row.body) for row in rows}
-    events = [{"id_digest": i, "content_digest": content} for i, content in contents.items()]
-    connection.execute(insert(table.PrunedEvent), events)
+    # The last acceptance of an event tells the most of it.
+    events = {(row.subject, row.event_id): row for row in rows}
+    digests = [
+        {
+            "id_digest": id_digest(event_id),
+            "subject_digest": subject_digest(subject),
+            "content_digest": content_digest(decode_event(event_id, row.type, row.body), encode_event),
+        }
+        for (subject, event_id), row in events.items()
+    ]
+    connection.execute(insert(table.PrunedEvent), digests)
 
 
 def _keep_sums(connection: Connection, moved: SharedChange) -> None:

@@ -18,7 +18,7 @@ from app.domain.transfer.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.domain.transfer.judge import Known, LogEntry, Refused, Reported, Verdict
+from app.domain.transfer.judge import Accepted, Known, LogEntry, Refused, Verdict
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.log import append
@@ -27,7 +27,7 @@ from app.services.feed.projection import project
 
 def write(
     connection: Connection,
-    reported: Sequence[Reported],
+    reported: Sequence[Event],
     verdicts: Sequence[Verdict],
     known: Known,
     *,
@@ -40,25 +40,31 @@ def write(
     :param known: as judging has left it.
     """
     entries: list[LogEntry] = []
-    for each, verdict in zip(reported, verdicts, strict=True):
+    for event, verdict in zip(reported, verdicts, strict=True):
         if isinstance(verdict, Refused):
             if verdict.two_contents:
-                raise_two_contents(connection, each.event.id, now)
+                raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
     append(connection, entries, reporter, now)
-    _fold(connection, [entry.event for entry in entries], known, now)
+    new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
+    _fold(connection, [entry.event for entry in entries], new, known, now)
 
 
-def _fold(connection: Connection, events: Sequence[Event], known: Known, now: datetime) -> None:
-    """Write what follows from events that are in the log already."""
+def _fold(
+    connection: Connection, events: Sequence[Event], new: Sequence[Event], known: Known, now: datetime
+) -> None:
+    """Write what follows from events that are in the log already.
+
+    :param new: those of the events that did not stand before.
+    """
     touched = dict.fromkeys(event.transfer_id for event in events if isinstance(event, TransferEvent))
     if touched:
         project(connection, [known.histories[transfer_id] for transfer_id in touched], known.facts, now)
     of_chains = [e for e in events if isinstance(e, ChainEvent)]
     if of_chains:
         chains.fold_chain_readings(connection, of_chains)
-    liquidity = [e for e in events if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
+    liquidity = [e for e in new if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
     if liquidity:
         pools.fold_liquidity(connection, liquidity, now)
     fees = [e for e in events if isinstance(e, FeeUpdated)]

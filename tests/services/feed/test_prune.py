@@ -153,7 +153,7 @@ def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gatewa
     other_transfer = feed(later, sent(3) | {"id": gone[0]["id"]})
     assert other_transfer.refused[0].reason.startswith("id: was reported before")
     assert state(gateway)["latency_records"] == before["latency_records"] == []
-    assert [row[1] for row in state(gateway)["anomalies"]] == [f"event:{gone[0]['id']}"]
+    assert [row[1] for row in state(gateway)["anomalies"]] == [f"event:transfer:{gone[0]['transfer_id']}:{gone[0]['id']}"]
 
 
 def test_its_status_says_where_it_went(gateway: Gateway, later: Gateway) -> None:
