@@ -7,34 +7,33 @@ reports agree unless a field that both have differs, and together they say what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import MISSING, fields, replace
-from functools import cache
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
-from app.domain.transfer.events import Event
+from app.domain.transfer.events import EVENT_CLASSES, Event
 
 E = TypeVar("E", bound=Event)
 
 
-@cache
-def optional_fields(event_class: type[Event]) -> tuple[str, ...]:
-    """The fields that a report may leave out."""
-    return tuple(field.name for field in fields(event_class) if field.default is not MISSING)
+OPTIONAL_FIELDS: Final[dict[type[Event], tuple[str, ...]]] = {
+    event_class: tuple(field.name for field in fields(event_class) if field.default is not MISSING)
+    for event_class in EVENT_CLASSES.values()
+}
+"""The fields of each event that a report may leave out."""
 
-
-@cache
-def _required_fields(event_class: type[Event]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(event_class) if field.default is MISSING)
+_REQUIRED_FIELDS: Final = {
+    event_class: tuple(field.name for field in fields(event_class) if field.default is MISSING)
+    for event_class in EVENT_CLASSES.values()
+}
 
 
 def agree(one: Event, other: Event) -> bool:
     """Whether two reports under one key can be of one fact."""
     if type(one) is not type(other):
         return False
-    if any(getattr(one, name) != getattr(other, name) for name in _required_fields(type(one))):
+    if any(getattr(one, name) != getattr(other, name) for name in _REQUIRED_FIELDS[type(one)]):
         return False
-    pairs = ((getattr(one, name), getattr(other, name)) for name in optional_fields(type(one)))
+    pairs = ((getattr(one, name), getattr(other, name)) for name in OPTIONAL_FIELDS[type(one)])
     return all(mine is None or its is None or mine == its for mine, its in pairs)
 
 
@@ -42,7 +41,7 @@ def together(known: E, reported: E) -> E:
     """What two reports that agree say together; ``known`` itself where the other adds nothing."""
     added = {
         name: value
-        for name in optional_fields(type(known))
+        for name in OPTIONAL_FIELDS[type(known)]
         if getattr(known, name) is None and (value := getattr(reported, name)) is not None
     }
     return replace(known, **added) if added else known
@@ -50,5 +49,5 @@ def together(known: E, reported: E) -> E:
 
 def without_optional(event: E) -> E:
     """The event as a report with nothing but the required fields has it."""
-    names: Sequence[str] = optional_fields(type(event))
-    return replace(event, **dict.fromkeys(names))
+    nothing: dict[str, Any] = dict.fromkeys(OPTIONAL_FIELDS[type(event)])
+    return replace(event, **nothing)

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from hashlib import blake2b
 from typing import Final
 
-from app.domain.transfer.contents import optional_fields, without_optional
+from app.domain.transfer.contents import OPTIONAL_FIELDS, without_optional
 from app.domain.transfer.events import Event, EventKey, TransferEvent
 
 CONTENT_BYTES: Final = 8
@@ -37,7 +37,7 @@ def content_digest(event: Event, canonical: Canonical) -> bytes:
     """
     further = (
         _digest(name, NAME_BYTES) + _digest(f"{name} {value!r}", VALUE_BYTES)
-        for name in optional_fields(type(event))
+        for name in OPTIONAL_FIELDS[type(event)]
         if (value := getattr(event, name)) is not None
     )
     return whole_digest(without_optional(event), canonical) + b"".join(further)
