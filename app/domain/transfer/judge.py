@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
-from app.domain.refund.evidence import contradictions, signature_is_provably_false
 from app.domain.transfer.contents import agree, together
 from app.domain.transfer.events import (
     BlockEvent,
@@ -24,12 +22,12 @@ from app.domain.transfer.events import (
     RefundPrepared,
     RefundSigned,
     TransferEvent,
-    TransferSent,
     ValidatorsUpdated,
 )
 from app.domain.transfer.pruned import Pruned, PrunedMatch
+from app.domain.transfer.signatures import NotTaken, request_refusal, signature_refusal
 from app.domain.transfer.standing import Logged, as_told_last, origin_of
-from app.domain.transfer.state import TransferHistory, refund_context
+from app.domain.transfer.state import TransferHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +66,13 @@ class Repeated:
 class Refused:
     """The event is not taken; ``reason`` is what its reporter reads.
 
-    ``two_contents``: the key is known with other content, which is raised as an anomaly.
+    ``two_contents``: the key is known with other content, which is raised as an anomaly. ``aside``: it may
+    turn out right without being sent again.
     """
 
     reason: str
     two_contents: bool = False
+    aside: bool = False
 
 
 Verdict = Accepted | Repeated | Refused
@@ -115,6 +115,8 @@ class Known:
     """Of every transfer that an event of the segment is about."""
     fallen: Set[EventKey] = frozenset()
     """Events about no transfer whose latest acceptance does not stand."""
+    not_needed: Set[EventKey] = frozenset()
+    """Signatures that stand and are not in the histories: another one of their signer counts."""
     pruned: Pruned = field(default_factory=Pruned)
     """With the ids that a retraction of the segment names."""
     facts: NetworkFacts = field(default_factory=NetworkFacts)
@@ -166,8 +168,7 @@ def judge(event: Event, known: Known) -> Verdict:
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
     if latest is None:
-        reason = _refusal(event, known)
-        return Accepted(LogEntry(known.next_seq, 0, event)) if reason is None else Refused(reason)
+        return _refusal(event, known) or Accepted(LogEntry(known.next_seq, 0, event))
     return _judge_again(event, latest, known)
 
 
@@ -178,8 +179,7 @@ def _judge_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdic
     if _stands(event, latest, known):
         adds = told is not latest.event
         return Repeated(entry if adds or _is_logged_again(told, latest, known) else None)
-    reason = _refusal(told, known)
-    return Accepted(entry) if reason is None else Refused(reason)
+    return _refusal(told, known) or Accepted(entry)
 
 
 def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
@@ -189,7 +189,7 @@ def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
 
 
 def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
-    if latest.seq > known.last_reversal:
+    if latest.seq > known.last_reversal or event.key in known.not_needed:
         return True
     if isinstance(event, TransferEvent):
         standing = known.histories[event.transfer_id].standing()
@@ -212,16 +212,20 @@ def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bo
     return origin_of(logged.event for logged in log).chain_of(event) is None
 
 
-def _refusal(event: Event, known: Known) -> str | None:
+def _refusal(event: Event, known: Known) -> Refused | None:
     if isinstance(event, ChainReorged):
-        return _reaches_too_far(event, known)
+        reason = _reaches_too_far(event, known)
+        return None if reason is None else Refused(reason)
     if isinstance(event, EventsRetracted):
         pruned = (target for target in event.targets if target in known.pruned.targets)
         target = next(pruned, None)
-        return None if target is None else f"targets: {target!r} was pruned and cannot be taken back"
-    if isinstance(event, RefundPrepared | RefundSigned):
-        return _provably_false(event, known)
-    return None
+        return None if target is None else Refused(f"targets: {target!r} was pruned and cannot be taken back")
+    not_taken: NotTaken | None = None
+    if isinstance(event, RefundPrepared):
+        not_taken = request_refusal(event, known.histories[event.transfer_id], known.facts)
+    elif isinstance(event, RefundSigned):
+        not_taken = signature_refusal(event, known.histories[event.transfer_id], known.facts)
+    return None if not_taken is None else Refused(not_taken.reason, aside=not_taken.aside)
 
 
 def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
@@ -238,15 +242,3 @@ def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
             "reorganisation from there on or below is believed"
         )
     return None
-
-
-def _provably_false(event: RefundPrepared | RefundSigned, known: Known) -> str | None:
-    standing = known.histories[event.transfer_id].standing()
-    context = refund_context(event.transfer_id, standing.first(TransferSent), known.facts)
-    if isinstance(event, RefundPrepared):
-        found = contradictions(event.wd_onchain, context)
-        return f"wd_onchain: {found[0]}" if found else None
-    requests = [prepared.wd_onchain for prepared in standing.every(RefundPrepared)]
-    validators = known.facts.validators.get(context.src_chain_id or ChainId(0))
-    reason = signature_is_provably_false(context, requests, event.signature, validators)
-    return f"signature: {reason}" if reason else None

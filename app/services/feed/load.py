@@ -15,6 +15,7 @@ from app.domain.transfer.events import (
     Event,
     EventKey,
     EventsRetracted,
+    RefundSigned,
     TransferEvent,
 )
 from app.domain.transfer.judge import ChainLimits, Known, LatestAcceptance, ReporterScope
@@ -29,6 +30,7 @@ from app.queries.feed.latest import latest_acceptances
 from app.queries.feed.positions import load_positions
 from app.queries.feed.pruned import pruned_contents, pruned_targets, pruned_transfers, pruned_up_to
 from app.queries.feed.retracted import retracted_keys
+from app.queries.feed.signatures import latest_not_needed
 from app.queries.feed.standing import standing_of_chain
 
 
@@ -45,12 +47,15 @@ def load_known(
     histories = load_histories(connection, transfer_ids, about_transfers) if transfer_ids else {}
     others = {event.key for event in events if not isinstance(event, TransferEvent)}
     of_others = latest_acceptances(connection, others)
+    signed = [event for event in events if isinstance(event, RefundSigned)]
+    not_needed = latest_not_needed(connection, signed) if signed else {}
     return Known(
         scope=scope,
         max_reorg_blocks=max_reorg_blocks,
         next_seq=positions.last_seq + 1,
         last_reversal=positions.last_reversal,
-        latest=of_others | _latest_of(about_transfers, histories),
+        latest=of_others | _latest_of(about_transfers, histories) | not_needed,
+        not_needed=frozenset(not_needed),
         histories=histories,
         fallen=_fallen(connection, of_others, positions.last_reversal),
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),

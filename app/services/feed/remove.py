@@ -16,6 +16,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
+from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.codec import decode_event, encode_event
@@ -44,7 +45,7 @@ def remove_transfers(
     _keep_ids(connection, states, rows)
     write_latencies(connection, latencies_of(states), {})
     _withdraw_volumes(connection, moved)
-    for model in (Event, Anomaly, TransferBlock, TransferHash, Transfer):
+    for model in (Event, SignatureAside, SignatureNotNeeded, Anomaly, TransferBlock, TransferHash, Transfer):
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
 

@@ -41,6 +41,7 @@ from app.services.audit.record import record
 from app.services.feed import chains, pools
 from app.services.feed.log import append
 from app.services.feed.projection import refold
+from app.services.feed.signatures import fold_all_signatures
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
@@ -239,6 +240,7 @@ def _fold_again(connection: Connection, events: Iterable[Event], now: datetime) 
         # A retracted event may have been all that put a transfer on a chain.
         of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
         connection.execute(delete(log.TransferBlock).where(of_chunk))
+        fold_all_signatures(connection, transfers[start : start + CHUNK])
     refold(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(affected.chains):
         chains.recompute_progress(connection, chain_id)

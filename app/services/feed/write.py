@@ -15,6 +15,7 @@ from app.domain.transfer.events import (
     FeeUpdated,
     LiquidityAdded,
     LiquidityWithdrawn,
+    RefundSigned,
     TransferEvent,
     ValidatorsUpdated,
 )
@@ -23,6 +24,7 @@ from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.log import append
 from app.services.feed.projection import project
+from app.services.feed.signatures import keep_aside
 
 
 def write(
@@ -46,6 +48,12 @@ def write(
                 raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
+    may_turn_out_right = (
+        event
+        for event, verdict in zip(reported, verdicts, strict=True)
+        if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside
+    )
+    keep_aside(connection, may_turn_out_right, reporter, now)
     append(connection, entries, reporter, now)
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
     _fold(connection, [entry.event for entry in entries], new, known, now)
