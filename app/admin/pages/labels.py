@@ -175,6 +175,11 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "Paid out before it was sent",
         "Look at both transactions in the explorers; reporters' clocks may differ. Take back what is wrong.",
     ),
+    AnomalyKind.DELAY_PAYS_AT_ONCE: (
+        "Queued and paid out by one transaction",
+        "The contract logs the same event for a payout that it queues. Look at the transaction in the "
+        "explorer: if it only queued, take the payout's report back, and tell who runs the reporter.",
+    ),
     AnomalyKind.ID_WITH_TWO_CONTENTS: (
         "One event id, two contents",
         "The reporter used an id twice; the second content was refused. Ask who runs the reporter.",

@@ -105,12 +105,7 @@ SHARED: Events = [
 ]
 MAY_BE_MISSING = ("block", "log_index")
 LESS_IS_TOLD: Events = [
-    {
-        name: value
-        for name, value in told.items()
-        if name not in MAY_BE_MISSING
-    }
-    for told in SHARED[5:9]
+    {name: value for name, value in told.items() if name not in MAY_BE_MISSING} for told in SHARED[5:9]
 ]
 EVERYTHING: Events = [*SHARED, *LESS_IS_TOLD, *(e for n in (1, 2, 3) for e in of_transfer(n))]
 REORGS: Events = [
