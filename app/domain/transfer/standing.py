@@ -15,13 +15,13 @@ from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import (
     BlockEvent,
     Event,
-    EventKey,
     Side,
     TransferConfirmed,
     TransferEvent,
     TransferSent,
     TransferSubmitted,
 )
+from app.domain.transfer.subjects import EventKey
 
 E_co = TypeVar("E_co", bound=Event, covariant=True)
 
