@@ -166,9 +166,19 @@ class TestRotation:
 
     def test_an_expired_one_makes_room(self, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
         create_token(gateway, "r", actor=TESTER, terms=TokenTerms(expires_at=NOW + timedelta(seconds=9)))
-        rotate_token(gateway, "r", actor=TESTER)
+        rotate_token(gateway, "r", actor=TESTER, expires_at=NOW + timedelta(seconds=20))
         later = at(10)
         assert rotate_token(later, "r", actor=TESTER, expires_at=NOW + timedelta(days=1))
+
+    def test_the_second_lasts_as_long_as_the_first(
+        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+    ) -> None:
+        create_token(gateway, "r", actor=TESTER, terms=TokenTerms(expires_at=NOW + timedelta(seconds=9)))
+        token = rotate_token(at(5), "r", actor=TESTER)
+        at(13.9)
+        assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
+        at(14)
+        assert post(client, heads(1, 1), token).status_code == 401
 
     def test_a_key_of_another_is_not_revoked(self, cli: FlaskCliRunner, gateway: Gateway) -> None:
         other = create_token(gateway, "other", actor=TESTER).split("_")[1]

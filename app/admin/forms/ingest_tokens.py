@@ -49,7 +49,7 @@ class NewTokenForm(ConsoleForm):
         render_kw={"inputmode": "numeric"},
     )
     quota_seconds = IntegerField(
-        "in so many seconds",
+        "In so many seconds",
         description="3600: each full hour.",
         validators=[Optional()],
         render_kw={"inputmode": "numeric"},

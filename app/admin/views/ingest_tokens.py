@@ -47,12 +47,20 @@ class IngestTokensView(ListView):
         "revoke": Access(Audience.NOBODY, Audience.ADMIN),
         "rotate": Access(Audience.NOBODY, Audience.ADMIN),
     }
-    column_list = ("name", "state", "types", "chains", "last_received_at", "created_at")
+    column_list = (
+        "name", "key_id", "state", "expires_at", "types", "chains", "last_received_at", "created_at",
+    )  # fmt: skip
     column_export_list = (
         "name", "key_id", "types", "chains", "expires_at", "quota_events", "quota_seconds", "created_at",
         "revoked_at",
     )  # fmt: skip
-    column_labels = {"chains": "Chains", "last_received_at": "Last accepted", "created_at": "Made"}
+    column_labels = {
+        "key_id": "Public part",
+        "expires_at": "Expires",
+        "chains": "Chains",
+        "last_received_at": "Last accepted",
+        "created_at": "Made",
+    }
     column_sortable_list = ("name", "created_at")
     column_searchable_list = ("name", "key_id")
     column_default_sort = "name"
@@ -63,6 +71,7 @@ class IngestTokensView(ListView):
         "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
         "last_received_at": lambda v, c, m, p: when(_last().get(m.name)),
         "created_at": lambda v, c, m, p: when(m.created_at),
+        "expires_at": lambda v, c, m, p: when(m.expires_at) if m.expires_at else "never",
     }
 
     def of_environment(self) -> list[str]:

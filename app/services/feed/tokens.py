@@ -103,6 +103,7 @@ def create_token(
 def rotate_token(gateway: Gateway, name: str, *, actor: Actor, expires_at: datetime | None = None) -> str:
     """Make a second token of a reporter, with the scope and quota of its first, which stays valid.
 
+    :param expires_at: when it ends; None lets it last as long as the first was made for.
     :raises TokenRefused: it has no valid token, or two already.
     """
     with writing(gateway.engine) as connection:
@@ -114,7 +115,10 @@ def rotate_token(gateway: Gateway, name: str, *, actor: Actor, expires_at: datet
                 f"{name} has {MOST_VALID} valid tokens already: revoke the older one first, {valid[0].key_id}"
             )
         columns = ("name", "types", "chains", "quota_events", "quota_seconds")
-        row = {column: getattr(valid[-1], column) for column in columns}
+        first = valid[-1]
+        row = {column: getattr(first, column) for column in columns}
+        if expires_at is None and first.expires_at is not None:
+            expires_at = gateway.clock() + (first.expires_at - first.created_at)
         return _make(connection, gateway, actor, "rotate", row | {"expires_at": expires_at})
 
 
