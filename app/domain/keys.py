@@ -6,10 +6,13 @@ in the event codec or where a row is read; from there on mypy keeps a chain id a
 
 from __future__ import annotations
 
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
 
 ChainId = NewType("ChainId", int)
 """A chain's number, such as 1 for Ethereum."""
+
+MAX_CHAIN_ID: Final = 2**32 - 1
+"""What the wire's 32 bits hold."""
 
 BlockNumber = NewType("BlockNumber", int)
 """A block's height on its chain."""

@@ -7,7 +7,7 @@ from flask import request
 from app.domain.errors import Unauthorized
 from app.domain.reporting.token import IngestToken
 from app.runtime.gateway import current_gateway
-from app.services.feed.tokens import authenticate
+from app.services.reporters.tokens import authenticate
 
 
 def bearer() -> IngestToken:

@@ -14,8 +14,8 @@ from app.domain.operators import Role
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway
-from app.services.feed.tokens import authenticate, list_tokens
 from app.services.network.document import import_network
+from app.services.reporters.tokens import authenticate, list_tokens
 from tests.actors import TESTER
 from tests.admin.visitor import NOW, Visitor, signed_in
 from tests.services.feed.world import event, feed

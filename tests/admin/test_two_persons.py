@@ -19,10 +19,10 @@ from app.domain.proposals.two_persons import TwoPersons
 from app.models.engine import reading
 from app.queries.reporters.tokens import every_token
 from app.runtime.gateway import Gateway
-from app.services.feed.tokens import create_token
 from app.services.network.document import import_network
 from app.services.operators.accounts import list_accounts
 from app.services.proposals.reading import waiting_count
+from app.services.reporters.new_tokens import create_token
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import form_of, send
@@ -110,6 +110,7 @@ WAITS: dict[str, Send] = {
     "operators.reset_second_factor": posted("/admin/operators/{account}/reset-second-factor"),
     "operators.new_password": posted("/admin/operators/{account}/new-password"),
     "ingest_tokens.new": posted("/admin/ingest_tokens/new", name="another"),
+    "ingest_tokens.rotate": posted("/admin/ingest_tokens/1/rotate"),
 }  # fmt: skip
 """Routes whose change waits, and what is sent to them."""
 

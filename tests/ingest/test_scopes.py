@@ -13,7 +13,7 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed.retract import retract_ids
-from app.services.feed.tokens import create_token
+from app.services.reporters.new_tokens import create_token
 from tests.actors import TESTER
 from tests.ingest.kit import kept, post, verdict
 from tests.services.feed.world import about, address, event, prepared, released, request, sent

@@ -18,7 +18,8 @@ from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed import ingest
-from app.services.feed.tokens import create_token, revoke_token
+from app.services.reporters.new_tokens import create_token
+from app.services.reporters.tokens import revoke_token
 from tests.actors import TESTER
 from tests.applications import OpenApp
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict

@@ -14,7 +14,7 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed import ingest
-from app.services.feed.tokens import create_token
+from app.services.reporters.new_tokens import create_token
 from tests.actors import TESTER
 from tests.ingest.kit import CURSOR, bearer, kept, ndjson, post, verdict
 from tests.services.feed.world import about, event, released, sent, transfer_id

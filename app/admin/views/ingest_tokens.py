@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from markupsafe import Markup
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, sentence, when
@@ -16,13 +18,14 @@ from app.admin.network_names import chain_names
 from app.admin.requests import actor
 from app.admin.views.filters import Present
 from app.admin.views.lists import ListView
+from app.domain.proposals.two_persons import INGEST_TOKENS
 from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.queries.reporters.tokens import token_by_id
 from app.runtime.gateway import current_gateway
-from app.services.approvals.tokens import request_token
-from app.services.feed.tokens import TokenRefused, list_tokens, revoke_token
+from app.services.approvals.tokens import request_rotation, request_token
 from app.services.proposals.results import ReasonMissing, TooManyProposals
+from app.services.reporters.tokens import TokenRefused, list_tokens, revoke_token
 
 
 class IngestTokensView(ListView):
@@ -45,20 +48,33 @@ class IngestTokensView(ListView):
         "new": ADMINISTER,
         "show": Access(Audience.ADMIN),
         "revoke": Access(Audience.NOBODY, Audience.ADMIN),
+        "rotate": Access(Audience.NOBODY, Audience.ADMIN),
     }
-    column_list = ("name", "state", "types", "chains", "last_received_at", "created_at")
-    column_export_list = ("name", "key_id", "types", "chains", "created_at", "revoked_at")
-    column_labels = {"chains": "Chains", "last_received_at": "Last accepted", "created_at": "Made"}
+    column_list = (
+        "name", "key_id", "state", "expires_at", "types", "chains", "last_received_at", "created_at",
+    )  # fmt: skip
+    column_export_list = (
+        "name", "key_id", "types", "chains", "expires_at", "quota_events", "quota_seconds", "created_at",
+        "revoked_at",
+    )  # fmt: skip
+    column_labels = {
+        "key_id": "Public part",
+        "expires_at": "Expires",
+        "chains": "Chains",
+        "last_received_at": "Last accepted",
+        "created_at": "Made",
+    }
     column_sortable_list = ("name", "created_at")
     column_searchable_list = ("name", "key_id")
     column_default_sort = "name"
     column_filters = (Present(IngestToken.revoked_at, "State", "revoked", "valid"),)
     column_formatters = {
-        "state": lambda v, c, m, p: pill("revoked") if m.revoked_at else pill("valid", "good"),
+        "state": lambda v, c, m, p: _state(m.revoked_at, m.expires_at),
         "types": lambda v, c, m, p: "all" if m.types is None else ", ".join(m.types),
         "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
         "last_received_at": lambda v, c, m, p: when(_last().get(m.name)),
         "created_at": lambda v, c, m, p: when(m.created_at),
+        "expires_at": lambda v, c, m, p: when(m.expires_at) if m.expires_at else "never",
     }
 
     def of_environment(self) -> list[str]:
@@ -73,7 +89,13 @@ class IngestTokensView(ListView):
             name = form.name.data
             try:
                 token, saved = request_token(
-                    current_gateway(), name, form.types.data, form.chain_ids(), actor=actor(), reason=form.why
+                    current_gateway(),
+                    name,
+                    form.types.data,
+                    form.chain_ids(),
+                    actor=actor(),
+                    terms=form.terms(current_gateway().clock()),
+                    reason=form.why,
                 )
             except (TokenRefused, ReasonMissing, TooManyProposals) as refused:
                 form.form_errors.append(sentence(str(refused)))
@@ -93,7 +115,9 @@ class IngestTokensView(ListView):
         return self.render(
             "console/ingest_tokens/show.html",
             token=token,
+            state=_state(token["revoked_at"], token["expires_at"]),
             last=_last().get(token["name"]),
+            waits=current_gateway().two_persons.guards(INGEST_TOKENS),
             chains=None if token["chains"] is None else [_chain(chain) for chain in token["chains"]],
         )
 
@@ -104,9 +128,23 @@ class IngestTokensView(ListView):
         if request.form.get("typed", "").strip() != token["name"]:
             flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
-        revoke_token(current_gateway(), token["name"], actor=actor())
+        revoke_token(current_gateway(), token["name"], actor=actor(), key_id=token["key_id"])
         flash(f"{token['name']} is revoked: nothing more is accepted with it.", "success")
         return redirect(url_for("ingest_tokens.index_view"))
+
+    @expose("/<int:token_id>/rotate", methods=("POST",))
+    def rotate(self, token_id: int) -> ResponseReturnValue:
+        """Make a second token of the same reporter and show it once."""
+        name = _token(token_id)["name"]
+        try:
+            reason = request.form.get("proposal_reason", "")
+            token, saved = request_rotation(current_gateway(), name, actor=actor(), reason=reason)
+        except (TokenRefused, ReasonMissing, TooManyProposals) as refused:
+            flash(sentence(str(refused)), "error")
+            return redirect(url_for("ingest_tokens.show", token_id=token_id))
+        return self.render(
+            "console/ingest_tokens/made.html", token=token, token_name=name, proposal_id=saved.proposal_id
+        )
 
 
 def _token(token_id: int) -> Mapping[str, Any]:
@@ -117,6 +155,14 @@ def _token(token_id: int) -> Mapping[str, Any]:
     if row is None:
         abort(404)
     return dict(row)
+
+
+def _state(revoked_at: datetime | None, expires_at: datetime | None) -> Markup:
+    if revoked_at is not None:
+        return pill("revoked")
+    if expires_at is not None and expires_at <= current_gateway().clock():
+        return pill("expired")
+    return pill("valid", "good")
 
 
 def _last() -> dict[str, Any]:

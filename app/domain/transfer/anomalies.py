@@ -17,8 +17,9 @@ from app.domain.transfer.events import (
     Event,
     NetworkStatus,
     RefundCompleted,
+    RefundDelayed,
     RefundPrepared,
-    RefundSubmitted,
+    TransferDelayed,
     TransferFailed,
     TransferReleased,
     TransferSent,
@@ -44,6 +45,7 @@ class AnomalyKind(StrEnum):
     BAD_AND_SUCCESS = "bad_and_success"
     DIFFERENT_REQUESTS = "different_requests"
     RELEASE_BEFORE_SEND = "release_before_send"
+    DELAY_PAYS_AT_ONCE = "delay_pays_at_once"
     ID_WITH_TWO_CONTENTS = "id_with_two_contents"
     ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
     POOL_UNDER_ZERO = "pool_under_zero"
@@ -81,12 +83,17 @@ def anomalies_of_transfer(
         _bad_and_success(standing),
         _different_requests(uncontradicted),
         _release_before_send(standing),
+        _delay_pays_at_once(standing),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
 
 def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
-    refunds: list[Event] = [*standing.every(RefundSubmitted), *standing.every(RefundCompleted)]
+    refunds: list[Event] = [
+        *standing.refunds_under_way,
+        *standing.every(RefundDelayed),
+        *standing.every(RefundCompleted),
+    ]
     refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
     releases = standing.every(TransferReleased)
     if not refunds or not releases:
@@ -166,13 +173,39 @@ def _release_before_send(standing: StandingEvents) -> Anomaly | None:
     return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
 
 
+def _delay_pays_at_once(standing: StandingEvents) -> Anomaly | None:
+    """A delay queue pays in a transaction of its own: who reports both of one took queuing for paying."""
+    delays: list[TransferDelayed | RefundDelayed] = [
+        *standing.every(TransferDelayed),
+        *standing.every(RefundDelayed),
+    ]
+    payouts: list[TransferReleased | RefundCompleted] = [
+        *standing.every(TransferReleased),
+        *standing.every(RefundCompleted),
+    ]
+    found: list[Event] = []
+    for delay in delays:
+        queued = _transaction(delay)
+        paid = [each for each in payouts if each.side is delay.side and _transaction(each) == queued]
+        if queued is not None and paid:
+            found += [delay, *paid]
+    if not found:
+        return None
+    detail = "one transaction is reported as queued by the delay rule and as the payout"
+    return _of(AnomalyKind.DELAY_PAYS_AT_ONCE, detail, {event.id: event for event in found}.values())
+
+
+def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | RefundCompleted) -> str | None:
+    return event.dst_tx_hash if isinstance(event, TransferDelayed | TransferReleased) else event.tx_hash
+
+
 def anomalies_of_rotations(
     opening: ValidatorSet | None, rotations: Sequence[tuple[ValidatorsUpdated, ValidatorSet]]
 ) -> Iterator[Anomaly]:
     """Rotations that keep less than a third of the power before them.
 
     :param opening: the set before the first rotation, where one is configured.
-    :param rotations: the standing ones in the order of ``(at, id)``.
+    :param rotations: the standing ones in their order (``ValidatorsUpdated.order``).
     """
     previous = opening
     for event, members in rotations:

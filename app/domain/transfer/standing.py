@@ -7,7 +7,7 @@ between two reorgs of a chain the order of acceptance does not matter (docs/inte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -15,13 +15,13 @@ from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import (
     BlockEvent,
     Event,
-    EventsRetracted,
     Side,
     TransferConfirmed,
     TransferEvent,
     TransferSent,
     TransferSubmitted,
 )
+from app.domain.transfer.subjects import EventKey
 
 E_co = TypeVar("E_co", bound=Event, covariant=True)
 
@@ -52,21 +52,41 @@ class Reorg:
         )
 
 
+def as_told_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
+    """Acceptances of one subject, each with all that is known of its event now.
+
+    A later acceptance of an id can only add to what an earlier one says.
+    """
+    latest = {logged.event.id: logged.event for logged in log}
+    if len(latest) == len(log):
+        return log
+    return [Logged(logged.seq, latest[logged.event.id]) for logged in log]
+
+
 Retracted = Mapping[str, int]
-"""Event ids to the position in the log of the latest standing retraction that names them."""
+"""Ids of events of one subject to the position in the log of the latest standing retraction of each."""
 
 
-def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:
-    """What the standing retractions retract.
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """One ``events.retracted``, its position in the log, and what it names."""
+
+    seq: int
+    key: EventKey
+    targets: Collection[EventKey]
+
+
+def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
+    """What the standing retractions retract, and the position in the log of the latest that does.
 
     A retraction stands unless a later one that stands names it, so the latest is looked at first
     (docs/interface.md#retractions).
     """
-    retracted: dict[str, int] = {}
-    for logged in sorted(retractions, key=lambda r: r.seq, reverse=True):
-        if retracted.get(logged.event.id, 0) < logged.seq:
-            for target in logged.event.targets:
-                retracted.setdefault(target, logged.seq)
+    retracted: dict[EventKey, int] = {}
+    for retraction in sorted(retractions, key=lambda r: r.seq, reverse=True):
+        if retracted.get(retraction.key, 0) < retraction.seq:
+            for target in retraction.targets:
+                retracted.setdefault(target, retraction.seq)
     return retracted
 
 
@@ -135,21 +155,31 @@ def _orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence
 
 
 def not_retracted(
-    log: Sequence[Logged[TransferEvent]], retracted: Retracted
+    log: Sequence[Logged[TransferEvent]], retracted: Retracted, reorgs: Sequence[Reorg] = ()
 ) -> Sequence[Logged[TransferEvent]]:
     """The acceptances that no standing retraction names.
 
-    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it.
+    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it. A send
+    that a reorg had taken back before took its confirmations then: later ones are another send's.
     """
     if not retracted:
         return log
-    send_retracted = max(
-        (retracted.get(logged.event.id, 0) for logged in log if isinstance(logged.event, TransferSent)),
+    send_gone = max(
+        (_gone_at(logged, retracted, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
         default=0,
     )
     return [
         logged
         for logged in log
         if logged.seq > retracted.get(logged.event.id, 0)
-        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_retracted)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
     ]
+
+
+def _gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
+    """The position in the log at which a send that was retracted stopped standing; 0: it was not."""
+    by_operator = retracted.get(logged.event.id, 0)
+    if by_operator <= logged.seq:
+        return 0
+    by_reorg = _orphaned_by(logged, origin_of([logged.event]), reorgs)
+    return min(by_reorg or by_operator, by_operator)

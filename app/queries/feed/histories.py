@@ -10,9 +10,10 @@ from sqlalchemy import Connection, select
 
 from app.domain.keys import TransferId
 from app.domain.transfer.events import TransferEvent, TransferSent, TransferSubmitted
-from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
 from app.models.events import Event
+from app.models.signatures import SignatureNotNeeded
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
@@ -23,6 +24,8 @@ def load_histories(
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
+    Without the signatures that are not needed: those beside which another one of their signer counts.
+
     :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
         reorgs of those chains are loaded, too.
     """
@@ -30,7 +33,8 @@ def load_histories(
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
     rows = connection.execute(
         select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
-        .where(Event.transfer_id.in_(ids))
+        .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        .where(Event.transfer_id.in_(ids), SignatureNotNeeded.seq.is_(None))
         .order_by(Event.seq)
     )
     for row in rows:
@@ -40,7 +44,7 @@ def load_histories(
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
-            TransferId(transfer_id), events, reorgs[transfer_id], retracted[transfer_id]
+            TransferId(transfer_id), as_told_last(events), reorgs[transfer_id], retracted[transfer_id]
         )
         for transfer_id, events in logs.items()
     }

@@ -24,14 +24,14 @@ from app.queries.operators.accounts import all_accounts
 from app.runtime.gateway import Gateway
 from app.services.approvals.network import make_network, preview_network
 from app.services.approvals.operators import ACCOUNT, make_account, preview_account
-from app.services.approvals.tokens import TOKEN, make_token, preview_token
+from app.services.approvals.tokens import SECOND_TOKEN, TOKEN, make_token, preview_token
 from app.services.audit.results import Saved
-from app.services.feed.tokens import TokenRefused
 from app.services.network.edits.fees import BASE_FEES, FeesPreview
 from app.services.network.edits.results import Preview
 from app.services.operators.accounts import AccountRefused, account_named
 from app.services.proposals.results import ProposalRefused
 from app.services.proposals.store import close, note_expired, require_open, stated
+from app.services.reporters.tokens import TokenRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ _KINDS: Final = {
     BASE_FEES: _Kind(preview_network, make_network),
     ACCOUNT: _Kind(preview_account, make_account),
     TOKEN: _Kind(preview_token, make_token),
+    SECOND_TOKEN: _Kind(preview_token, make_token),
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -15,12 +16,23 @@ from app.domain.proposals.two_persons import INGEST_TOKENS
 from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
-from app.services.feed.tokens import create_within, new_token, require_free_name
 from app.services.network.edits.results import Effect, Preview, Severity
 from app.services.proposals.store import Draft, propose
+from app.services.reporters.new_tokens import (
+    UNLIMITED,
+    TokenTerms,
+    create_within,
+    new_token,
+    require_free_name,
+    require_replaceable,
+    second_token,
+)
 
 TOKEN: Final = "token"  # noqa: S105  the name of a kind
-"""What proposals call a new token."""
+"""What proposals call a reporter's first token."""
+
+SECOND_TOKEN: Final = "second_token"  # noqa: S105  the name of a kind
+"""What they call one that replaces another."""
 
 
 def request_token(
@@ -30,6 +42,7 @@ def request_token(
     chains: Iterable[int],
     *,
     actor: Actor,
+    terms: TokenTerms = UNLIMITED,
     reason: str = "",
 ) -> tuple[str, Saved]:
     """Make a token; where that waits for a second administrator, propose it. It counts once it is made.
@@ -39,28 +52,59 @@ def request_token(
     :raises TokenRefused: the name is taken, or an argument is no such thing.
     :raises ReasonMissing: it waits, and no reason is given.
     """
-    token, row = new_token(name, types, chains)
-    subject = f"ingest token {name}"
+    token, row = new_token(name, types, chains, terms)
     with writing(gateway.engine) as connection:
-        if not gateway.two_persons.guards(INGEST_TOKENS):
-            record_id = create_within(connection, gateway, row, actor=actor)
-            return token, Saved((f"create {subject}",), record_id)
+        return token, _make_or_propose(connection, gateway, actor, row, reason)
+
+
+def request_rotation(gateway: Gateway, name: str, *, actor: Actor, reason: str = "") -> tuple[str, Saved]:
+    """Make a second token of a reporter, or propose it; arguments, result and errors as for a first one."""
+    with writing(gateway.engine) as connection:
+        token, row = second_token(connection, gateway, name)
+        return token, _make_or_propose(connection, gateway, actor, row, reason, second=True)
+
+
+def _make_or_propose(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    row: Mapping[str, Any],
+    reason: str,
+    *,
+    second: bool = False,
+) -> Saved:
+    subject = f"ingest token {row['name']}"
+    summary = f"rotate {subject}" if second else f"create {subject}"
+    if not gateway.two_persons.guards(INGEST_TOKENS):
+        record_id = create_within(connection, gateway, row, actor=actor, second=second)
+        return Saved((summary,), record_id)
+    _require_place(connection, gateway, row["name"], second=second)
+    expires_at = row["expires_at"]
+    given = {
+        **{key: value for key, value in row.items() if key not in ("digest", "expires_at")},
+        "expires_at": expires_at and expires_at.isoformat(),
+    }
+    kind = SECOND_TOKEN if second else TOKEN
+    change = AuditedChange(subject, None, given)
+    draft = Draft(kind, INGEST_TOKENS, subject, summary, given, [change], row["digest"].hex())
+    return propose(connection, gateway, actor, draft, reason)
+
+
+def _require_place(connection: Connection, gateway: Gateway, name: str, *, second: bool) -> None:
+    if second:
+        require_replaceable(connection, gateway, name)
+    else:
         require_free_name(connection, name)
-        given = {key: value for key, value in row.items() if key != "digest"}
-        change = AuditedChange(subject, None, given)
-        digest = row["digest"].hex()
-        draft = Draft(TOKEN, INGEST_TOKENS, subject, f"create {subject}", given, [change], digest)
-        return token, propose(connection, gateway, actor, draft, reason)
 
 
 def preview_token(gateway: Gateway, proposal: Proposal) -> Preview:
     """What the new token would be.
 
-    :raises TokenRefused: the name was taken meanwhile.
+    :raises TokenRefused: the name was taken meanwhile, or there is nothing to replace any more.
     """
     given = _given(proposal)
     with reading(gateway.engine) as connection:
-        require_free_name(connection, given["name"])
+        _require_place(connection, gateway, given["name"], second=proposal.kind == SECOND_TOKEN)
     text = "its bearer may report events at once; who has it is known to the proposer alone"
     effect = Effect(text, Severity.NOTICE)
     return Preview(proposal.subject, (proposal.summary,), difference(None, given), (effect,), waits=True)
@@ -70,8 +114,11 @@ def make_token(
     connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, _typed: str
 ) -> Saved:
     """Make the proposed token, in the writing transaction of its approval; errors are the preview's."""
-    row = _given(proposal) | {"digest": bytes.fromhex(proposal.secret or "")}
-    record_id = create_within(connection, gateway, row, actor=actor, note=proposal.by_two(actor.name))
+    given = _given(proposal)
+    expires_at = given["expires_at"] and datetime.fromisoformat(given["expires_at"])
+    row = given | {"digest": bytes.fromhex(proposal.secret or ""), "expires_at": expires_at}
+    second, note = proposal.kind == SECOND_TOKEN, proposal.by_two(actor.name)
+    record_id = create_within(connection, gateway, row, actor=actor, second=second, note=note)
     return Saved((proposal.summary,), record_id)
 
 

@@ -21,6 +21,7 @@ from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
+from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
 
 CHUNK = 500
@@ -38,7 +39,9 @@ def project(
     connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts, now: datetime
 ) -> None:
     """Fold these histories and write what changed, sums included."""
-    new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
+    known = [history for history in histories if history.log]
+    now_known = with_signatures_now(connection, known, facts)
+    new = {history.transfer_id: transfer_state(history, facts) for history in now_known}
     if not new:
         return
     old = load_states(connection, new)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from marshmallow import Schema, ValidationError, fields, post_load, pre_dump
 
+from app.domain.keys import MAX_CHAIN_ID
 from app.models.network import NAME_LENGTH, SYMBOL_LENGTH
 from app.services.fields import Amount, Signer, Text, Time, WholeNumber
 from app.services.network.fields import (
@@ -23,7 +24,6 @@ from app.services.network.fields import (
 )
 
 DOCUMENT_VERSION: Final = 1
-MAX_CHAIN_ID: Final = 2**32 - 1
 MAX_UINT32: Final = 2**32 - 1
 MAX_DECIMALS: Final = 36
 MAX_TEXT: Final = 1024

@@ -36,15 +36,15 @@ from app.domain.transfer.judge import (
     LogEntry,
     Refused,
     Repeated,
-    Reported,
     Verdict,
     is_barrier,
     judge,
     judge_segment,
 )
-from app.domain.transfer.pruned import Pruned, content_digest, id_digest
+from app.domain.transfer.pruned import Pruned, content_digest
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.state import TransferHistory
+from app.domain.transfer.subjects import EventKey
 from app.domain.validators import ValidatorSet
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -77,24 +77,16 @@ def history(*log: tuple[int, TransferEvent], **changes: Any) -> dict[bytes, Tran
     return {TRANSFER: TransferHistory(TRANSFER, [Logged(*each) for each in log], **changes)}
 
 
-def body_of(event: Event) -> str:
-    return repr(event)
-
-
-def reported(event: Event) -> Reported:
-    return Reported(event, body_of(event))
-
-
-def latest(*accepted: tuple[int, Event]) -> dict[str, LatestAcceptance]:
-    return {event.id: LatestAcceptance(seq, 0, event.type.value, body_of(event)) for seq, event in accepted}
+def latest(*accepted: tuple[int, Event]) -> dict[EventKey, LatestAcceptance]:
+    return {event.key: LatestAcceptance(seq, 0, event) for seq, event in accepted}
 
 
 def entry(event: Event, occurrence: int = 0, seq: int = 11) -> LogEntry:
-    return LogEntry(seq, occurrence, event, body_of(event))
+    return LogEntry(seq, occurrence, event)
 
 
 def verdict(event: Event, what: Known) -> Verdict:
-    return judge(reported(event), what)
+    return judge(event, what)
 
 
 def sent(event_id: str = "sent", **changes: Any) -> TransferSent:
@@ -105,8 +97,8 @@ def sent(event_id: str = "sent", **changes: Any) -> TransferSent:
     return TransferSent(id=event_id, at=NOW, transfer_id=TRANSFER, **(fields | changes))
 
 
-def released(block: int | None = 70) -> TransferReleased:
-    return TransferReleased(id="released", at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
+def released(block: int | None = 70, id: str = "released") -> TransferReleased:  # noqa: A002
+    return TransferReleased(id=id, at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
 
 
 def reorg(from_block: int = 60) -> ChainReorged:
@@ -143,7 +135,7 @@ def test_a_verdict_changes_nothing() -> None:
 class TestScope:
     def test_it_comes_before_everything_else(self) -> None:
         """Not even an anomaly of two contents is raised by a reporter who may not report it."""
-        other_content = {"sent": LatestAcceptance(3, 0, "transfer.sent", "something else")}
+        other_content = latest((3, sent(amount=7)))
         found = verdict(sent(), known(scope=ShowsKnown(), latest=other_content))
         assert found == Refused("knows []", two_contents=False)
 
@@ -164,12 +156,12 @@ class TestTwoContents:
     @pytest.mark.parametrize(
         "before",
         [
-            LatestAcceptance(3, 0, "transfer.sent", "other"),
-            LatestAcceptance(3, 0, "other", body_of(sent())),
+            LatestAcceptance(3, 0, sent(amount=7)),
+            LatestAcceptance(3, 0, released(id="sent")),
         ],
     )
     def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
-        assert verdict(sent(), known(latest={"sent": before})) == Refused(self.REASON, two_contents=True)
+        assert verdict(sent(), known(latest={sent().key: before})) == Refused(self.REASON, two_contents=True)
 
     def test_even_if_the_first_content_no_longer_stands(self) -> None:
         what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
@@ -177,16 +169,16 @@ class TestTwoContents:
         assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
 
     def test_a_pruned_id(self) -> None:
-        pruned = Pruned({id_digest("sent"): content_digest("transfer.sent", "other")}, {TRANSFER})
+        pruned = Pruned({sent().key: content_digest(sent(amount=7), repr)}, {TRANSFER})
         assert verdict(sent(), known(pruned=pruned)) == Refused(self.REASON, two_contents=True)
 
     def test_within_a_segment(self) -> None:
-        verdicts = judge_segment([reported(sent()), reported(sent(amount=2))], known())
+        verdicts = judge_segment([sent(), sent(amount=2)], known())
         assert verdicts == [Accepted(entry(sent())), Refused(self.REASON, two_contents=True)]
 
 
 class TestPruned:
-    CONTENTS = {id_digest("sent"): content_digest("transfer.sent", body_of(sent()))}
+    CONTENTS = {sent().key: content_digest(sent(), repr)}
 
     def test_the_same_event_is_repeated_and_not_logged(self) -> None:
         assert verdict(sent(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Repeated()
@@ -204,7 +196,7 @@ class TestRepeated:
     @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
     def test_after_the_last_reversal(self, event: Event) -> None:
         """No reversal came since, so the event stands, whatever its kind and history are."""
-        what = known(latest=latest((6, event)), last_reversal=5, fallen={event.id})
+        what = known(latest=latest((6, event)), last_reversal=5, fallen={event.key})
         assert verdict(event, what) == Repeated()
 
     def test_a_transfer_event_that_no_reversal_reached(self) -> None:
@@ -234,7 +226,7 @@ class TestRepeated:
     def test_other_events_stand_unless_they_fell(self, event: Event) -> None:
         facts: dict[str, Any] = {"latest": latest((3, event)), "last_reversal": 5}
         assert verdict(event, known(**facts)) == Repeated()
-        assert verdict(event, known(**facts, fallen={event.id})) == Accepted(entry(event, occurrence=1))
+        assert verdict(event, known(**facts, fallen={event.key})) == Accepted(entry(event, occurrence=1))
 
     def test_a_standing_reorg_is_logged_again(self) -> None:
         """And it is not asked again whether it is too deep: it was believed once."""
@@ -288,7 +280,7 @@ class TestReorgs:
 
 class TestRetractions:
     def test_of_a_pruned_event(self) -> None:
-        pruned = Pruned({id_digest("b"): b""}, frozenset())
+        pruned = Pruned(targets={"b"})
         assert verdict(retraction("a", "b"), known(pruned=pruned)) == Refused(
             "targets: 'b' was pruned and cannot be taken back"
         )
@@ -348,14 +340,14 @@ class TestRefunds:
 
     def test_a_segment_is_judged_by_its_own_events(self) -> None:
         events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
-        verdicts = judge_segment(map(reported, events), self.known())
+        verdicts = judge_segment(events, self.known())
         assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
 
 
 class TestSegments:
     def test_positions_and_occurrences_go_on(self) -> None:
-        what = known(latest=latest((3, head())), last_reversal=5, fallen={"head"})
-        verdicts = judge_segment(map(reported, [sent(), head(), head(), released()]), what)
+        what = known(latest=latest((3, head())), last_reversal=5, fallen={head().key})
+        verdicts = judge_segment([sent(), head(), head(), released()], what)
         assert verdicts == [
             Accepted(entry(sent(), seq=11)),
             Accepted(entry(head(), 1, seq=12)),
@@ -370,16 +362,16 @@ class TestSegments:
 
     def test_refused_events_leave_no_trace(self) -> None:
         what = known(scope=ShowsKnown())
-        judge_segment([reported(sent())], what)
+        judge_segment([sent()], what)
         assert what.next_seq == 11
         assert not what.latest
         assert not what.histories[TRANSFER].log
 
     def test_a_repetition_that_is_logged_is_noted(self) -> None:
         what = known(latest=latest((3, reorg())), last_reversal=3)
-        judge_segment([reported(reorg())], what)
-        assert what.latest["reorg"].seq == 11
-        assert what.latest["reorg"].occurrence == 1
+        judge_segment([reorg()], what)
+        assert what.latest[reorg().key].seq == 11
+        assert what.latest[reorg().key].occurrence == 1
 
     def test_a_send_of_the_segment_says_which_reorgs_reached_earlier_events(self) -> None:
         """The reorg of chain 2 came before the send that puts the release on chain 2."""
@@ -388,7 +380,7 @@ class TestSegments:
             last_reversal=5,
             histories=history((3, released()), reorgs=[Reorg(5, 2, 70)]),
         )
-        verdicts = judge_segment(map(reported, [sent(), released()]), what)
+        verdicts = judge_segment([sent(), released()], what)
         assert verdicts == [Accepted(entry(sent())), Accepted(entry(released(), 1, seq=12))]
 
 

@@ -18,7 +18,6 @@ from app.services.approvals.operators import AccountRequest, AccountWish, reques
 from app.services.approvals.tokens import request_token
 from app.services.audit.log import show_audit, verify_audit
 from app.services.audit.results import Conflict
-from app.services.feed.tokens import authenticate, create_token, revoke_token
 from app.services.operators.accounts import (
     AccountRefused,
     create_account,
@@ -29,6 +28,8 @@ from app.services.operators.accounts import (
 )
 from app.services.proposals.reading import list_all, list_waiting, show_proposal, waiting_count
 from app.services.proposals.results import ProposalRefused, ReasonMissing, SecondPersonNeeded
+from app.services.reporters.new_tokens import create_token
+from app.services.reporters.tokens import authenticate, revoke_token
 from tests.services.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.services.network.edits.kit import records
 

@@ -23,7 +23,8 @@ CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 WRITERS = {
     "services/operators/accounts.py": {"Operator", "create_within", "change_account"},
     "services/operators/sessions.py": {"Operator"},  # the time and place of a sign-in
-    "services/feed/tokens.py": {"IngestToken", "create_within"},
+    "services/reporters/new_tokens.py": {"IngestToken", "create_within"},
+    "services/reporters/tokens.py": {"IngestToken"},
     "services/network/document.py": {"apply", "import_within"},
     "services/network/edits/saving.py": {"apply", "save_changes"},
     "services/network/edits/blocks.py": {"save_changes"},

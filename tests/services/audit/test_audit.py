@@ -26,8 +26,9 @@ from app.services.audit.record import record, record_alone
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
-from app.services.feed.tokens import create_token, revoke_token
 from app.services.network.document import export_network, import_network
+from app.services.reporters.new_tokens import create_token
+from app.services.reporters.tokens import revoke_token
 from tests.actors import TESTER
 from tests.services.network.network_kit import changed, network, text
 
@@ -314,7 +315,12 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
         "2 events",
         "took back 2 events: wrong node",
     )
-    assert changes[0]["after"] == {"events": ["a", "b"], "retractions": ids, "reason": "wrong node"}
+    assert changes[0]["after"] == {
+        "events": ["a", "b"],
+        "subjects": ["chain:1", "chain:1"],
+        "retractions": ids,
+        "reason": "wrong node",
+    }
     replay(gateway, actor=TESTER)
     assert last(gateway)[0].action == "events.replay"
 

@@ -1,0 +1,1 @@
+"""Who may report: ingest tokens made, replaced, revoked, recognised and charged."""
