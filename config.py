@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
 from limits import parse_many
 from limits.errors import ConfigurationError
@@ -22,6 +24,10 @@ ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 MIN_AUDIT_KEY = 32
 
 
+_HOST_NAME = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
+"""A host's name: its last part is no number, as that of an address is."""
+
+
 class ConfigError(SystemExit):
     """A setting cannot be used. Ends the start with one line on stderr and exit code 1."""
 
@@ -29,6 +35,14 @@ class ConfigError(SystemExit):
 def _split(value: Any) -> Any:
     """A comma-separated environment value as a list of its non-empty parts."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _port(parts: SplitResult) -> int | None:
+    """The port, 0 where none is named; None where it cannot be one."""
+    try:
+        return parts.port or 0
+    except ValueError:
+        return None
 
 
 class Settings(BaseSettings):
@@ -44,6 +58,7 @@ class Settings(BaseSettings):
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key_file: Path = INSTANCE / "audit_key"
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
+    public_origin: str = ""
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
@@ -62,6 +77,29 @@ class Settings(BaseSettings):
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
+
+    @field_validator("public_origin")
+    @classmethod
+    def _origin(cls, value: str) -> str:
+        """As browsers write it: lower case, without a default port or a slash at the end."""
+        if not value:
+            return value
+        parts = urlsplit(value.lower().removesuffix("/"))
+        host, port = parts.hostname or "", _port(parts)
+        local = host == "localhost"
+        if (
+            parts.scheme not in (("https", "http") if local else ("https",))
+            or not _HOST_NAME.fullmatch(host)
+            or port is None
+            or parts.username is not None
+            or any((parts.path, parts.query, parts.fragment))
+        ):
+            raise ValueError(
+                "must be what browsers open the console under, such as https://console.example.org: "
+                "a name, not an address, and no path"
+            )
+        shown = "" if port in (0, {"https": 443, "http": 80}[parts.scheme]) else f":{port}"
+        return f"{parts.scheme}://{host}{shown}"
 
     @field_validator("audit_key")
     @classmethod

@@ -113,6 +113,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
     admin.open_console(
         app,
         secret_key=settings.secret_key,
+        public_origin=settings.public_origin,
         trusted_proxies=settings.trusted_proxies,
         public_answers=admin.PublicAnswers(
             status=api.status_answerer(compat_clients=settings.compat_clients),

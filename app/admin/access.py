@@ -13,6 +13,7 @@ from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
 from app.admin.sign_in.sessions import leave_ended_session
+from app.admin.sign_in.step_up import step_up
 from app.domain.operators import Role
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -34,6 +35,8 @@ class Access:
 
     read: Audience
     change: Audience = Audience.NOBODY
+    grave: bool = False
+    """Whether a change asks who it is again where the last proof is too long ago."""
 
     def of(self, method: str) -> Audience:
         """The audience of one method."""
@@ -45,22 +48,33 @@ Rules = Mapping[str, Access]
 
 READ: Final = Access(Audience.VIEWER)
 EDIT: Final = Access(Audience.OPERATOR, Audience.OPERATOR)
-ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN)
+ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, grave=True)
+ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, grave=True)
+"""A button on a page of an administrator's."""
 OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
 """Everybody's own account."""
 OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
 """Signing in. What these pages do depends on the state of the sign-in."""
 
+FACTOR: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
+"""Changing one's own second factor."""
+
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
-    "security.two_factor_setup": OPEN,
-    "security.two_factor_token_validation": OPEN,
-    "security.two_factor_setup_validate": Access(Audience.NOBODY, Audience.VIEWER),
+    "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    "security.two_factor_token_validation": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    "security.two_factor_setup_validate": FACTOR,
+    "security.mf_recovery": OPEN,
+    "security.wan_signin": OPEN,
+    "security.wan_signin_response": Access(Audience.NOBODY, Audience.ANYONE),
+    "security.wan_register": FACTOR,
+    "security.wan_register_response": FACTOR,
+    "security.wan_delete": FACTOR,
     "security.change_password": OWN,
-    "security.verify": OWN,
     "security.logout": Access(Audience.NOBODY, Audience.VIEWER),
     "console.static": Access(Audience.ANYONE),
 }
+_BEFORE_THE_PASSWORD_IS_CHANGED: Final = {"security.change_password", "security.logout", "console.static"}
 
 
 def may(audience: Audience) -> bool:
@@ -71,6 +85,11 @@ def may(audience: Audience) -> bool:
         return False
     role: Role = current_user.role
     return role.may_act_as(Role(audience.value))
+
+
+def must_change_password() -> bool:
+    """Whether somebody is signed in with a password that was made for them."""
+    return bool(current_user.is_authenticated and current_user.must_change_password)
 
 
 def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
@@ -86,6 +105,9 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         # A POST cannot be repeated after signing in: only the address of a read page is remembered.
         back = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
-    if request.method not in READ_METHODS:
-        csrf.protect()
-    return None
+    if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:
+        return redirect(url_for("security.change_password"))
+    if request.method in READ_METHODS:
+        return None
+    csrf.protect()
+    return step_up(needed=rule.grave) if current_user.is_authenticated and rule else None

@@ -16,10 +16,10 @@ from app.services.operators.accounts import (
     create_account,
     find_account,
     list_accounts,
-    new_uniquifier,
     reset_password,
     update_account,
 )
+from app.services.operators.factors import accounts_that_have_passkeys, forget_second_factors
 
 operators: AppGroup = DataGroup("operators", help="Accounts of the console.")
 
@@ -49,12 +49,13 @@ def create(email: str, role: str, password: str) -> None:
 @operators.command("list")
 def list_() -> None:
     """List every account."""
+    with_passkey = accounts_that_have_passkeys(current_gateway())
     rows = [
         (
             account.email,
             account.role.value,
             "active" if account.active else "off",
-            "set up" if account.tf_totp_secret else "required" if account.second_factor_required else "none",
+            _second_factor(account, account.id in with_passkey),
             time(account.signed_in_at),
         )
         for account in list_accounts(current_gateway())
@@ -90,7 +91,10 @@ def enable(email: str) -> None:
 @operators.command("new-password")
 @click.argument("email")
 def new_password(email: str) -> None:
-    """Give EMAIL a generated password and print it, this once; the old one and all sessions end."""
+    """Give EMAIL a generated password and print it, this once; the old one and all sessions end.
+
+    Its owner must change it at the next sign-in.
+    """
     password = reset_password(current_gateway(), _account(email).id, actor=cli_actor())
     click.echo(f"The new password of {email}, shown this once:", err=True)
     click.echo(password)
@@ -99,9 +103,15 @@ def new_password(email: str) -> None:
 @operators.command("reset-second-factor")
 @click.argument("email")
 def reset_second_factor(email: str) -> None:
-    """Forget the second factor of EMAIL, whose owner has lost it; all sessions end."""
-    changed = _change(email, tf_primary_method=None, tf_totp_secret=None, fs_uniquifier=new_uniquifier())
+    """Forget codes, passkeys and recovery codes of EMAIL, whose owner has lost them; all sessions end."""
+    changed = forget_second_factors(current_gateway(), _account(email).id, actor=cli_actor())
     click.echo(f"{changed.email} has no second factor now")
+
+
+def _second_factor(account: Account, has_passkey: bool) -> str:
+    if account.tf_totp_secret or has_passkey:
+        return "set up"
+    return "required" if account.second_factor_required else "none"
 
 
 def _account(email: str) -> Account:

@@ -17,6 +17,12 @@ SESSION_IDLE: Final = timedelta(hours=1)
 SESSION_LIFETIME: Final = timedelta(hours=12)
 """A session ends so long after its sign-in, used or not: a shift."""
 
+STEP_UP_AFTER: Final = timedelta(minutes=10)
+"""A grave change asks for password, code or passkey again when the last proof is older than this."""
+
+RECOVERY_CODES: Final = 10
+"""How many recovery codes are made at a time."""
+
 FAILURES_FORGOTTEN: Final = timedelta(hours=1)
 """Failures older than this, counted from the last, no longer count."""
 

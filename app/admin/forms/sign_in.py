@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 from flask_login import current_user
-from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm, VerifyForm
+from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
 from wtforms import EmailField
 from wtforms.validators import DataRequired
 
 from app.admin.requests import actor_named, caller
-from app.domain.operators import password_complaint
 from app.runtime.gateway import current_gateway
+from app.services.operators.passwords import why_refused
 from app.services.operators.throttle import forget_failures, note_failure, wait_before
 
 
@@ -28,7 +28,7 @@ def _please_wait(wait: timedelta) -> str:
     return f"Too many failed sign-ins. Try again in {shown}."
 
 
-class _Throttled:
+class Throttled:
     """Counts failed tries for an account, and refuses without a check while it is throttled."""
 
     form_errors: list[str]
@@ -50,7 +50,7 @@ class _Throttled:
         return False
 
 
-class SignInForm(_Throttled, LoginForm):
+class SignInForm(Throttled, LoginForm):
     """Email and password."""
 
     # The library's field refuses admin@localhost, since no mail can reach it.
@@ -63,7 +63,7 @@ class SignInForm(_Throttled, LoginForm):
         return self.email.data or ""
 
 
-class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
+class CodeForm(Throttled, TwoFactorVerifyCodeForm):
     """A one-time code. Six digits can be guessed, so failures are counted like those of passwords."""
 
     failure = "wrong or used code"
@@ -72,25 +72,21 @@ class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
         return self.user.email if self.user else ""
 
 
-class ConfirmForm(_Throttled, VerifyForm):
-    """The password once more, before the second factor is changed."""
-
-    def throttled_account(self) -> str:
-        return str(current_user.email)
-
-
-class NewPasswordForm(_Throttled, ChangePasswordForm):
+class NewPasswordForm(Throttled, ChangePasswordForm):
     """A change of password. It requires the old one."""
 
     def throttled_account(self) -> str:
         return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
-        complaint = password_complaint(self.new_password.data or "", current_user.email)
+        complaint = why_refused(self.new_password.data or "", current_user.email)
         if complaint:
             self.new_password.errors = [complaint]
             return False
-        return super().validate(**kwargs)
+        if not super().validate(**kwargs):
+            return False
+        current_user.must_change_password = False  # stored together with the new password
+        return True
 
 
 def forget_after_sign_in(_sender: Any, user: Any, **_more: Any) -> None:

@@ -9,7 +9,7 @@ from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.admin.access import ADMINISTER, Access, Audience
+from app.admin.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
 from app.admin.forms.ingest_tokens import NewTokenForm
 from app.admin.network_names import chain_names
@@ -42,7 +42,7 @@ class IngestTokensView(ListView):
         "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "show": Access(Audience.ADMIN),
-        "revoke": Access(Audience.NOBODY, Audience.ADMIN),
+        "revoke": ADMIN_BUTTON,
     }
     column_list = ("name", "state", "types", "chains", "last_received_at", "created_at")
     column_export_list = ("name", "key_id", "types", "chains", "created_at", "revoked_at")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import abort, flash, redirect, request, url_for
+from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from flask_login import current_user
 
-from app.admin.access import ADMINISTER, Access, Audience
+from app.admin.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
 from app.admin.forms.operators import NewOperatorForm, OperatorForm
 from app.admin.requests import actor
@@ -26,6 +27,12 @@ from app.services.operators.accounts import (
     reset_password,
     update_account,
 )
+from app.services.operators.factors import (
+    accounts_that_have_passkeys,
+    demand_second_factor,
+    forget_second_factors,
+    second_factor_demanded,
+)
 
 
 class OperatorsView(ListView):
@@ -38,14 +45,16 @@ class OperatorsView(ListView):
     row_endpoint = "operators.edit"
     new_endpoint = "operators.new"
     new_label = "New operator"
+    list_template = "console/operators.html"
     access = {
         "index_view": Access(Audience.ADMIN),
         "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "edit": ADMINISTER,
-        "end_sessions": Access(Audience.NOBODY, Audience.ADMIN),
-        "reset_second_factor": Access(Audience.NOBODY, Audience.ADMIN),
-        "new_password": Access(Audience.NOBODY, Audience.ADMIN),
+        "end_sessions": ADMIN_BUTTON,
+        "reset_second_factor": ADMIN_BUTTON,
+        "new_password": ADMIN_BUTTON,
+        "demand_second_factor": ADMIN_BUTTON,
     }
     column_list = ("email", "role", "active", "second_factor", "signed_in_at", "signed_in_from", "created_at")
     column_export_list = ("email", "role", "active", "second_factor_required", "signed_in_at", "created_at")
@@ -81,6 +90,7 @@ class OperatorsView(ListView):
                     form.password.data or "",
                     Role(form.role.data),
                     actor=actor(),
+                    passed_on=True,
                 )
             except AccountRefused as refused:
                 flash(str(refused), "error")
@@ -99,7 +109,8 @@ class OperatorsView(ListView):
         if form.validate_on_submit() and _change(account, form.data):
             flash(f"{account.email} is changed.", "success")
             return redirect(url_for("operators.index_view"))
-        return self.render("console/operator.html", form=form, account=account)
+        has_passkey = account_id in _with_passkey()
+        return self.render("console/operator.html", form=form, account=account, has_passkey=has_passkey)
 
     @expose("/<int:account_id>/end-sessions", methods=("POST",))
     def end_sessions(self, account_id: int) -> ResponseReturnValue:
@@ -112,12 +123,8 @@ class OperatorsView(ListView):
     @expose("/<int:account_id>/reset-second-factor", methods=("POST",))
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
         """Remove a second factor that its owner has lost."""
-        account = _account(account_id)
-        if _change(
-            account,
-            {"tf_primary_method": None, "tf_totp_secret": None, "fs_uniquifier": new_uniquifier()},
-        ):
-            flash(f"{account.email} has no second factor now and is signed out.", "success")
+        account = forget_second_factors(current_gateway(), _account(account_id).id, actor=actor())
+        flash(f"{account.email} has no second factor now and is signed out.", "success")
         return redirect(url_for("operators.edit", account_id=account_id))
 
     @expose("/<int:account_id>/new-password", methods=("POST",))
@@ -126,6 +133,24 @@ class OperatorsView(ListView):
         account = _account(account_id)
         password = reset_password(current_gateway(), account_id, actor=actor())
         return self.render("console/account/new_password.html", account=account, password=password)
+
+    @property
+    def second_factor_is_demanded(self) -> bool:
+        """Whether every account must have a second factor."""
+        return second_factor_demanded(current_gateway())
+
+    @expose("/second-factor", methods=("POST",))
+    def demand_second_factor(self) -> ResponseReturnValue:
+        """Demand a second factor of every account, or no longer."""
+        demanded = request.form.get("demanded") == "1"
+        try:
+            demand_second_factor(current_gateway(), demanded, current_user.id, actor=actor())
+        except AccountRefused as refused:
+            flash(str(refused), "error")
+        else:
+            now = "needs a second factor now" if demanded else "may do without a second factor again"
+            flash(f"Every account {now}.", "success")
+        return redirect(url_for("operators.index_view"))
 
 
 def _account(account_id: int) -> Account:
@@ -138,7 +163,7 @@ def _account(account_id: int) -> Account:
 def _change(account: Account, changes: dict[str, Any]) -> bool:
     """Change the account. Returns whether that was possible; a refusal is shown as a message."""
     must_set_up = changes.get("second_factor_required") and not account.second_factor_required
-    if must_set_up and not account.tf_totp_secret:
+    if must_set_up and not account.tf_totp_secret and account.id not in _with_passkey():
         # Sessions without the factor end: the next sign-in sets it up.
         changes = changes | {"fs_uniquifier": new_uniquifier()}
     try:
@@ -149,7 +174,14 @@ def _change(account: Account, changes: dict[str, Any]) -> bool:
     return True
 
 
+def _with_passkey() -> frozenset[int]:
+    """The accounts that have a passkey, read once a request."""
+    if "with_passkey" not in g:
+        g.with_passkey = accounts_that_have_passkeys(current_gateway())
+    return g.with_passkey
+
+
 def _second_factor(operator: Operator) -> Any:
-    if operator.tf_totp_secret:
+    if operator.tf_totp_secret or operator.id in _with_passkey():
         return pill("set up", "good")
     return pill("at next sign-in", "warn") if operator.second_factor_required else pill("none", "plain")

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, delete, insert, update
 
 from app.domain.audit import Actor, AuditedChange
-from app.domain.operators import Role, normal_email, password_complaint
+from app.domain.operators import Role, normal_email
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
 from app.queries.operators.accounts import (
@@ -24,7 +24,7 @@ from app.queries.operators.accounts import (
 )
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
-from app.services.operators.passwords import generate_password, hash_password
+from app.services.operators.passwords import generate_password, hash_password, why_refused
 
 _UNIQUIFIER_BYTES: Final = 32
 
@@ -47,20 +47,25 @@ class Account:
     tf_primary_method: str | None
     tf_totp_secret: str | None
     totp_last_counter: int | None
+    must_change_password: bool
     created_at: datetime
     signed_in_at: datetime | None
     signed_in_from: str | None
 
 
-def create_account(gateway: Gateway, email: str, password: str, role: Role, *, actor: Actor) -> Account:
+def create_account(
+    gateway: Gateway, email: str, password: str, role: Role, *, actor: Actor, passed_on: bool = False
+) -> Account:
     """Create an account that may sign in at once.
 
+    :param passed_on: the password was chosen by somebody else than the account's owner, who must change
+        it before anything else.
     :raises AccountRefused: the email is not valid or is taken, or the password is too weak.
     """
     address = normal_email(email)
     if address is None:
         raise AccountRefused(f"{email!r} is no email address")
-    if complaint := password_complaint(password, address):
+    if complaint := why_refused(password, address):
         raise AccountRefused(complaint)
     row = {
         "email": address,
@@ -69,6 +74,7 @@ def create_account(gateway: Gateway, email: str, password: str, role: Role, *, a
         "active": True,
         "fs_uniquifier": new_uniquifier(),
         "second_factor_required": False,
+        "must_change_password": passed_on,
         "created_at": gateway.clock(),
     }
     with writing(gateway.engine) as connection:
@@ -118,31 +124,44 @@ def update_account(gateway: Gateway, account_id: int, changes: Mapping[str, Any]
     :raises AccountRefused: there is no such account, or it is the last administrator's.
     """
     with writing(gateway.engine) as connection:
-        before = _account(account_by_id(connection, account_id))
-        if before is None:
-            raise AccountRefused("there is no such account (any more)")
-        connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
-        after = _account(account_by_id(connection, account_id))
-        assert after is not None  # noqa: S101  rows are never deleted
-        was_admin = before.active and before.role is Role.ADMIN
-        if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
-            raise AccountRefused(
-                f"{before.email} is the last administrator: make another one before changing this account"
-            )
-        if before.fs_uniquifier != after.fs_uniquifier or not after.active:
-            connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
-        if after != before:
-            _record(connection, gateway, actor, "operator.change", before=before, after=after)
+        return change_account(connection, gateway, account_id, changes, actor=actor)
+
+
+def change_account(
+    connection: Connection, gateway: Gateway, account_id: int, changes: Mapping[str, Any], *, actor: Actor
+) -> Account:
+    """:func:`update_account` in a transaction of the caller."""
+    before = _account(account_by_id(connection, account_id))
+    if before is None:
+        raise AccountRefused("there is no such account (any more)")
+    connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
+    after = _account(account_by_id(connection, account_id))
+    assert after is not None  # noqa: S101  rows are never deleted
+    was_admin = before.active and before.role is Role.ADMIN
+    if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
+        raise AccountRefused(
+            f"{before.email} is the last administrator: make another one before changing this account"
+        )
+    if before.fs_uniquifier != after.fs_uniquifier or not after.active:
+        connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
+    if after != before:
+        _record(connection, gateway, actor, "operator.change", before=before, after=after)
     return after
 
 
 def reset_password(gateway: Gateway, account_id: int, *, actor: Actor) -> str:
     """Give the account a generated password, end its sessions, and return the password.
 
+    Its owner must change it before anything else.
+
     :raises AccountRefused: there is no such account.
     """
     password = generate_password()
-    changes = {"password": hash_password(password), "fs_uniquifier": new_uniquifier()}
+    changes = {
+        "password": hash_password(password),
+        "must_change_password": True,
+        "fs_uniquifier": new_uniquifier(),
+    }
     update_account(gateway, account_id, changes, actor=actor)
     return password
 
@@ -197,6 +216,7 @@ def _documented(account: Account) -> dict[str, Any]:
         "active": account.active,
         "second_factor": "set up" if account.tf_totp_secret else "none",
         "second_factor_required": account.second_factor_required,
+        "must_change_password": account.must_change_password,
     }
 
 
