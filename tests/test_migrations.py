@@ -79,7 +79,10 @@ def fill() -> None:
             connection.execute(table.insert(), rows)
 
 
-def contents() -> dict[str, list[dict[str, Any]]]:
+Contents = dict[str, list[dict[str, Any]]]
+
+
+def contents() -> Contents:
     with db.engine.connect() as connection:
         return {
             table.name: sorted(
@@ -89,19 +92,27 @@ def contents() -> dict[str, list[dict[str, Any]]]:
         }
 
 
+def narrowed(contents: Contents, *, to: Contents) -> Contents:
+    """The tables and columns that ``to`` has, too: a revision may add columns to a table with rows."""
+    return {
+        name: [{column: row[column] for column in (rows[0] if rows else ())} for row in contents[name]]
+        for name, rows in to.items()
+    }
+
+
 def test_every_revision_goes_up_and_down_with_data(empty: Flask) -> None:
     for revision in REVISIONS:
         before = contents()
         upgrade(directory=DIRECTORY, revision=revision)
         after = contents()
-        assert {name: after[name] for name in before} == before
+        assert narrowed(after, to=before) == before
         fill()
         assert all(len(rows) == 2 for rows in contents().values())
     for revision in reversed(BEFORE):
         before = contents()
         downgrade(directory=DIRECTORY, revision=revision)
         after = contents()
-        assert after == {name: before[name] for name in after}
+        assert after == narrowed(before, to=after)
         assert revision != "base" or after == {}
     upgrade(directory=DIRECTORY)
     assert contents()

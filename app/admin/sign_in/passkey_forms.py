@@ -12,6 +12,7 @@ from flask_security import (
     WebAuthnRegisterResponseForm,
     WebAuthnSigninResponseForm,
 )
+from webauthn.helpers.exceptions import WebAuthnException
 from wtforms import HiddenField, StringField
 
 from app.admin.sign_in.passkeys import STEP_UP, read_challenge
@@ -20,6 +21,31 @@ from app.services.operators.passkeys import MOST_PASSKEYS, use_passkey, why_pass
 
 _OUT_OF_DATE = "That took too long, or was answered before. Try again."
 _NOT_ACCEPTED = "That passkey was not accepted. Try again, or use another way."
+
+
+_LONGEST_ANSWER = 16_384
+"""Characters. The answers of security keys, with their certificates, have two or three thousand."""
+
+_UNREADABLE = (
+    WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError,
+)  # fmt: skip
+"""What the libraries raise over JSON, CBOR or keys that are not what they should be."""
+
+
+class _Answer:
+    """What a browser answers, read without a fault whatever it is."""
+
+    credential: HiddenField
+
+    def validate(self, **kwargs: Any) -> bool:
+        if len(self.credential.data or "") > _LONGEST_ANSWER:
+            self.credential.errors = [_NOT_ACCEPTED]
+            return False
+        try:
+            return bool(super().validate(**kwargs))  # type: ignore[misc]
+        except _UNREADABLE:
+            self.credential.errors = [_NOT_ACCEPTED]
+            return False
 
 
 class NewPasskeyForm(WebAuthnRegisterForm):
@@ -43,7 +69,7 @@ class NewPasskeyForm(WebAuthnRegisterForm):
         return super().validate(**kwargs)
 
 
-class RegisteredForm(WebAuthnRegisterResponseForm):
+class RegisteredForm(_Answer, WebAuthnRegisterResponseForm):
     """What a browser has registered. The challenge must be this account's own."""
 
     def validate(self, **kwargs: Any) -> bool:
@@ -53,7 +79,7 @@ class RegisteredForm(WebAuthnRegisterResponseForm):
         return super().validate(**kwargs)
 
 
-class AnsweredForm(WebAuthnSigninResponseForm):
+class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
     """A passkey's answer, at sign-in or when it is asked for again."""
 
     def validate(self, **kwargs: Any) -> bool:

@@ -26,6 +26,7 @@ from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
 PREFIX: Final = "/admin"
 
+_NAME_CHARACTERS: Final = "That name is not valid: use letters, digits, spaces, - and _."
 _BROWSER_WAITS: Final = int(ANSWERED_WITHIN.total_seconds() * 1000)
 
 _SETTINGS: Final[dict[str, Any]] = {
@@ -34,7 +35,6 @@ _SETTINGS: Final[dict[str, Any]] = {
     "LOGOUT_URL": "/sign-out",
     "LOGOUT_METHODS": ["POST"],
     "CHANGE_URL": "/account/password",
-    "VERIFY_URL": "/account/confirm",  # not open: see step_up.py
     "TWO_FACTOR_SETUP_URL": "/account/second-factor",
     "TWO_FACTOR_TOKEN_VALIDATION_URL": "/sign-in/code",
     "TWO_FACTOR_RESCUE_URL": "/sign-in/rescue",
@@ -50,7 +50,6 @@ _SETTINGS: Final[dict[str, Any]] = {
     "WAN_SIGNIN_URL": "/sign-in/passkey",
     "WAN_REGISTER_URL": "/account/passkey",
     "WAN_DELETE_URL": "/account/remove-passkey",
-    "WAN_VERIFY_URL": "/account/confirm-passkey",  # not open: see step_up.py
     "WAN_POST_REGISTER_VIEW": f"{PREFIX}/account/",
     "POST_LOGIN_VIEW": f"{PREFIX}/",
     "POST_LOGOUT_VIEW": f"{PREFIX}/sign-in",
@@ -99,6 +98,8 @@ _SETTINGS: Final[dict[str, Any]] = {
     "MSG_TWO_FACTOR_PERMISSION_DENIED": ("Sign in with your password first.", "error"),
     "MSG_PASSWORD_CHANGE": ("Your password is changed. Other sessions have ended.", "success"),
     "MSG_INVALID_RECOVERY_CODE": ("That is none of your recovery codes, or it was used before.", "error"),
+    "MSG_WEBAUTHN_NAME_DISALLOWED_CHARACTERS": (_NAME_CHARACTERS, "error"),
+    "MSG_INVALID_INPUT": (_NAME_CHARACTERS, "error"),
     "MSG_WEBAUTHN_REGISTER_SUCCESSFUL": ("The passkey “%(name)s” is registered.", "success"),
     "MSG_WEBAUTHN_CREDENTIAL_DELETED": ("The passkey “%(name)s” is removed.", "success"),
     "MSG_WEBAUTHN_NAME_INUSE": ("You have a passkey “%(name)s” already: choose another name.", "error"),
