@@ -42,7 +42,7 @@ def why_refused(password: str, email: str) -> str | None:
     """
     if complaint := password_complaint(password, email):
         return complaint
-    known = [*_OWN_WORDS, *re.split(r"[^a-z0-9]+", email)]
+    known = [*_OWN_WORDS, email, *re.split(r"[^a-z0-9]+", email)]
     found = zxcvbn(password[:_JUDGED], user_inputs=[word for word in known if word])
     if found["score"] >= _LEAST_SCORE:
         return None
