@@ -56,20 +56,22 @@ OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
 OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
 """Signing in. What these pages do depends on the state of the sign-in."""
 
-FACTOR: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
+OWN_GRAVE: Final = Access(Audience.VIEWER, Audience.VIEWER, grave=True)
 """Changing one's own second factor."""
+OWN_BUTTON: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
+"""A step of it."""
 
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
     "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
     "security.two_factor_token_validation": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
-    "security.two_factor_setup_validate": FACTOR,
+    "security.two_factor_setup_validate": OWN_BUTTON,
     "security.mf_recovery": OPEN,
     "security.wan_signin": OPEN,
     "security.wan_signin_response": Access(Audience.NOBODY, Audience.ANYONE),
-    "security.wan_register": FACTOR,
-    "security.wan_register_response": FACTOR,
-    "security.wan_delete": FACTOR,
+    "security.wan_register": OWN_GRAVE,
+    "security.wan_register_response": OWN_BUTTON,
+    "security.wan_delete": OWN_BUTTON,
     "security.change_password": OWN,
     "security.logout": Access(Audience.NOBODY, Audience.VIEWER),
     "console.static": Access(Audience.ANYONE),

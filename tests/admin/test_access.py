@@ -40,7 +40,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "security.mf_recovery_codes": (NOBODY, NOBODY),
     "security.wan_signin": (ANYONE, ANYONE),
     "security.wan_signin_response": (NOBODY, ANYONE),
-    "security.wan_register": (NOBODY, VIEWER),
+    "security.wan_register": (VIEWER, VIEWER),
     "security.wan_register_response": (NOBODY, VIEWER),
     "security.wan_delete": (NOBODY, VIEWER),
     "account.index": (VIEWER, NOBODY),

@@ -75,6 +75,13 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
 class NewPasswordForm(Throttled, ChangePasswordForm):
     """A change of password. It requires the old one."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = current_user.must_change_password
+        self.password.label.text = "The password that you were given" if given else "Your password now"
+        self.new_password.label.text = "New password"
+        self.new_password_confirm.label.text = "The new password again"
+
     def throttled_account(self) -> str:
         return str(current_user.email)
 

@@ -90,12 +90,12 @@ class OperatorUser(UserMixin):
         self.roles = [OperatorRole(account.role)]
 
     @property
-    def webauthn(self) -> list[OwnedPasskey]:
+    def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
         """The account's passkeys."""
         return [OwnedPasskey(passkey) for passkey in list_passkeys(current_gateway(), self.account.id)]
 
     @property
-    def fs_webauthn_user_handle(self) -> str:
+    def fs_webauthn_user_handle(self) -> str:  # type: ignore[override]  # a column there, too
         """What passkeys name the account by: nothing of its owner, and never the same at two gateways."""
         made = f"{self.account.id} {self.account.created_at.isoformat()}"
         return hashlib.sha256(made.encode()).hexdigest()

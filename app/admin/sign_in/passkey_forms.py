@@ -52,7 +52,7 @@ class NewPasskeyForm(WebAuthnRegisterForm):
     """What a new passkey is called."""
 
     name = StringField(
-        "Name",
+        "Name of a new passkey",
         description="What you will know it by, such as the device that it is on.",
         render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
     )

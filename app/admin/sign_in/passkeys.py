@@ -124,7 +124,7 @@ class PasskeyFactor(TfPluginBase):
     def tf_login(self, user: Any, json_payload: dict[str, Any], next_loc: str | None) -> Any:
         """Go on to the passkey's page after the password."""
         session["tf_state"] = "ready"
-        return redirect(url_for("security.wan_signin", **({"next": next_loc} if next_loc else {})))
+        return redirect(url_for("security.wan_signin", next=next_loc))
 
 
 def step_up_options(passkeys: Sequence[Passkey]) -> tuple[str, str]:

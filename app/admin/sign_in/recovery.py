@@ -65,8 +65,14 @@ def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
         note_new_factor(sender, user, **more)
 
 
-def lead_to_recovery_codes(response: Response) -> Response:
-    """After a second factor was set up, go on to the recovery codes where the account has none."""
+def lead_on(response: Response) -> Response:
+    """Go on to the recovery codes after a second factor was set up, where the account has none.
+
+    The library goes back to the page of a new passkey after everything else, such as a removal: the
+    account's page tells what happened, and has the list.
+    """
+    if response.status_code == 302 and response.location == url_for("security.wan_register"):
+        response.location = url_for("account.index")
     account_id = g.pop("new_factor_of", None)
     set_up = account_id is not None and response.status_code == 302
     if set_up and not recovery_codes_left(current_gateway(), account_id):

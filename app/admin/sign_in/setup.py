@@ -157,7 +157,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
     for set_up in (tf_profile_changed, wan_registered):
         set_up.connect(recovery.note_new_factor, app)
     tf_code_confirmed.connect(recovery.note_confirmed_code, app)
-    app.after_request_funcs.setdefault("security", []).append(recovery.lead_to_recovery_codes)
+    app.after_request_funcs.setdefault("security", []).append(recovery.lead_on)
     return csrf
 
 

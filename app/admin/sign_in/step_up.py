@@ -126,7 +126,8 @@ def _page(form: StepUpForm) -> str:
 def _hide(names: list[str]) -> None:
     """Take fields out of the form, so that the view and its form know nothing of them."""
     left = [pair for pair in request.form.items(multi=True) if pair[0] not in names]
-    vars(request._get_current_object())["form"] = ImmutableMultiDict(left)  # type: ignore[attr-defined]
+    read: Any = request
+    read.form = ImmutableMultiDict(left)
 
 
 def _accepts(form: AnsweredForm, challenge: str) -> bool:

@@ -8,7 +8,7 @@ from flask_admin import expose
 from flask_login import current_user
 from flask_security.utils import logout_user
 
-from app.admin.access import OWN, READ, Access, Audience
+from app.admin.access import OWN, OWN_GRAVE, READ, Access, Audience
 from app.admin.requests import actor
 from app.admin.sign_in.passkey_forms import NewPasskeyForm
 from app.admin.sign_in.sessions import SECRET
@@ -26,7 +26,7 @@ class AccountView(ConsoleView):
     section = "Account"  # reached from the foot of the menu
     access = {
         "index": READ,
-        "recovery_codes": Access(Audience.VIEWER, Audience.VIEWER, grave=True),
+        "recovery_codes": OWN_GRAVE,
         "sign_out_everywhere": Access(Audience.NOBODY, OWN.change),
     }
 
