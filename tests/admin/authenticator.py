@@ -9,10 +9,10 @@ from html import unescape
 from re import search
 from typing import Any
 
-import cbor2
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from webauthn.helpers import bytes_to_base64url
+from Crypto.Hash import SHA256
+from Crypto.PublicKey import ECC
+from Crypto.Signature import DSS
+from webauthn.helpers import bytes_to_base64url, encode_cbor
 from werkzeug.test import TestResponse
 
 from tests.admin.visitor import Visitor
@@ -26,7 +26,7 @@ class Authenticator:
 
     def __init__(self, *, asks_owner: bool = True, origin: str = ORIGIN, site: str = "localhost") -> None:
         self.asks_owner, self.origin, self.site = asks_owner, origin, site
-        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.key = ECC.generate(curve="P-256")
         self.credential_id = secrets.token_bytes(32)
         self.handle = b""
 
@@ -46,15 +46,15 @@ class Authenticator:
     def register(self, options: dict[str, Any]) -> str:
         """What a browser sends after it made the passkey."""
         self.handle = options["user"]["id"].encode()
-        point = self.key.public_key().public_numbers()
-        x, y = (part.to_bytes(32, "big") for part in (point.x, point.y))
-        cose = cbor2.dumps({1: 2, 3: -7, -1: 1, -2: x, -3: y})
+        point = self.key.pointQ
+        x, y = (int(part).to_bytes(32, "big") for part in (point.x, point.y))
+        cose = encode_cbor({1: 2, 3: -7, -1: 1, -2: x, -3: y})
         about = self._about(HAS_KEY) + bytes(16) + len(self.credential_id).to_bytes(2, "big")
         attested = {"fmt": "none", "attStmt": {}, "authData": about + self.credential_id + cose}
         return self._sent(
             {
                 "clientDataJSON": self._client_data("create", options["challenge"]),
-                "attestationObject": cbor2.dumps(attested),
+                "attestationObject": encode_cbor(attested),
             },
             transports=["internal"],
         )
@@ -63,7 +63,8 @@ class Authenticator:
         """What a browser sends when it is asked for the passkey."""
         client = self._client_data("get", challenge or options["challenge"])
         about = self._about()
-        signature = self.key.sign(about + hashlib.sha256(client).digest(), ec.ECDSA(SHA256()))
+        signed = SHA256.new(about + hashlib.sha256(client).digest())
+        signature = DSS.new(self.key, "fips-186-3", encoding="der").sign(signed)
         response = {"clientDataJSON": client, "authenticatorData": about, "signature": signature}
         return self._sent(response, userHandle=self.handle.decode())
 

@@ -218,6 +218,15 @@ def test_a_challenge_of_another_account_or_purpose_is_none(app: Flask) -> None:
     assert not visitor.inside
 
 
+def test_a_guesser_does_not_keep_out_who_has_a_passkey(app: Flask) -> None:
+    device, visitor = with_passkey(app), Visitor(app)
+    for _ in range(6):
+        visitor.sign_in(VIEWER, "a guess")
+    assert "Try again in" in visitor.sign_in(VIEWER).text
+    sign_in_by_passkey(visitor, device)
+    assert visitor.inside
+
+
 def test_another_accounts_passkey_is_not_its_second_factor(app: Flask) -> None:
     device = with_passkey(app)
     other = signed_in(app, Role.OPERATOR)
