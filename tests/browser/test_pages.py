@@ -60,6 +60,8 @@ PAGES = (
     "/admin/account/",
     "/admin/account/password",
     "/admin/account/second-factor",
+    "/admin/account/passkey",
+    "/admin/account/recovery-codes",
 )
 
 
