@@ -11,6 +11,7 @@ from app.domain.operators import Role
 from app.services.audit.log import list_audit
 from app.services.operators.accounts import create_account, find_account, reset_password
 from app.services.operators.passwords import why_refused
+from scripts.start import first_account
 from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.test_access import EXPECTED, NOBODY, console_rules, path_of
@@ -104,6 +105,16 @@ def test_neither_is_the_email_with_a_digit() -> None:
 )  # fmt: skip
 def test_good_passwords_are_taken(password: str) -> None:
     assert why_refused(password, VIEWER) is None
+
+
+def test_the_account_that_make_run_makes_is_its_owners(app: Flask) -> None:
+    with app.app_context():
+        said = first_account(gateway_of(app))
+    password = re.search(r"with the password (\S+) ", said)
+    assert password
+    visitor = Visitor(app)
+    visitor.sign_in("admin@localhost", password[1])
+    assert visitor.inside
 
 
 # --- A second factor of everyone

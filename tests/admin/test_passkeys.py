@@ -134,6 +134,7 @@ def test_what_is_not_as_asked_is_refused(app: Flask, device: dict[str, Any]) -> 
     assert answer.status_code == 302
     assert "was not accepted" in visitor.get("/admin/sign-in/passkey").text
     assert not visitor.inside
+    assert actions(app)[0] == ("sign_in.failed", "passkey not accepted")
 
 
 MALFORMED = ["", "x", "{}", "[]", "null", '{"id":1}', "\0", '{"rawId":{}}', "9" * 5000, "[" * 5000]
@@ -242,7 +243,7 @@ def test_a_switched_off_account_does_not_get_in_by_passkey(app: Flask) -> None:
     update_account(gateway_of(app), account_id(app), {"active": False}, actor=TESTER)
     sign_in_by_passkey(visitor, device)
     assert not visitor.inside
-    assert actions(app)[0][0] == "operator.change", "nor is there a sign-in in the log"
+    assert actions(app)[0][0] == "sign_in.failed"
 
 
 def test_passkeys_are_named_listed_and_removed(app: Flask) -> None:
@@ -260,6 +261,13 @@ def test_passkeys_are_named_listed_and_removed(app: Flask) -> None:
     assert actions(app)[0] == ("passkey.remove", "laptop")
     owner.post("/admin/account/remove-passkey", {"name": "laptop"})
     assert "You have no passkey “laptop” (any more)." in owner.get("/admin/account/").text
+
+
+def test_who_wants_json_gets_no_fault(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    add_passkey(owner, Authenticator())
+    for path in ("/admin/account/passkey", "/admin/account/", "/admin/sign-in/passkey"):
+        assert owner.get(path, headers={"Accept": "application/json"}).status_code < 500, path
 
 
 def test_the_only_factor_stays_where_one_is_demanded(app: Flask) -> None:

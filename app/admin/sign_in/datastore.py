@@ -45,14 +45,13 @@ class OperatorRole(RoleMixin):
         self.name = role.value
 
 
-class _EveryUse:
+class _EveryUse(str):
     """How a passkey may be used, in the library's words: alone and beside a password."""
 
     def __eq__(self, other: object) -> bool:
-        return other in ("first", "secondary")
+        return any(str.__eq__(word, other) is True for word in ("first", "secondary"))
 
-    def __hash__(self) -> int:
-        return hash("first")
+    __hash__ = str.__hash__
 
 
 class OwnedPasskey(WebAuthnMixin):
@@ -62,7 +61,7 @@ class OwnedPasskey(WebAuthnMixin):
 
     def __init__(self, passkey: Passkey) -> None:
         self.passkey = passkey
-        self.usage: Any = _EveryUse()
+        self.usage = _EveryUse("first")
         self.name = passkey.name
         self.credential_id = passkey.credential_id
         self.public_key = passkey.public_key

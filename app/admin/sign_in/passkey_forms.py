@@ -15,8 +15,10 @@ from flask_security import (
 from webauthn.helpers.exceptions import WebAuthnException
 from wtforms import HiddenField, StringField
 
+from app.admin.requests import actor_named
 from app.admin.sign_in.passkeys import STEP_UP, read_challenge
 from app.runtime.gateway import current_gateway
+from app.services.audit.record import record_alone
 from app.services.operators.passkeys import MOST_PASSKEYS, use_passkey, why_passkey_stays
 
 _OUT_OF_DATE = "That took too long, or was answered before. Try again."
@@ -91,6 +93,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
         if not super().validate(**kwargs) or not self._of_the_right_account():
             # The library tells what is wrong in the words of the protocol, and which passkeys there are.
             self.credential.errors = [_NOT_ACCEPTED]
+            self._note_refusal()
             return False
         passkey = self.cred.passkey  # type: ignore[union-attr]
         count = self.authentication_verification.new_sign_count
@@ -98,6 +101,17 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
             return True
         self.credential.errors = [_OUT_OF_DATE]
         return False
+
+    def _note_refusal(self) -> None:
+        """Tell the audit log of a passkey that is known and refused, such as one that was copied.
+
+        When it was asked for again, the form around this one has noted it.
+        """
+        user: Any = self.user
+        if user is None or self.is_verify:
+            return
+        subject, detail = f"operator {user.email}", "passkey not accepted"
+        record_alone(current_gateway(), actor_named(user.email), "sign_in.failed", subject, detail=detail)
 
     def _of_the_right_account(self) -> bool:
         user: Any = self.user
