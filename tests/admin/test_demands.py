@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from random import Random
+from time import process_time
 
 import pytest
 from flask import Flask
@@ -91,6 +93,14 @@ def test_passwords_that_are_guessed_first_are_refused(app: Flask, password: str)
     page = admin.post("/admin/operators/new", wanted)
     assert "Choose" in page.text
     assert find_account(gateway_of(app), email="n@example.org") is None
+
+
+def test_no_password_takes_long_to_judge() -> None:
+    """Each of these characters stands for several letters, and zxcvbn tries all of them."""
+    chance = Random(1)
+    started = process_time()
+    why_refused("".join(chance.choices("4@8({[<3690$5!1|7+%2x", k=256)), VIEWER)
+    assert process_time() - started < 1.5
 
 
 def test_neither_is_the_email_with_a_digit() -> None:
