@@ -69,7 +69,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
-    api.register_always(app)
+    api.register_always(app, trusted_proxies=settings.trusted_proxies)
     for door in settings.doors:
         DOORS[door](app, settings)
     if settings.rate_limit:

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin.sign_in.sessions import leave_ended_session
+from app.admin.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.domain.operators import Role
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -51,10 +51,12 @@ OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
 OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
 """Signing in. What these pages do depends on the state of the sign-in."""
 
+_CODE_PAGE: Final = "security.two_factor_token_validation"
+
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
     "security.two_factor_setup": OPEN,
-    "security.two_factor_token_validation": OPEN,
+    _CODE_PAGE: OPEN,
     "security.two_factor_setup_validate": Access(Audience.NOBODY, Audience.VIEWER),
     "security.change_password": OWN,
     "security.verify": OWN,
@@ -88,4 +90,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
     if request.method not in READ_METHODS:
         csrf.protect()
+    if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
+        # The library would sign out whoever comes here without a reason, and a link can bring anybody.
+        return redirect(url_for("account.index"))
     return None

@@ -14,7 +14,7 @@ from flask_security.signals import user_authenticated
 from flask_wtf.csrf import CSRFProtect
 
 from app.admin.forms import sign_in as forms
-from app.admin.sign_in import sessions
+from app.admin.sign_in import devices, sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
@@ -94,6 +94,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
         SECURITY_PASSWORD_SALT=_derived(secret_key, "password salt"),
         SECURITY_TOTP_SECRETS={1: _derived(secret_key, "one-time codes")},
+        CONSOLE_DEVICE_KEY=_derived(secret_key, "known browsers"),
         PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
         SESSION_COOKIE_NAME="console",
         SESSION_COOKIE_PATH=PREFIX,
@@ -113,6 +114,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         change_password_form=forms.NewPasswordForm,
     )
     user_authenticated.connect(sessions.renew_session, app)
+    user_authenticated.connect(devices.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(sessions.close_session, app)
     return csrf
