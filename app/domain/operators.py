@@ -89,13 +89,12 @@ def normal_email(text: str) -> str | None:
 
 
 def typed_name(key: bytes, typed: str) -> str:
-    """What stands for a text that was typed as an email, where nobody may read it: people type passwords there.
+    """What stands for a text that was typed as an email: nobody may read it, as people type passwords there.
 
     The same text in any letter case has the same name; without the key none leads back.
     """
-    return hmac.new(
-        key, _TYPED_LABEL + typed.strip().lower().encode("utf-8", "replace"), "sha256"
-    ).hexdigest()[:_TYPED_DIGITS]
+    text = typed.strip().lower().encode("utf-8", "replace")
+    return hmac.new(key, _TYPED_LABEL + text, "sha256").hexdigest()[:_TYPED_DIGITS]
 
 
 def normal_password(text: str) -> str:

@@ -36,7 +36,7 @@ def needs_secure_cookies(trusted_proxies: int) -> bool:
 
 
 def register(app: Flask, *, trusted_proxies: int) -> None:
-    """Let every answer over https say that only https is to be used, and every redirect keep to the scheme."""
+    """Let every answer over https say that https alone is to be used, and redirects keep to the scheme."""
     app.after_request(partial(_protect, trusted_proxies))
 
 
@@ -45,7 +45,7 @@ def _protect(trusted_proxies: int, response: Response) -> Response:
         response.headers.setdefault("Strict-Transport-Security", HSTS)
     location, own = response.headers.get("Location", ""), request.host_url
     if location.startswith(own) and not location.startswith((f"{own}/", f"{own}\\")):
-        # Absolute ones are of the routing. They name the scheme of the last hop, which may not be the caller's.
+        # Absolute ones are of the routing. They name the scheme of the last hop, not the caller's.
         response.headers["Location"] = location[len(own) - 1 :]
     return response
 

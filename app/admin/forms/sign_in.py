@@ -1,4 +1,4 @@
-"""Sign-in forms. Each counts a try before it looks at what was typed, and refuses while there were too many."""
+"""Sign-in forms. Each counts a try before it looks at it, and refuses while there were too many."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Throttled:
         return False
 
     def _is_short_enough(self) -> bool:
-        """Whether what was typed can be right. What is too long is not worth hashing, nor would it be possible."""
+        """Whether what was typed can be right: the library cannot hash texts of any length."""
         field = getattr(self, "password", None)
         if field is None or not is_too_long(field.data or ""):
             return True
@@ -66,7 +66,7 @@ class _Throttled:
 
 
 class _LeadsOn:
-    """A form that leads on to where its sender wanted to go, within the console. Elsewhere it does not lead."""
+    """A form that leads on to where its sender wanted to go, within the console alone."""
 
     def validate_next(self, field: HiddenField) -> None:
         # The library's version refuses the form, and with it the right password.
