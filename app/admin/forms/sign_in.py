@@ -31,19 +31,20 @@ def guess_at(account: Account | None, typed: str = "") -> Guess:
     return Guess(typed, network(), account, device)
 
 
-class _Throttled:
+class Throttled:
     """Counts a try before it is judged, and refuses it without a look while there were too many."""
 
     form_errors: list[str]
     failure = "wrong email or password"
     """How the audit log describes a failed try."""
 
-    def guess(self) -> Guess:
-        """Whose secret is tried."""
+    def throttled_account(self) -> str:
+        """The email of the account whose secret is tried, whether or not there is such an account."""
         raise NotImplementedError
 
     def validate(self, **kwargs: Any) -> bool:
-        gateway, guess = current_gateway(), self.guess()
+        gateway, typed = current_gateway(), self.throttled_account()
+        guess = guess_at(find_account(gateway, email=typed), typed)
         try:
             attempt = reserve(gateway, guess)
         except MustWait as refused:
@@ -74,7 +75,7 @@ class _LeadsOn:
             field.data = ""
 
 
-class SignInForm(_Throttled, _LeadsOn, LoginForm):
+class SignInForm(Throttled, _LeadsOn, LoginForm):
     """Email and password."""
 
     # The library's field refuses admin@localhost, since no mail can reach it.
@@ -83,32 +84,31 @@ class SignInForm(_Throttled, _LeadsOn, LoginForm):
     )
     remember = None
 
-    def guess(self) -> Guess:
-        typed = self.email.data or ""
-        return guess_at(find_account(current_gateway(), email=typed), typed)
+    def throttled_account(self) -> str:
+        return self.email.data or ""
 
 
-class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
+class CodeForm(Throttled, TwoFactorVerifyCodeForm):
     """A one-time code. Six digits can be guessed, so failures are counted like those of passwords."""
 
     failure = "wrong or used code"
 
-    def guess(self) -> Guess:
-        return guess_at(self.user.account if self.user else None)
+    def throttled_account(self) -> str:
+        return self.user.email if self.user else ""
 
 
-class ConfirmForm(_Throttled, _LeadsOn, VerifyForm):
+class ConfirmForm(Throttled, _LeadsOn, VerifyForm):
     """The password once more, before the second factor is changed."""
 
-    def guess(self) -> Guess:
-        return guess_at(current_user.account)
+    def throttled_account(self) -> str:
+        return str(current_user.email)
 
 
-class NewPasswordForm(_Throttled, ChangePasswordForm):
+class NewPasswordForm(Throttled, ChangePasswordForm):
     """A change of password. It requires the old one."""
 
-    def guess(self) -> Guess:
-        return guess_at(current_user.account)
+    def throttled_account(self) -> str:
+        return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
         complaint = password_complaint(self.new_password.data or "", current_user.email)

@@ -12,9 +12,6 @@ from app.services.operators.throttle import Guess, reserve
 
 _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
-_GUESSED_AT: Final = frozenset({"security.login", "security.two_factor_token_validation"})
-"""Routes where a body is a try to sign in."""
-
 
 def refuse_other_bodies() -> None:
     """Runs first of all. The library would read JSON where a form is expected, whatever is in it.
@@ -25,6 +22,6 @@ def refuse_other_bodies() -> None:
     sent = request.content_length or "HTTP_TRANSFER_ENCODING" in request.environ
     if not sent or request.mimetype in _FORMS:
         return
-    if request.endpoint in _GUESSED_AT:
+    if request.blueprint == "security":  # where a body is a try at a secret
         reserve(current_gateway(), Guess("", network()))
     abort(415)
