@@ -6,12 +6,12 @@ from typing import Any
 
 from flask_login import current_user
 from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm, VerifyForm
-from flask_security.utils import validate_redirect_url
+from flask_security.utils import get_message, validate_redirect_url
 from wtforms import EmailField, HiddenField
 from wtforms.validators import DataRequired
 
+from app.admin.devices import known_device
 from app.admin.requests import actor, actor_unknown, network
-from app.admin.sign_in.devices import known_device
 from app.domain.operators import is_too_long, password_complaint
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import Account, find_account
@@ -111,9 +111,16 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
         return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
-        complaint = password_complaint(self.new_password.data or "", current_user.email)
+        # What is wrong with the new password is no guess at the old one.
+        new = self.new_password.data or ""
+        complaint = password_complaint(new, current_user.email)
+        if complaint is None and new == self.password.data:
+            complaint = "Choose another password than the one you have."
         if complaint:
             self.new_password.errors = [complaint]
+            return False
+        if new != self.new_password_confirm.data:
+            self.new_password_confirm.errors = [get_message("RETYPE_PASSWORD_MISMATCH")[0]]
             return False
         return super().validate(**kwargs)
 

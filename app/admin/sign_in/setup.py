@@ -13,8 +13,9 @@ from flask_security import Security
 from flask_security.signals import user_authenticated
 from flask_wtf.csrf import CSRFProtect
 
+from app.admin import devices
 from app.admin.forms import sign_in as forms
-from app.admin.sign_in import devices, sessions
+from app.admin.sign_in import sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
