@@ -67,7 +67,7 @@ class Throttled:
 
 
 class _LeadsOn:
-    """A form that leads on to where its sender wanted to go, within the console alone."""
+    """A form that leads on to where its sender wanted to go, on this host alone."""
 
     def validate_next(self, field: HiddenField) -> None:
         # The library's version refuses the form, and with it the right password.
