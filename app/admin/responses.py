@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from flask import Response, current_app, request
 from flask_wtf.csrf import CSRFError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadHost, HTTPException
 
 from app.domain.errors import GatewayError, Unavailable
 from app.runtime.faults import DATABASE_UNAVAILABLE
@@ -87,8 +87,8 @@ def divide_errors(prefix: str, others: Callable[[Exception], Any]) -> Callable[[
     """The application's error handler: the console's pages under its prefix, elsewhere ``others``."""
 
     def answer(error: Exception) -> Any:
-        if not request.path.startswith(prefix):
-            return others(error)
+        if not request.path.startswith(prefix) or isinstance(error, BadHost):
+            return others(error)  # without a host no page can be built: it has links
         if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
             return error  # a redirect of the routing
         return answer_error(error)

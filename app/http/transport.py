@@ -43,11 +43,18 @@ def register(app: Flask, *, trusted_proxies: int) -> None:
 def _protect(trusted_proxies: int, response: Response) -> Response:
     if over_https(trusted_proxies):
         response.headers.setdefault("Strict-Transport-Security", HSTS)
-    location, own = response.headers.get("Location", ""), request.host_url
-    if location.startswith(own) and not location.startswith((f"{own}/", f"{own}\\")):
-        # Absolute ones are of the routing. They name the scheme of the last hop, not the caller's.
-        response.headers["Location"] = location[len(own) - 1 :]
+    location = response.headers.get("Location")
+    if location:
+        response.headers["Location"] = _without_own_host(location)
     return response
+
+
+def _without_own_host(location: str) -> str:
+    """Where a redirect leads. Absolute ones are of the routing, with the scheme of the last hop."""
+    own = f"{request.scheme}://{request.host}/"
+    if not location.startswith(own) or location.startswith((f"{own}/", f"{own}\\")):
+        return location
+    return location[len(own) - 1 :]
 
 
 def _forwarded_schemes() -> list[str]:

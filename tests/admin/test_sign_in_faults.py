@@ -7,6 +7,7 @@ import re
 import pytest
 from flask import Flask
 from sqlalchemy import select
+from werkzeug.test import create_environ, run_wsgi_app
 
 from app.domain.operators import Role
 from app.models.audit import AuditRecord
@@ -98,6 +99,48 @@ def test_a_body_of_no_type_and_of_no_length_is_none_either(app: Flask) -> None:
     assert visitor.get("/admin/sign-in", content_type="application/json").status_code == 200, (
         "there is no body"
     )
+
+
+HOSTS = (
+    "[",
+    "[::1",
+    "[:::::]",
+    "a b",
+    "\xe9",
+    "x:99999999999",
+    ":",
+    "",
+    "]",
+    "a@b",
+    "a/b",
+    "..",
+    "a,b",
+    "x" * 3000,
+    "%zz",
+)
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=[f"{host[:8]}" for host in HOSTS])
+def test_a_host_that_is_none_is_refused(app: Flask, host: str) -> None:
+    for path in ("/admin/", "/admin", "/admin/sign-in", "/healthz", "/v2/getTransferConfigs", "/docs"):
+        for method in ("GET", "POST"):
+            # Not by a client of the tests, which reads the header itself.
+            environ = create_environ(path, method=method, query_string="next=//x/") | {"HTTP_HOST": host}
+            _, status, _ = run_wsgi_app(app.wsgi_app, environ)
+            assert status < "500", path
+
+
+def test_the_console_answers_with_pages_alone(app: Flask) -> None:
+    """Asked for JSON, the library would hand out a token that opens the console without a cookie."""
+    add_account(app, Role.VIEWER)
+    visitor = Visitor(app)
+    fields = {"csrf_token": visitor.token(), "email": VIEWER, "password": PASSWORD}
+    wanted = {"headers": {"Accept": "application/json"}, "query_string": "include_auth_token"}
+    assert visitor.get("/admin/sign-in", **wanted).mimetype == "text/html"
+    answer = visitor.client.post("/admin/sign-in", data=fields, **wanted)
+    assert (answer.status_code, answer.location) == (302, "/admin/")
+    for path in ("sign-in", "account/second-factor", "account/password"):
+        assert not visitor.get(f"/admin/{path}", **wanted).is_json
 
 
 def test_an_email_that_no_database_keeps_is_none(app: Flask) -> None:

@@ -105,7 +105,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
     )
     csrf = CSRFProtect(app)
-    Security(
+    security = Security(
         app,
         OperatorDatastore(),
         totp_cls=OneTimeCodes,
@@ -114,6 +114,8 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         verify_form=forms.ConfirmForm,
         change_password_form=forms.NewPasswordForm,
     )
+    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
+    security.want_json(lambda _request: False)
     user_authenticated.connect(sessions.renew_session, app)
     user_authenticated.connect(devices.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
