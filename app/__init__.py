@@ -18,6 +18,7 @@ from app import (
 from app.cli import register as register_commands
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
+from app.http.hosts import GatewayFlask
 from app.models.engine import READER_OPTIONS, prepare
 from app.models.replica import prepare_replica
 from app.runtime.audit_keys import AuditKeys
@@ -40,7 +41,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     :param clock: tells the time to every use case.
     """
     settings = settings or load_settings()
-    app = Flask(__name__)
+    app = GatewayFlask(__name__)
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
@@ -69,7 +70,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
-    api.register_always(app)
+    api.register_always(app, trusted_proxies=settings.trusted_proxies)
     for door in settings.doors:
         DOORS[door](app, settings)
     if settings.rate_limit:

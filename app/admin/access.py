@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin.sign_in.sessions import leave_ended_session
+from app.admin.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.admin.sign_in.step_up import step_up
 from app.domain.operators import Role
 
@@ -61,10 +61,12 @@ OWN_GRAVE: Final = Access(Audience.VIEWER, Audience.VIEWER, grave=True)
 OWN_BUTTON: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
 """A step of it."""
 
+_CODE_PAGE: Final = "security.two_factor_token_validation"
+
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
     "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
-    "security.two_factor_token_validation": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    _CODE_PAGE: Access(Audience.ANYONE, Audience.ANYONE, grave=True),
     "security.two_factor_setup_validate": OWN_BUTTON,
     "security.mf_recovery": OPEN,
     "security.wan_signin": OPEN,
@@ -109,7 +111,10 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
     if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:
         return redirect(url_for("security.change_password"))
-    if request.method in READ_METHODS:
-        return None
-    csrf.protect()
-    return step_up(needed=rule.grave) if current_user.is_authenticated and rule else None
+    changes = request.method not in READ_METHODS
+    if changes:
+        csrf.protect()
+    if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
+        # The library would sign out whoever comes here without a reason, and a link can bring anybody.
+        return redirect(url_for("account.index"))
+    return step_up(needed=rule.grave) if changes and rule and current_user.is_authenticated else None

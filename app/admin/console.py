@@ -11,9 +11,10 @@ from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
 
-from app.admin import formats, responses
+from app.admin import formats, ids, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
 from app.admin.public_answers import PublicAnswers
+from app.admin.sign_in.bodies import refuse_other_bodies
 from app.admin.sign_in.passkeys import passkeys_work_here
 from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
@@ -42,6 +43,7 @@ def open_console(
         return
     before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
     blueprints = set(app.blueprints)
+    ids.register(app)
     csrf = secure(app, secret_key)
     assets = Blueprint(
         "console", __name__, url_prefix=PREFIX, static_folder="static", template_folder="templates"
@@ -62,6 +64,7 @@ def open_console(
     _confine(app, before, own)
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
+        app.before_request_funcs[name].insert(0, refuse_other_bodies)
         app.after_request_funcs.setdefault(name, []).insert(0, responses.protect)  # the last to run
     _answer_errors(app)
 

@@ -15,6 +15,7 @@ from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.cli.text import Refusal, say
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
 from app.services.feed.grown import grown_complaint
@@ -42,7 +43,7 @@ class LogGroup(DataGroup):
 def _require_log() -> None:
     gateway = current_gateway()
     if database_complaint(gateway) is None and (complaint := grown_complaint(gateway)):
-        raise click.ClickException(complaint)
+        raise Refusal(complaint)
 
 
 events = LogGroup("events", help="The event feed and its log.")
@@ -108,7 +109,7 @@ def replay_log() -> None:
             advance_to(done)
 
         count = replay(gateway, advance, actor=cli_actor())
-    click.echo(f"replayed: {count} transfers")
+    say(f"replayed: {count} transfers")
 
 
 @events.command("retract")
@@ -127,9 +128,9 @@ def retract(event_ids: tuple[str, ...], token: str | None, since: str | None, re
         else:
             ids = retract_ids(gateway, event_ids, reason, actor=cli_actor())
     except NothingToRetract as nothing:
-        raise click.ClickException(str(nothing)) from None
+        raise Refusal(str(nothing)) from None
     for event_id in ids:
-        click.echo(event_id)
+        say(event_id)
 
 
 @events.command("prune")
@@ -152,7 +153,7 @@ def prune_log(before: str, dry_run: bool) -> None:
 
         found = prune(gateway, time, actor=cli_actor(), dry_run=dry_run, progress=advance)
     for line in _pruning_in_words(found, time, dry_run):
-        click.echo(line)
+        say(line)
 
 
 def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ import click
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
-from app.cli.text import table, time
+from app.cli.text import Refusal, say, table, time
 from app.runtime.gateway import current_gateway
 from app.services.feed.tokens import (
     TYPES,
@@ -36,9 +36,9 @@ def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
     try:
         token = create_token(current_gateway(), name, types, chains, actor=cli_actor())
     except TokenRefused as refused:
-        raise click.ClickException(str(refused)) from None
-    click.echo(f"The token of {name}, shown this once:", err=True)
-    click.echo(token)
+        raise Refusal(str(refused)) from None
+    say(f"The token of {name}, shown this once:", err=True)
+    say(token)
 
 
 @ingest_tokens.command("list")
@@ -55,8 +55,8 @@ def revoke(name: str) -> None:
     try:
         revoked_at = revoke_token(current_gateway(), name, actor=cli_actor())
     except TokenRefused as refused:
-        raise click.ClickException(str(refused)) from None
-    click.echo(f"{name} is revoked since {time(revoked_at)}")
+        raise Refusal(str(refused)) from None
+    say(f"{name} is revoked since {time(revoked_at)}")
 
 
 def _row(record: TokenRecord) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import click
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.cli.text import say
 from app.runtime.gateway import current_gateway
 from app.services.network.document import NetworkRefused, export_network, import_network
 
@@ -28,12 +29,12 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool) -> None:
         outcome = import_network(current_gateway(), file.read(), actor=cli_actor(), dry_run=dry_run)
     except NetworkRefused as refused:
         for error in refused.errors:
-            click.echo(error, err=True)
+            say(error, err=True)
         context.exit(1)
     for change in outcome.changes:
-        click.echo(f"would {change}" if dry_run else change)
+        say(f"would {change}" if dry_run else change)
     if not outcome.changes:
-        click.echo("nothing would change" if dry_run else "nothing changed")
+        say("nothing would change" if dry_run else "nothing changed")
 
 
 @network.command("export")

@@ -7,7 +7,7 @@ from flask.cli import AppGroup
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
-from app.cli.text import table, time
+from app.cli.text import Refusal, say, table, time
 from app.domain.operators import Role
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -42,8 +42,8 @@ def create(email: str, role: str, password: str) -> None:
     try:
         made = create_account(current_gateway(), email, password, Role(role), actor=cli_actor())
     except AccountRefused as refused:
-        raise click.ClickException(str(refused)) from None
-    click.echo(f"{made.email} may sign in as {made.role}")
+        raise Refusal(str(refused)) from None
+    say(f"{made.email} may sign in as {made.role}")
 
 
 @operators.command("list")
@@ -69,7 +69,7 @@ def list_() -> None:
 def set_role(email: str, role: str) -> None:
     """Change what the account EMAIL may do."""
     changed = _change(email, role=role)
-    click.echo(f"{changed.email} is {changed.role} now")
+    say(f"{changed.email} is {changed.role} now")
 
 
 @operators.command("disable")
@@ -77,7 +77,7 @@ def set_role(email: str, role: str) -> None:
 def disable(email: str) -> None:
     """Let EMAIL sign in no longer; its sessions end at once."""
     changed = _change(email, active=False)
-    click.echo(f"{changed.email} cannot sign in any more")
+    say(f"{changed.email} cannot sign in any more")
 
 
 @operators.command("enable")
@@ -85,7 +85,7 @@ def disable(email: str) -> None:
 def enable(email: str) -> None:
     """Let EMAIL sign in again."""
     changed = _change(email, active=True)
-    click.echo(f"{changed.email} may sign in again, as {changed.role}")
+    say(f"{changed.email} may sign in again, as {changed.role}")
 
 
 @operators.command("new-password")
@@ -96,8 +96,8 @@ def new_password(email: str) -> None:
     Its owner must change it at the next sign-in.
     """
     password = reset_password(current_gateway(), _account(email).id, actor=cli_actor())
-    click.echo(f"The new password of {email}, shown this once:", err=True)
-    click.echo(password)
+    say(f"The new password of {email}, shown this once:", err=True)
+    say(password)
 
 
 @operators.command("reset-second-factor")
@@ -105,7 +105,7 @@ def new_password(email: str) -> None:
 def reset_second_factor(email: str) -> None:
     """Forget codes, passkeys and recovery codes of EMAIL, whose owner has lost them; all sessions end."""
     changed = forget_second_factors(current_gateway(), _account(email).id, actor=cli_actor())
-    click.echo(f"{changed.email} has no second factor now")
+    say(f"{changed.email} has no second factor now")
 
 
 def _second_factor(account: Account, has_passkey: bool) -> str:
@@ -117,7 +117,7 @@ def _second_factor(account: Account, has_passkey: bool) -> str:
 def _account(email: str) -> Account:
     account = find_account(current_gateway(), email=email)
     if account is None:
-        raise click.ClickException(f"there is no account {email}; see: flask --app wsgi operators list")
+        raise Refusal(f"there is no account {email}; see: flask --app wsgi operators list")
     return account
 
 
@@ -125,4 +125,4 @@ def _change(email: str, **changes: object) -> Account:
     try:
         return update_account(current_gateway(), _account(email).id, changes, actor=cli_actor())
     except AccountRefused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise Refusal(str(refused)) from None

@@ -55,10 +55,16 @@ class OperatorSession(Base):
 
 
 class SignInFailure(Base):
-    """Failed sign-ins by account, address, and both; forgotten after a while."""
+    """Failed sign-ins by account, network, both, and known browser; forgotten after a while.
+
+    Written by ``counting``, without the writer's lock: sign-ins do not wait for the feed.
+    """
 
     __tablename__ = "sign_in_failures"
+    __table_args__ = (Index("ix_sign_in_failures_last_at", "last_at"),)
 
-    key: Mapped[str] = mapped_column(String(400), primary_key=True, doc="a FailureScope and whom it counts")
+    key: Mapped[str] = mapped_column(
+        String(400), primary_key=True, doc="a FailureScope and whom it counts; never what was typed"
+    )
     failures: Mapped[int]
     last_at: Mapped[datetime] = mapped_column(UtcTime)

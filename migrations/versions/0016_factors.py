@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0016"
-down_revision = "0009"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 

@@ -15,7 +15,7 @@ from flask_security import (
 from webauthn.helpers.exceptions import WebAuthnException
 from wtforms import HiddenField, StringField
 
-from app.admin.requests import actor_named
+from app.admin.requests import actor_unknown
 from app.admin.sign_in.passkeys import STEP_UP, read_challenge
 from app.runtime.gateway import current_gateway
 from app.services.audit.record import record_alone
@@ -111,7 +111,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
         if user is None or self.is_verify:
             return
         subject, detail = f"operator {user.email}", "passkey not accepted"
-        record_alone(current_gateway(), actor_named(user.email), "sign_in.failed", subject, detail=detail)
+        record_alone(current_gateway(), actor_unknown(), "sign_in.failed", subject, detail=detail)
 
     def _of_the_right_account(self) -> bool:
         user: Any = self.user

@@ -46,6 +46,11 @@ def leave_ended_session() -> bool:
     return True
 
 
+def sets_up_second_factor() -> bool:
+    """Whether this session waits for the first code of a second factor that is being set up."""
+    return session.get("tf_state") == "validating_profile"
+
+
 def close_session(_sender: Any, user: Any, **_more: Any) -> None:
     """End the session at sign-out, so that a copy of the cookie is worthless."""
     secret = session.pop(SECRET, None)

@@ -18,6 +18,7 @@ from flask_security.signals import (
 )
 from flask_wtf.csrf import CSRFProtect
 
+from app.admin import devices
 from app.admin.forms import sign_in as forms
 from app.admin.sign_in import passkey_forms, recovery, sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
@@ -127,6 +128,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
         SECURITY_PASSWORD_SALT=_derived(secret_key, "password salt"),
         SECURITY_TOTP_SECRETS={1: _derived(secret_key, "one-time codes")},
+        CONSOLE_DEVICE_KEY=_derived(secret_key, "known browsers"),
         PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
         SESSION_COOKIE_NAME="console",
         SESSION_COOKIE_PATH=PREFIX,
@@ -136,7 +138,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
     )
     csrf = CSRFProtect(app)
-    Security(
+    security = Security(
         app,
         OperatorDatastore(),
         totp_cls=OneTimeCodes,
@@ -151,7 +153,10 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         wan_signin_response_form=passkey_forms.AnsweredForm,
         wan_delete_form=passkey_forms.RemovePasskeyForm,
     )
+    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
+    security.want_json(lambda _request: False)
     user_authenticated.connect(sessions.renew_session, app)
+    user_authenticated.connect(devices.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(sessions.close_session, app)
     for set_up in (tf_profile_changed, wan_registered):

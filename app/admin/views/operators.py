@@ -154,7 +154,7 @@ class OperatorsView(ListView):
 
 
 def _account(account_id: int) -> Account:
-    account = find_account(current_gateway(), account_id=account_id) if account_id < 1 << 63 else None
+    account = find_account(current_gateway(), account_id=account_id)
     if account is None:
         abort(404)
     return account

@@ -84,8 +84,6 @@ class ChainsView(NetworkView):
 
     def row_id(self, key: int) -> int | None:
         """The row of the chain with this id."""
-        if not 0 < key < 1 << 63:
-            return None
         with reading(current_gateway().reads) as connection:
             return chain_row_id(connection, key)
 

@@ -30,7 +30,6 @@ from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Preview
 from app.services.network.sections import Section
 
-_LARGEST_ID: Final = (1 << 63) - 1
 _LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
 _NO_ROW: Final = 0
@@ -90,7 +89,7 @@ class NetworkView(ListView):
 
     def row_id(self, key: int) -> int | None:
         """The id of the row with this number in the address."""
-        return key if 0 < key <= _LARGEST_ID else None
+        return key or None
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
         """The number of a row in the address of its pages."""
