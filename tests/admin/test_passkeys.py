@@ -294,6 +294,13 @@ def test_an_admin_forgets_passkeys_with_the_rest(app: Flask) -> None:
     assert ("passkey.remove", "forgotten: my phone") in actions(app)
 
 
+@pytest.mark.parametrize("host", ["", "a b", ":", "x:999999", "a@localhost", "localhost/x", "é", "%zz"])
+def test_a_host_that_is_none_has_no_passkeys(app: Flask, host: str) -> None:
+    page = Visitor(app).get("/admin/sign-in", headers={"Host": host})
+    assert page.status_code < 500
+    assert "passkey" not in page.text
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "[::1]:8000", "gw.example", "localhost.evil.example"])
 def test_without_an_origin_only_localhost_has_passkeys(app: Flask, host: str) -> None:
     visitor = Visitor(app)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from flask import abort, current_app, redirect, request, session, url_for
 from flask_login import current_user
@@ -43,12 +44,10 @@ def relying_party() -> tuple[str, str] | None:
     ``localhost`` will do, which is nobody else's: browsers refuse addresses such as 127.0.0.1.
     """
     configured: str = current_app.extensions["console"].public_origin
-    host = request.host.split(":")[0].lower()
-    origin = configured or request.host_url.rstrip("/")
-    name = origin.split("://")[1].split(":")[0]
-    if host != name or not (configured or host == "localhost"):
+    name = urlsplit(configured).hostname or "localhost"
+    if request.host.split(":")[0].lower() != name:  # also what no host name is
         return None
-    return name, origin
+    return name, configured or request.host_url.rstrip("/")
 
 
 def passkeys_work_here() -> bool:
