@@ -134,6 +134,7 @@ def test_the_account_that_make_run_makes_is_its_owners(app: Flask) -> None:
 DEMAND = "/admin/operators/second-factor"
 
 
+@pytest.mark.every_database
 def test_a_second_factor_can_be_demanded_of_everyone(app: Flask) -> None:
     admin, viewer = signed_in(app, Role.ADMIN), signed_in(app, Role.VIEWER)
     keyed = signed_in(app, Role.OPERATOR)

@@ -48,6 +48,7 @@ def test_within_ten_minutes_nothing_is_asked(app: Flask, clock: MovableClock) ->
     assert admin.post("/admin/operators/new", NEW).status_code == 302
 
 
+@pytest.mark.every_database
 def test_after_ten_minutes_it_asks_and_the_change_goes_on(app: Flask, late_admin: Visitor) -> None:
     page = late_admin.post("/admin/operators/new", NEW)
     assert ASKED in page.text
