@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from app.domain.audit import Actor, AuditedChange
 from app.models.engine import reading, writing
@@ -29,19 +29,24 @@ def forget_second_factors(gateway: Gateway, account_id: int, *, actor: Actor) ->
 
     :raises AccountRefused: there is no such account.
     """
+    with writing(gateway.engine) as connection:
+        return forget_within(connection, gateway, account_id, actor=actor)
+
+
+def forget_within(connection: Connection, gateway: Gateway, account_id: int, *, actor: Actor) -> Account:
+    """:func:`forget_second_factors` in a transaction of the caller."""
     forgotten: dict[str, Any] = {"tf_primary_method": None, "tf_totp_secret": None}
     forgotten |= {"fs_uniquifier": new_uniquifier()}
-    with writing(gateway.engine) as connection:
-        of_account = OperatorPasskey.operator_id == account_id
-        removed = list(connection.scalars(select(OperatorPasskey.name).where(of_account)))
-        connection.execute(delete(OperatorPasskey).where(of_account))
-        connection.execute(delete(OperatorRecoveryCode).where(OperatorRecoveryCode.operator_id == account_id))
-        if removed:
-            email = connection.scalar(select(Operator.email).where(Operator.id == account_id))
-            subject, detail = f"operator {email}", "forgotten: " + ", ".join(removed)
-            now = gateway.clock()
-            record(connection, gateway.audit_keys, actor, "passkey.remove", subject, now=now, detail=detail)
-        return change_account(connection, gateway, account_id, forgotten, actor=actor)
+    account = change_account(connection, gateway, account_id, forgotten, actor=actor)
+    passkeys = OperatorPasskey.operator_id == account_id
+    removed = list(connection.scalars(select(OperatorPasskey.name).where(passkeys)))
+    connection.execute(delete(OperatorPasskey).where(passkeys))
+    connection.execute(delete(OperatorRecoveryCode).where(OperatorRecoveryCode.operator_id == account_id))
+    if removed:
+        subject, detail = f"operator {account.email}", "forgotten: " + ", ".join(removed)
+        now = gateway.clock()
+        record(connection, gateway.audit_keys, actor, "passkey.remove", subject, now=now, detail=detail)
+    return account
 
 
 def accounts_that_have_passkeys(gateway: Gateway) -> frozenset[int]:
