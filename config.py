@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
 from limits import parse_many
 from limits.errors import ConfigurationError
@@ -46,6 +48,10 @@ one of its own, which is made where it is missing."""
 _logger = logging.getLogger(__name__)
 
 
+_HOST_NAME = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
+"""A host's name: its last part is no number, as that of an address is."""
+
+
 class ConfigError(SystemExit):
     """A setting cannot be used. Ends the start with one line on stderr and exit code 1."""
 
@@ -78,6 +84,14 @@ class _SecretFiles(PydanticBaseSettingsSource):
         return {name: value for name, value in found.items() if value is not None}
 
 
+def _port(parts: SplitResult) -> int | None:
+    """The port, 0 where none is named; None where it cannot be one."""
+    try:
+        return parts.port or 0
+    except ValueError:
+        return None
+
+
 class Settings(BaseSettings):
     """Every setting, its default and its range. Names are the environment's, in lower case."""
 
@@ -96,6 +110,7 @@ class Settings(BaseSettings):
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons_hours: int = Field(default=72, ge=1, le=8760)
+    public_origin: str = ""
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
@@ -124,6 +139,29 @@ class Settings(BaseSettings):
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
+
+    @field_validator("public_origin")
+    @classmethod
+    def _origin(cls, value: str) -> str:
+        """As browsers write it: lower case, without a default port or a slash at the end."""
+        if not value:
+            return value
+        parts = urlsplit(value.lower().removesuffix("/"))
+        host, port = parts.hostname or "", _port(parts)
+        local = host == "localhost"
+        if (
+            parts.scheme not in (("https", "http") if local else ("https",))
+            or not _HOST_NAME.fullmatch(host)
+            or port is None
+            or parts.username is not None
+            or any((parts.path, parts.query, parts.fragment))
+        ):
+            raise ValueError(
+                "must be what browsers open the console under, such as https://console.example.org: "
+                "a name, not an address, and no path"
+            )
+        shown = "" if port in (0, {"https": 443, "http": 80}[parts.scheme]) else f":{port}"
+        return f"{parts.scheme}://{host}{shown}"
 
     @field_validator("audit_key")
     @classmethod

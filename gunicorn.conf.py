@@ -15,20 +15,24 @@ from typing import Any
 from gunicorn import glogging, util
 
 from app.extensions import db
+from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
 from config import INSTANCE, load_settings
 
 _settings = load_settings()
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
-_LINE = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
-_TIME = "%Y-%m-%dT%H:%M:%S%z"
 _UNIX_PATH_MAX = 107
 
 
 class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
     """Gunicorn's own messages in the same form as the application's."""
 
-    error_fmt = _LINE
-    datefmt = _TIME
+    error_fmt = LINE
+    datefmt = TIME
+
+    def setup(self, cfg: Any) -> None:
+        """Set up the handlers as gunicorn does, each with lines that nobody outside can forge."""
+        super().setup(cfg)
+        format_by_lines([*self.error_log.handlers, *self.access_log.handlers])
 
 
 def _available_cores() -> int:
@@ -74,7 +78,9 @@ access_log_format = '%(h)s "%(r)s" %(s)s %(B)s %(M)sms'
 errorlog = "-"
 loglevel = _settings.log_level.lower()
 logger_class = _Logger
-logging.basicConfig(level=_settings.log_level, format=_LINE, datefmt=_TIME)
+_handler = logging.StreamHandler()
+_handler.setFormatter(LineFormatter())
+logging.basicConfig(level=_settings.log_level, handlers=[_handler])
 
 
 def when_ready(server: Any) -> None:

@@ -20,6 +20,7 @@ from app.cli import register as register_commands
 from app.domain.proposals.two_persons import TwoPersons
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
+from app.http.hosts import GatewayFlask
 from app.models.engine import READER_OPTIONS, prepare
 from app.models.replica import prepare_replica
 from app.runtime.audit_keys import AuditKeys
@@ -42,7 +43,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     :param clock: tells the time to every use case.
     """
     settings = settings or load_settings()
-    app = Flask(__name__)
+    app = GatewayFlask(__name__)
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
@@ -74,7 +75,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
-    api.register_always(app)
+    api.register_always(app, trusted_proxies=settings.trusted_proxies)
     for door in settings.doors:
         DOORS[door](app, settings)
     if settings.rate_limit:
@@ -118,6 +119,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
     admin.open_console(
         app,
         secret_key=settings.secret_key,
+        public_origin=settings.public_origin,
         trusted_proxies=settings.trusted_proxies,
         public_answers=admin.PublicAnswers(
             status=api.status_answerer(compat_clients=settings.compat_clients),

@@ -46,6 +46,8 @@ def test_the_defaults_need_nothing_set() -> None:
         ("WEB_CONCURRENCY", "3", 3),
         ("WEB_CONCURRENCY", "", None),
         ("PORT", "", 8000),
+        ("PUBLIC_ORIGIN", "https://Console.example.org:443/", "https://console.example.org"),
+        ("PUBLIC_ORIGIN", "http://localhost:8000", "http://localhost:8000"),
     ],
 )
 def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object) -> None:
@@ -74,6 +76,11 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("AUDIT_KEY", "k" * 31),
         ("TWO_PERSONS", "chains,fees"),
         ("TWO_PERSONS_HOURS", "0"),
+        ("PUBLIC_ORIGIN", "console.example.org"),
+        ("PUBLIC_ORIGIN", "http://console.example.org"),
+        ("PUBLIC_ORIGIN", "https://192.0.2.1"),
+        ("PUBLIC_ORIGIN", "https://console.example.org/admin"),
+        ("PUBLIC_ORIGIN", "https://console.example.org:port"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:

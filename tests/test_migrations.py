@@ -79,7 +79,10 @@ def fill() -> None:
             connection.execute(table.insert(), rows)
 
 
-def contents() -> dict[str, list[dict[str, Any]]]:
+Contents = dict[str, list[dict[str, Any]]]
+
+
+def contents() -> Contents:
     with db.engine.connect() as connection:
         return {
             table.name: sorted(
@@ -125,6 +128,18 @@ def test_a_revision_can_be_undone_and_done_again_with_data(empty: Flask, number:
     fill()
     downgrade(directory=DIRECTORY, revision=BEFORE[number])
     upgrade(directory=DIRECTORY, revision=REVISIONS[number])
+
+
+def test_what_was_typed_as_an_email_is_forgotten(empty: Flask) -> None:
+    upgrade(directory=DIRECTORY, revision="0009")
+    keys = ("pair:192.0.2.1 my password", "account:my password", "address:192.0.2.1")
+    with db.engine.begin() as connection:
+        failures = sa.Table("sign_in_failures", sa.MetaData(), autoload_with=connection)
+        at = value_for(failures.c.last_at, 1)
+        rows = [{"key": key, "failures": 3, "last_at": at} for key in keys]
+        connection.execute(failures.insert(), rows)
+    upgrade(directory=DIRECTORY, revision="0011")
+    assert [row["key"] for row in contents()["sign_in_failures"]] == ["address:192.0.2.1"]
 
 
 def test_the_models_and_the_migrated_database_agree(empty: Flask) -> None:

@@ -36,6 +36,7 @@ USED_OTHERWISE = {
     "import-linter": "make lint",
     "mypy": "make types",
     "pytest-xdist": "make test",
+    "nh3": "Flask-Security cleans the names of passkeys with it",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
     "types-protobuf": "make types",

@@ -13,7 +13,8 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
-from app.admin.sign_in.sessions import leave_ended_session
+from app.admin.sign_in.sessions import leave_ended_session, sets_up_second_factor
+from app.admin.sign_in.step_up import step_up
 from app.domain.operators import Role
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ class Access:
 
     read: Audience
     change: Audience = Audience.NOBODY
+    grave: bool = False
+    """Whether a change asks who it is again where the last proof is too long ago."""
 
     def of(self, method: str) -> Audience:
         """The audience of one method."""
@@ -48,22 +51,37 @@ Rules = Mapping[str, Access]
 
 READ: Final = Access(Audience.VIEWER)
 EDIT: Final = Access(Audience.OPERATOR, Audience.OPERATOR)
-ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN)
+ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, grave=True)
+ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, grave=True)
+"""A button on a page of an administrator's."""
 OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
 """Everybody's own account."""
 OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
 """Signing in. What these pages do depends on the state of the sign-in."""
 
+OWN_GRAVE: Final = Access(Audience.VIEWER, Audience.VIEWER, grave=True)
+"""Changing one's own second factor."""
+OWN_BUTTON: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
+"""A step of it."""
+
+_CODE_PAGE: Final = "security.two_factor_token_validation"
+
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
-    "security.two_factor_setup": OPEN,
-    "security.two_factor_token_validation": OPEN,
-    "security.two_factor_setup_validate": Access(Audience.NOBODY, Audience.VIEWER),
+    "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    _CODE_PAGE: Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    "security.two_factor_setup_validate": OWN_BUTTON,
+    "security.mf_recovery": OPEN,
+    "security.wan_signin": OPEN,
+    "security.wan_signin_response": Access(Audience.NOBODY, Audience.ANYONE),
+    "security.wan_register": OWN_GRAVE,
+    "security.wan_register_response": OWN_BUTTON,
+    "security.wan_delete": OWN_BUTTON,
     "security.change_password": OWN,
-    "security.verify": OWN,
     "security.logout": Access(Audience.NOBODY, Audience.VIEWER),
     "console.static": Access(Audience.ANYONE),
 }
+_BEFORE_THE_PASSWORD_IS_CHANGED: Final = {"security.change_password", "security.logout", "console.static"}
 
 
 def may(audience: Audience) -> bool:
@@ -74,6 +92,11 @@ def may(audience: Audience) -> bool:
         return False
     role: Role = current_user.role
     return role.may_act_as(Role(audience.value))
+
+
+def must_change_password() -> bool:
+    """Whether somebody is signed in with a password that was made for them."""
+    return bool(current_user.is_authenticated and current_user.must_change_password)
 
 
 def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
@@ -90,6 +113,12 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         # A POST cannot be repeated after signing in: only the address of a read page is remembered.
         back = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
-    if request.method not in READ_METHODS:
+    if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:
+        return redirect(url_for("security.change_password"))
+    changes = request.method not in READ_METHODS
+    if changes:
         csrf.protect()
-    return None
+    if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
+        # The library would sign out whoever comes here without a reason, and a link can bring anybody.
+        return redirect(url_for("account.index"))
+    return step_up(needed=rule.grave) if changes and rule and current_user.is_authenticated else None

@@ -11,9 +11,11 @@ from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
 
-from app.admin import formats, responses
+from app.admin import formats, ids, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
 from app.admin.public_answers import PublicAnswers
+from app.admin.sign_in.bodies import refuse_other_bodies
+from app.admin.sign_in.passkeys import passkeys_work_here
 from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
@@ -26,17 +28,22 @@ class Console:
     """What the console's requests need; kept in ``app.extensions["console"]``."""
 
     trusted_proxies: int
+    public_origin: str
+    """What browsers open the console under; empty where that is not told."""
     rules: Rules
     public_answers: PublicAnswers
 
 
-def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, public_answers: PublicAnswers) -> None:
+def open_console(
+    app: Flask, *, secret_key: str, public_origin: str, trusted_proxies: int, public_answers: PublicAnswers
+) -> None:
     """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
     if not secret_key:
         app.register_blueprint(_closed())
         return
     before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
     blueprints = set(app.blueprints)
+    ids.register(app)
     csrf = secure(app, secret_key)
     assets = Blueprint(
         "console", __name__, url_prefix=PREFIX, static_folder="static", template_folder="templates"
@@ -50,13 +57,14 @@ def open_console(app: Flask, *, secret_key: str, trusted_proxies: int, public_an
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules())
-    app.extensions["console"] = Console(trusted_proxies, rules, public_answers)
+    app.extensions["console"] = Console(trusted_proxies, public_origin, rules, public_answers)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
     _confine(app, before, own)
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
+        app.before_request_funcs[name].insert(0, refuse_other_bodies)
         app.after_request_funcs.setdefault(name, []).insert(0, responses.protect)  # the last to run
     _answer_errors(app)
 
@@ -77,7 +85,11 @@ def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]
 
 def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
     """What the base template needs."""
-    return {"console_menu": partial(menu, views), "may": partial(_may, rules)}
+    return {
+        "console_menu": partial(menu, views),
+        "may": partial(_may, rules),
+        "passkeys_work_here": passkeys_work_here,
+    }
 
 
 def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:

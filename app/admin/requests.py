@@ -8,12 +8,24 @@ from flask import current_app, request
 from flask_login import current_user
 
 from app.domain.audit import Actor, Source
+from app.domain.blocking import IPAddress
+from app.domain.caller import counted_network
 from app.http import public
 
 
 def caller() -> str:
     """The address that the request comes from, as ``TRUSTED_PROXIES`` defines it; ``-`` on a socket."""
-    return str(public.caller(current_app.extensions["console"].trusted_proxies) or "-")
+    return str(_caller() or "-")
+
+
+def network() -> str:
+    """What the caller's guesses are counted by; ``-`` on a socket."""
+    address = _caller()
+    return "-" if address is None else counted_network(address)
+
+
+def _caller() -> IPAddress | None:
+    return public.caller(current_app.extensions["console"].trusted_proxies)
 
 
 def actor() -> Actor:
@@ -22,8 +34,13 @@ def actor() -> Actor:
 
 
 def actor_named(email: str) -> Actor:
-    """The actor of a given email: for a sign-in that is not complete, or just after a sign-out."""
+    """The actor of an account's email: just after it signed in, or out."""
     return Actor(email, Source.CONSOLE, caller())
+
+
+def actor_unknown() -> Actor:
+    """Somebody who tries to sign in. Whose email they typed says nothing about who they are."""
+    return Actor("not signed in", Source.CONSOLE, caller())
 
 
 TOKEN_FIELD = "csrf_token"  # noqa: S105  its name, not one

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from flask import Response, current_app, request
 from flask_wtf.csrf import CSRFError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadHost, HTTPException
 
 from app.domain.errors import GatewayError, Unavailable
 from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.services.operators.throttle import MustWait
 from app.services.proposals.results import SecondPersonNeeded
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ _WORDS: Final = {
     404: ("There is nothing here", "The address is wrong, or what it showed has been removed."),
     405: ("That is not possible here", "Go back and use the page's own buttons."),
     413: ("That was too large", "Send it in smaller parts."),
+    415: ("That was no form", "The console takes what its own pages send, and nothing else."),
     503: ("The database does not answer", "Nothing was changed. Try again in a few seconds."),
 }
 _FAILED: Final = ("Something went wrong in the gateway", "Nothing was changed. The log tells what happened.")
@@ -61,12 +63,17 @@ def answer_error(error: Exception) -> Response:
         )  # fmt: skip
     # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
-    return protect(Response(page.render(status=status, title=title, advice=advice), status))
+    response = Response(page.render(status=status, title=title, advice=advice), status)
+    if isinstance(error, MustWait):
+        response.headers["Retry-After"] = str(error.seconds)
+    return protect(response)
 
 
 def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
     if isinstance(error, CSRFError):
         return 400, ("This form is out of date", "Go back, load the page again and send it once more.")
+    if isinstance(error, MustWait):
+        return 429, (str(error), "What was sent was not looked at.")
     if isinstance(error, (*DATABASE_UNAVAILABLE, Unavailable)):
         return 503, _WORDS[503]
     if isinstance(error, SecondPersonNeeded):
@@ -83,8 +90,8 @@ def divide_errors(prefix: str, others: Callable[[Exception], Any]) -> Callable[[
     """The application's error handler: the console's pages under its prefix, elsewhere ``others``."""
 
     def answer(error: Exception) -> Any:
-        if not request.path.startswith(prefix):
-            return others(error)
+        if not request.path.startswith(prefix) or isinstance(error, BadHost):
+            return others(error)  # without a host no page can be built: it has links
         if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
             return error  # a redirect of the routing
         return answer_error(error)

@@ -8,14 +8,16 @@ from app.api import configs, docs, errors, evidence, health, limits, v2
 from app.api.answer_bodies import estimate_answerer, status_answerer
 from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
 from app.api.sessions import LazySessions
+from app.http import transport
 
 __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
 
 
-def register_always(app: Flask) -> None:
-    """What every process serves, whichever doors it opens: health checks, and errors as JSON."""
+def register_always(app: Flask, *, trusted_proxies: int) -> None:
+    """What every process serves, whichever doors it opens: health checks, errors as JSON, hints of https."""
     errors.register(app)
-    app.session_interface = LazySessions()
+    transport.register(app, trusted_proxies=trusted_proxies)
+    app.session_interface = LazySessions(trusted_proxies)
     app.register_blueprint(health.health)
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from typing import Final
 
-from flask import Flask, Request, Response, request
+from flask import Flask, Request, Response
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
+
+from app.http.transport import needs_secure_cookies, over_https
+
+SECURE_PREFIX: Final = "__Secure-"
+"""Browsers take a cookie whose name begins like this over https alone, and only with Secure."""
 
 
 class LazySessions(SecureCookieSessionInterface):
-    """Flask's own signed cookies, without setting up the signing for requests that have no cookie."""
+    """Flask's own signed cookies, without setting up the signing for requests that have no cookie.
+
+    Over https the cookie has a name of its own, so that none that was planted over http counts there.
+    """
+
+    def __init__(self, trusted_proxies: int) -> None:
+        self._trusted_proxies = trusted_proxies
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
         """The session of the request's cookie; an empty one, without signing keys, where there is none."""
@@ -22,15 +33,11 @@ class LazySessions(SecureCookieSessionInterface):
         if session or session.accessed or session.modified:
             super().save_session(app, session, response)
 
+    def get_cookie_name(self, app: Flask) -> str:
+        """The cookie's name for the scheme of the request."""
+        name = super().get_cookie_name(app)
+        return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
+
     def get_cookie_secure(self, app: Flask) -> bool:
-        """Cookies are sent over https alone, except to a gateway on the browser's own machine."""
-        return not is_loopback(request.host)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a Host header, with or without a port, names the loopback interface."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-    try:
-        return name == "localhost" or ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
+        """Whether the cookie is for https alone."""
+        return needs_secure_cookies(self._trusted_proxies)

@@ -16,6 +16,7 @@ from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.cli.text import Refusal, say
 from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.subjects import subject_of_chain, subject_of_route, subject_of_transfer
 from app.domain.wire_values import parse_transfer_id
@@ -46,7 +47,7 @@ class LogGroup(DataGroup):
 def _require_log() -> None:
     gateway = current_gateway()
     if database_complaint(gateway) is None and (complaint := grown_complaint(gateway)):
-        raise click.ClickException(complaint)
+        raise Refusal(complaint)
 
 
 events = LogGroup("events", help="The event feed and its log.")
@@ -112,7 +113,7 @@ def replay_log() -> None:
             advance_to(done)
 
         count = replay(gateway, advance, actor=cli_actor())
-    click.echo(f"replayed: {count} transfers")
+    say(f"replayed: {count} transfers")
 
 
 @events.command("retract")
@@ -143,9 +144,9 @@ def retract(
         else:
             ids = retract_ids(gateway, event_ids, reason, actor=cli_actor(), subject=subject)
     except NothingToRetract as nothing:
-        raise click.ClickException(str(nothing)) from None
+        raise Refusal(str(nothing)) from None
     for event_id in ids:
-        click.echo(event_id)
+        say(event_id)
 
 
 def _subject(transfer: str | None, chain: int | None, route: str | None) -> str | None:
@@ -191,7 +192,7 @@ def prune_log(before: str, dry_run: bool) -> None:
 
         found = prune(gateway, time, actor=cli_actor(), dry_run=dry_run, progress=advance)
     for line in _pruning_in_words(found, time, dry_run):
-        click.echo(line)
+        say(line)
 
 
 def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterator[str]:

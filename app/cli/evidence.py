@@ -12,6 +12,7 @@ import orjson
 from flask.cli import AppGroup
 
 from app.cli.evidence_text import evidence_lines
+from app.cli.text import say
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.errors import GatewayError
@@ -92,7 +93,7 @@ def verify(
         match = _HASH.fullmatch(target)
         shown = _of_transfer(TransferId(bytes.fromhex(match[1])), known) if match else _of_file(target, known)
     except UnusableInput as unusable:
-        click.echo(f"{target}: {unusable}", err=True)
+        say(f"{target}: {unusable}", err=True)
         context.exit(UNUSABLE)
     if as_json:
         answer = {"err": None, **shown.as_dict()}

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from app.domain.codes import TransferHistoryStatus
+from app.domain.printable import printable
 from app.domain.refund.call import ContractCall
 from app.domain.refund.explanation import RefundExplanation
 
@@ -48,7 +49,7 @@ def _verdict(shown: RefundExplanation) -> str:
 
 def _listed(sentences: Sequence[str]) -> Iterator[str]:
     for words in sentences:
-        yield from click.wrap_text(words, _WIDTH, f"{_INDENT}- ", f"{_INDENT}  ").splitlines()
+        yield from click.wrap_text(printable(words), _WIDTH, f"{_INDENT}- ", f"{_INDENT}  ").splitlines()
 
 
 def _facts(shown: RefundExplanation) -> list[tuple[str, str]]:
@@ -103,4 +104,4 @@ def _share(power: int, total: int) -> str:
 
 def _aligned(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     width = max((len(name) for name, _ in pairs), default=0)
-    yield from (f"{_INDENT}{name:<{width}}  {value}" for name, value in pairs)
+    yield from (f"{_INDENT}{name:<{width}}  {printable(value)}" for name, value in pairs)

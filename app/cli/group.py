@@ -7,6 +7,7 @@ from typing import Any
 import click
 from flask.cli import AppGroup, with_appcontext
 
+from app.cli.text import Refusal
 from app.runtime.audit_keys import AuditKeyUnusable
 from app.runtime.faults import DATABASE_UNAVAILABLE
 from app.runtime.gateway import current_gateway
@@ -25,16 +26,16 @@ class DataGroup(AppGroup):
             return super().invoke(ctx)
         except DATABASE_UNAVAILABLE as error:
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            raise click.ClickException(
+            raise Refusal(
                 f"the database cannot be reached or is held by others ({cause}); run the command again"
             ) from None
         except AuditKeyUnusable as unusable:
-            raise click.ClickException(f"{unusable}; nothing was changed") from None
+            raise Refusal(f"{unusable}; nothing was changed") from None
         except (SecondPersonNeeded, ReasonMissing) as refused:
-            raise click.ClickException(f"{refused}; nothing was changed") from None
+            raise Refusal(f"{refused}; nothing was changed") from None
 
 
 @with_appcontext
 def _check_database() -> None:
     if complaint := database_complaint(current_gateway()):
-        raise click.ClickException(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")
+        raise Refusal(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")

@@ -11,7 +11,7 @@ import click
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
-from app.cli.text import table, time
+from app.cli.text import Refusal, say, table, time
 from app.runtime.gateway import current_gateway
 from app.services.fields import read_time
 from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_token
@@ -47,7 +47,7 @@ def create(
     try:
         token = create_token(gateway, name, types, chains, actor=actor, terms=terms, break_glass=break_glass)
     except TokenRefused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise Refusal(str(refused)) from None
     _show(name, token)
 
 
@@ -65,7 +65,7 @@ def rotate(name: str, expires: str | None, break_glass: str | None) -> None:
             current_gateway(), name, actor=cli_actor(), expires_at=_time(expires), break_glass=break_glass
         )
     except TokenRefused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise Refusal(str(refused)) from None
     _show(name, token)
 
 
@@ -77,8 +77,8 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _show(name: str, token: str) -> None:
-    click.echo(f"The token of {name}, shown this once:", err=True)
-    click.echo(token)
+    say(f"The token of {name}, shown this once:", err=True)
+    say(token)
 
 
 @ingest_tokens.command("list")
@@ -100,8 +100,8 @@ def revoke(name: str, key_id: str | None) -> None:
     try:
         revoked_at = revoke_token(current_gateway(), name, actor=cli_actor(), key_id=key_id)
     except TokenRefused as refused:
-        raise click.ClickException(str(refused)) from None
-    click.echo(f"{name} is revoked since {time(revoked_at)}")
+        raise Refusal(str(refused)) from None
+    say(f"{name} is revoked since {time(revoked_at)}")
 
 
 def _row(record: TokenRecord, one_of_several: bool, now: datetime) -> tuple[str, ...]:

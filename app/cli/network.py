@@ -9,6 +9,7 @@ import click
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
+from app.cli.text import say
 from app.runtime.gateway import current_gateway
 from app.services.network.document import NetworkRefused, export_network, import_network
 
@@ -34,14 +35,14 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool, break_glass: 
         )
     except NetworkRefused as refused:
         for error in refused.errors:
-            click.echo(error, err=True)
+            say(error, err=True)
         context.exit(1)
     for change in outcome.changes:
-        click.echo(f"would {change}" if dry_run else change)
+        say(f"would {change}" if dry_run else change)
     if not outcome.changes:
-        click.echo("nothing would change" if dry_run else "nothing changed")
+        say("nothing would change" if dry_run else "nothing changed")
     if dry_run and outcome.guarded:
-        click.echo(f"this import would need --break-glass REASON: it changes {', '.join(outcome.guarded)}")
+        say(f"this import would need --break-glass REASON: it changes {', '.join(outcome.guarded)}")
 
 
 @network.command("export")

@@ -10,7 +10,7 @@ from flask.cli import AppGroup
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
-from app.cli.text import table, time
+from app.cli.text import Refusal, say, table, time
 from app.domain.operators import Role
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -19,10 +19,10 @@ from app.services.operators.accounts import (
     create_account,
     find_account,
     list_accounts,
-    new_uniquifier,
     reset_password,
     update_account,
 )
+from app.services.operators.factors import accounts_that_have_passkeys, forget_second_factors
 
 operators: AppGroup = DataGroup("operators", help="Accounts of the console.")
 
@@ -57,19 +57,20 @@ def create(
     try:
         made = create_account(gateway, email, password, Role(role), actor=actor, break_glass=break_glass)
     except AccountRefused as refused:
-        raise click.ClickException(str(refused)) from None
-    click.echo(f"{made.email} may sign in as {made.role}")
+        raise Refusal(str(refused)) from None
+    say(f"{made.email} may sign in as {made.role}")
 
 
 @operators.command("list")
 def list_() -> None:
     """List every account."""
+    with_passkey = accounts_that_have_passkeys(current_gateway())
     rows = [
         (
             account.email,
             account.role.value,
             "active" if account.active else "off",
-            "set up" if account.tf_totp_secret else "required" if account.second_factor_required else "none",
+            _second_factor(account, account.id in with_passkey),
             time(account.signed_in_at),
         )
         for account in list_accounts(current_gateway())
@@ -84,7 +85,7 @@ def list_() -> None:
 def set_role(email: str, role: str, break_glass: str | None) -> None:
     """Change what the account EMAIL may do."""
     changed = _change(email, break_glass, role=role)
-    click.echo(f"{changed.email} is {changed.role} now")
+    say(f"{changed.email} is {changed.role} now")
 
 
 @operators.command("disable")
@@ -93,7 +94,7 @@ def set_role(email: str, role: str, break_glass: str | None) -> None:
 def disable(email: str, break_glass: str | None) -> None:
     """Let EMAIL sign in no longer; its sessions end at once."""
     changed = _change(email, break_glass, active=False)
-    click.echo(f"{changed.email} cannot sign in any more")
+    say(f"{changed.email} cannot sign in any more")
 
 
 @operators.command("enable")
@@ -102,34 +103,43 @@ def disable(email: str, break_glass: str | None) -> None:
 def enable(email: str, break_glass: str | None) -> None:
     """Let EMAIL sign in again."""
     changed = _change(email, break_glass, active=True)
-    click.echo(f"{changed.email} may sign in again, as {changed.role}")
+    say(f"{changed.email} may sign in again, as {changed.role}")
 
 
 @operators.command("new-password")
 @click.argument("email")
 @break_glass
 def new_password(email: str, break_glass: str | None) -> None:
-    """Give EMAIL a generated password and print it, this once; the old one and all sessions end."""
+    """Give EMAIL a generated password and print it, this once; the old one and all sessions end.
+
+    Its owner must change it at the next sign-in.
+    """
     gateway, actor = current_gateway(), cli_actor()
     password = reset_password(gateway, _account(email).id, actor=actor, break_glass=break_glass)
-    click.echo(f"The new password of {email}, shown this once:", err=True)
-    click.echo(password)
+    say(f"The new password of {email}, shown this once:", err=True)
+    say(password)
 
 
 @operators.command("reset-second-factor")
 @click.argument("email")
 @break_glass
 def reset_second_factor(email: str, break_glass: str | None) -> None:
-    """Forget the second factor of EMAIL, whose owner has lost it; all sessions end."""
-    forgotten = {"tf_primary_method": None, "tf_totp_secret": None, "fs_uniquifier": new_uniquifier()}
-    changed = _change(email, break_glass, **forgotten)
-    click.echo(f"{changed.email} has no second factor now")
+    """Forget codes, passkeys and recovery codes of EMAIL, whose owner has lost them; all sessions end."""
+    gateway, actor = current_gateway(), cli_actor()
+    changed = forget_second_factors(gateway, _account(email).id, actor=actor, break_glass=break_glass)
+    say(f"{changed.email} has no second factor now")
+
+
+def _second_factor(account: Account, has_passkey: bool) -> str:
+    if account.tf_totp_secret or has_passkey:
+        return "set up"
+    return "required" if account.second_factor_required else "none"
 
 
 def _account(email: str) -> Account:
     account = find_account(current_gateway(), email=email)
     if account is None:
-        raise click.ClickException(f"there is no account {email}; see: flask --app wsgi operators list")
+        raise Refusal(f"there is no account {email}; see: flask --app wsgi operators list")
     return account
 
 
@@ -138,4 +148,4 @@ def _change(email: str, break_glass: str | None, **changes: object) -> Account:
     try:
         return update_account(gateway, account.id, changes, actor=cli_actor(), break_glass=break_glass)
     except AccountRefused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise Refusal(str(refused)) from None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import click
-
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.cli.text import Refusal, say
 from app.runtime.gateway import current_gateway
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 
@@ -16,12 +15,12 @@ sandbox = DataGroup("sandbox", help="A network and transfers to try everything w
 def load() -> None:
     """Load the sandbox into an empty database. Refuses one that holds anything else."""
     try:
-        click.echo(load_sandbox(current_gateway(), actor=cli_actor()))
+        say(load_sandbox(current_gateway(), actor=cli_actor()))
     except SandboxRefused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise Refusal(str(refused)) from None
 
 
 @sandbox.command("ensure")
 def ensure() -> None:
     """Load the sandbox into an empty database, freshen an aged one, leave any other alone."""
-    click.echo(ensure_sandbox(current_gateway(), actor=cli_actor()))
+    say(ensure_sandbox(current_gateway(), actor=cli_actor()))

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+import click
+
+from app.domain.printable import printable
 from app.domain.times import rfc3339
+
+
+class Refusal(click.ClickException):
+    """Ends a command with one line on standard error, and exit code 1."""
+
+    def format_message(self) -> str:
+        return printable(self.message)
+
+
+def say(line: object, *, err: bool = False) -> None:
+    """Print one line, whatever is in it: names, reasons and documents come from outside."""
+    click.echo(printable(str(line)), err=err)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of text with columns as wide as their longest cell."""
-    lines = [head, *rows]
+    lines = [head, *([printable(text) for text in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()

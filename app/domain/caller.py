@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from app.domain.blocking import IPAddress
 
@@ -26,6 +26,16 @@ def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies:
             if address is not None:
                 return address
     return _parse(peer) if peer else None
+
+
+def counted_network(address: IPAddress) -> str:
+    """What guesses from this address are counted by.
+
+    Whoever has one IPv6 address has the whole /64 that it is in, 2^64 of them.
+    """
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import re
+import unicodedata
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
@@ -17,11 +19,22 @@ SESSION_IDLE: Final = timedelta(hours=1)
 SESSION_LIFETIME: Final = timedelta(hours=12)
 """A session ends so long after its sign-in, used or not: a shift."""
 
+STEP_UP_AFTER: Final = timedelta(minutes=10)
+"""A grave change asks for password, code or passkey again when the last proof is older than this."""
+
+RECOVERY_CODES: Final = 10
+"""How many recovery codes are made at a time."""
+
 FAILURES_FORGOTTEN: Final = timedelta(hours=1)
 """Failures older than this, counted from the last, no longer count."""
 
-_EMAIL: Final = re.compile(r"[^\s@\"<>(),:;\\\[\]]+@[^\s@\"<>(),:;\\\[\]]+", re.ASCII)
+DEVICE_LIFETIME: Final = timedelta(days=180)
+"""A browser that signed in counts as known so long after its last sign-in."""
+
+_EMAIL: Final = re.compile(r"[^\s@\"<>(),:;\\\[\]]+@[^\s@\"<>(),:;\\\[\]]+")
 _LONGEST_WAIT: Final = 900
+_TYPED_LABEL: Final = b"transfer gateway, what was typed as an email: "
+_TYPED_DIGITS: Final = 24
 
 
 class Role(StrEnum):
@@ -46,14 +59,22 @@ class FailureScope(StrEnum):
     """One address, whatever the account: somebody who tries many."""
     ACCOUNT = "account"
     """One account from anywhere: many machines that try one."""
+    DEVICE = "device"
+    """One account from a browser that signed in to it before: its owner, whatever others try meanwhile."""
 
 
-_FREE: Final = {FailureScope.PAIR: 4, FailureScope.ADDRESS: 20, FailureScope.ACCOUNT: 50}
+_FREE: Final = {
+    FailureScope.PAIR: 4,
+    FailureScope.ADDRESS: 20,
+    FailureScope.ACCOUNT: 50,
+    FailureScope.DEVICE: 4,
+}
 _MOST: Final = {
     FailureScope.PAIR: _LONGEST_WAIT,
     FailureScope.ADDRESS: _LONGEST_WAIT,
-    # Whoever attacks an account from many machines must not keep its owner out.
+    # Its owner may be at a browser that is not known yet.
     FailureScope.ACCOUNT: 10,
+    FailureScope.DEVICE: _LONGEST_WAIT,
 }
 
 
@@ -68,16 +89,35 @@ def wait_after(scope: FailureScope, failures: int) -> timedelta:
 def normal_email(text: str) -> str | None:
     """The address in the one spelling that identifies an account; None where it is none."""
     email = text.strip().lower()
-    if len(email) > MAX_EMAIL_LENGTH or not _EMAIL.fullmatch(email):
+    if len(email) > MAX_EMAIL_LENGTH or not _EMAIL.fullmatch(email) or not email.isprintable():
         return None
     return email
+
+
+def typed_name(key: bytes, typed: str) -> str:
+    """What stands for a text that was typed as an email: nobody may read it, as people type passwords there.
+
+    The same text in any letter case has the same name; without the key none leads back.
+    """
+    text = typed.strip().lower().encode("utf-8", "replace")
+    return hmac.new(key, _TYPED_LABEL + text, "sha256").hexdigest()[:_TYPED_DIGITS]
+
+
+def normal_password(text: str) -> str:
+    """The password in the one form that is hashed: keyboards write the same letter in several ways (NFKD)."""
+    return unicodedata.normalize("NFKD", text)
+
+
+def is_too_long(password: str) -> bool:
+    """Whether the password is longer than any can be, also in the form that is hashed."""
+    return len(password) > MAX_PASSWORD_LENGTH or len(normal_password(password)) > MAX_PASSWORD_LENGTH
 
 
 def password_complaint(password: str, email: str) -> str | None:
     """Why the password cannot be used, in a sentence; None where it can."""
     if len(password) < MIN_PASSWORD_LENGTH:
         return f"Choose a password of at least {MIN_PASSWORD_LENGTH} characters."
-    if len(password) > MAX_PASSWORD_LENGTH:
+    if is_too_long(password):
         return f"Choose a password of at most {MAX_PASSWORD_LENGTH} characters."
     if len(set(password)) < 5:
         return "Choose a password with more different characters."

@@ -61,6 +61,8 @@ PAGES = (
     "/admin/account/",
     "/admin/account/password",
     "/admin/account/second-factor",
+    "/admin/account/passkey",
+    "/admin/account/recovery-codes",
 )
 
 

@@ -13,6 +13,9 @@ from app.domain.operators import Role
 from app.runtime.gateway import current_gateway
 from app.services.audit.log import list_audit, verify_audit
 from app.services.operators.accounts import find_account
+from app.services.operators.passkeys import NewPasskey, add_passkey
+from app.services.operators.recovery_codes import make_recovery_codes, recovery_codes_left
+from tests.actors import TESTER
 
 PASSWORD = "a long enough password"
 
@@ -59,6 +62,8 @@ def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
     assert after
     assert after.password != account.password
     assert after.fs_uniquifier != account.fs_uniquifier
+    assert not account.must_change_password, "its owner chose it"
+    assert after.must_change_password, "whoever ran the command has seen it"
     records = list_audit(current_gateway())
     assert [row.action for row in records] == ["operator.change"] * 4 + ["operator.create"]
     assert verify_audit(current_gateway()).fault is None
@@ -76,6 +81,8 @@ def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
         ("a@example.org", "aaaaaaaaaaaaaaaa", "more different characters"),
         ("someone@example.org", "someone@example.org", "not the email address"),
         ("a@example.org", "x" * 400, "at most 256 characters"),
+        ("a@example.org", "password1234", "among the first that are guessed"),
+        ("someone@example.org", "someone@example.org1", "among the first that are guessed"),
     ],
 )
 def test_what_is_refused(app: Flask, email: str, password: str, complaint: str) -> None:
@@ -97,6 +104,21 @@ def test_without_a_password_it_asks(app: Flask) -> None:
     asked = app.test_cli_runner().invoke(args=words, input=f"{PASSWORD}\n{PASSWORD}\n")
     assert asked.exit_code == 0, asked.output
     assert PASSWORD not in asked.output
+
+
+def test_a_lost_second_factor_is_forgotten_with_passkeys_and_recovery_codes(app: Flask) -> None:
+    run(app, "create", "a@example.org", "--role", "admin")
+    gateway = current_gateway()
+    account = find_account(gateway, email="a@example.org")
+    assert account
+    passkey = NewPasskey("key", b"id", b"public", 0, [], synced=False)
+    add_passkey(gateway, account.id, passkey, actor=TESTER)
+    make_recovery_codes(gateway, account.id, actor=TESTER)
+    assert "a@example.org  admin  active  set up" in run(app, "list").output
+    assert run(app, "reset-second-factor", "a@example.org").exit_code == 0
+    assert "a@example.org  admin  active  none" in run(app, "list").output
+    assert recovery_codes_left(gateway, account.id) == 0
+    assert verify_audit(gateway).fault is None
 
 
 def test_the_last_administrator_stays(app: Flask) -> None:

@@ -1,56 +1,82 @@
-"""Sign-in forms, which refuse every try while an account is throttled."""
+"""Sign-in forms. Each counts a try before it looks at it, and refuses while there were too many."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from flask_login import current_user
-from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm, VerifyForm
-from wtforms import EmailField
+from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
+from flask_security.utils import get_message, validate_redirect_url
+from wtforms import EmailField, HiddenField
 from wtforms.validators import DataRequired
 
-from app.admin.requests import actor_named, caller
-from app.domain.operators import password_complaint
+from app.admin.devices import known_device
+from app.admin.requests import actor, actor_unknown, network
+from app.domain.operators import is_too_long
 from app.runtime.gateway import current_gateway
-from app.services.operators.throttle import forget_failures, note_failure, wait_before
+from app.services.operators.accounts import Account, find_account
+from app.services.operators.passwords import why_refused
+from app.services.operators.throttle import (
+    Guess,
+    MustWait,
+    forget_failures,
+    note_failure,
+    release,
+    reserve,
+)
 
 
-def _waits(account: str) -> str | None:
-    """The message while tries for this account are throttled; None where they are not."""
-    wait = wait_before(current_gateway(), account, caller())
-    return _please_wait(wait) if wait > timedelta() else None
+def guess_at(account: Account | None, typed: str = "") -> Guess:
+    """A try at an account, or at what was typed where that names none, by the browser that asks."""
+    device = None if account is None else known_device(account)
+    return Guess(typed, network(), account, device)
 
 
-def _please_wait(wait: timedelta) -> str:
-    seconds = int(wait.total_seconds()) + 1
-    shown = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
-    return f"Too many failed sign-ins. Try again in {shown}."
-
-
-class _Throttled:
-    """Counts failed tries for an account, and refuses without a check while it is throttled."""
+class Throttled:
+    """Counts a try before it is judged, and refuses it without a look while there were too many."""
 
     form_errors: list[str]
     failure = "wrong email or password"
     """How the audit log describes a failed try."""
 
     def throttled_account(self) -> str:
-        """The email by which failures are counted."""
+        """The email of the account whose secret is tried, whether or not there is such an account."""
         raise NotImplementedError
 
     def validate(self, **kwargs: Any) -> bool:
-        account = self.throttled_account()
-        if refusal := _waits(account):
-            self.form_errors.append(refusal)
+        gateway, typed = current_gateway(), self.throttled_account()
+        guess = guess_at(find_account(gateway, email=typed), typed)
+        try:
+            attempt = reserve(gateway, guess)
+        except MustWait as refused:
+            self.form_errors.append(str(refused))
             return False
-        if super().validate(**kwargs):  # type: ignore[misc]
+        if self._is_short_enough() and super().validate(**kwargs):  # type: ignore[misc]
+            release(gateway, attempt)
             return True
-        note_failure(current_gateway(), account, actor_named(account or "-"), self.failure)
+        who = actor() if current_user.is_authenticated else actor_unknown()
+        note_failure(gateway, guess, who, self.failure)
+        return False
+
+    def _is_short_enough(self) -> bool:
+        """Whether what was typed can be right: the library cannot hash texts of any length."""
+        field = getattr(self, "password", None)
+        if field is None or not is_too_long(field.data or ""):
+            return True
+        field.errors = ["That is not your password."]
         return False
 
 
-class SignInForm(_Throttled, LoginForm):
+class _LeadsOn:
+    """A form that leads on to where its sender wanted to go, on this host alone."""
+
+    def validate_next(self, field: HiddenField) -> None:
+        # The library's version refuses the form, and with it the right password.
+        if field.data and not validate_redirect_url(field.data):
+            field.data = ""
+
+
+class SignInForm(Throttled, _LeadsOn, LoginForm):
     """Email and password."""
 
     # The library's field refuses admin@localhost, since no mail can reach it.
@@ -63,7 +89,7 @@ class SignInForm(_Throttled, LoginForm):
         return self.email.data or ""
 
 
-class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
+class CodeForm(Throttled, TwoFactorVerifyCodeForm):
     """A one-time code. Six digits can be guessed, so failures are counted like those of passwords."""
 
     failure = "wrong or used code"
@@ -72,27 +98,37 @@ class CodeForm(_Throttled, TwoFactorVerifyCodeForm):
         return self.user.email if self.user else ""
 
 
-class ConfirmForm(_Throttled, VerifyForm):
-    """The password once more, before the second factor is changed."""
-
-    def throttled_account(self) -> str:
-        return str(current_user.email)
-
-
-class NewPasswordForm(_Throttled, ChangePasswordForm):
+class NewPasswordForm(Throttled, ChangePasswordForm):
     """A change of password. It requires the old one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = current_user.must_change_password
+        self.password.label.text = "The password that you were given" if given else "Your password now"
+        self.new_password.label.text = "New password"
+        self.new_password_confirm.label.text = "The new password again"
 
     def throttled_account(self) -> str:
         return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
-        complaint = password_complaint(self.new_password.data or "", current_user.email)
+        # What is wrong with the new password is no guess at the old one.
+        new = self.new_password.data or ""
+        complaint = why_refused(new, current_user.email)
+        if complaint is None and new == self.password.data:
+            complaint = "Choose another password than the one you have."
         if complaint:
             self.new_password.errors = [complaint]
             return False
-        return super().validate(**kwargs)
+        if new != self.new_password_confirm.data:
+            self.new_password_confirm.errors = [get_message("RETYPE_PASSWORD_MISMATCH")[0]]
+            return False
+        if not super().validate(**kwargs):
+            return False
+        current_user.must_change_password = False  # stored together with the new password
+        return True
 
 
 def forget_after_sign_in(_sender: Any, user: Any, **_more: Any) -> None:
     """Reset the count of failures after a sign-in."""
-    forget_failures(current_gateway(), user.email, caller())
+    forget_failures(current_gateway(), guess_at(user.account))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict
 from typing import Any
 
 from flask import g
-from flask_security import RoleMixin, Totp, UserDatastore, UserMixin
+from flask_security import RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
+from webauthn.helpers.structs import CredentialDeviceType
+from werkzeug.exceptions import Conflict
 
-from app.admin.requests import actor_named
+from app.admin.requests import actor, actor_named
 from app.domain.operators import Role
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -20,8 +23,18 @@ from app.services.operators.accounts import (
     update_account,
     use_code,
 )
+from app.services.operators.factors import second_factor_demanded
+from app.services.operators.passkeys import (
+    NewPasskey,
+    Passkey,
+    PasskeyRefused,
+    add_passkey,
+    find_passkey,
+    list_passkeys,
+    remove_passkey,
+)
 
-_WRITTEN = ("password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
+_WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
 """What Flask-Security sets on a user and hands to the datastore."""
 
 
@@ -30,6 +43,32 @@ class OperatorRole(RoleMixin):
 
     def __init__(self, role: Role) -> None:
         self.name = role.value
+
+
+class _EveryUse(str):
+    """How a passkey may be used, in the library's words: alone and beside a password."""
+
+    def __eq__(self, other: object) -> bool:
+        return any(str.__eq__(word, other) is True for word in ("first", "secondary"))
+
+    __hash__ = str.__hash__
+
+
+class OwnedPasskey(WebAuthnMixin):
+    """A passkey as Flask-Security reads it."""
+
+    extensions = None
+
+    def __init__(self, passkey: Passkey) -> None:
+        self.passkey = passkey
+        self.usage = _EveryUse("first")
+        self.name = passkey.name
+        self.credential_id = passkey.credential_id
+        self.public_key = passkey.public_key
+        self.sign_count = passkey.sign_count
+        self.transports = passkey.transports
+        self.lastuse_datetime = passkey.last_used_at or passkey.created_at
+        self.backup_state = passkey.synced
 
 
 class OperatorUser(UserMixin):
@@ -50,6 +89,22 @@ class OperatorUser(UserMixin):
         self.roles = [OperatorRole(account.role)]
 
     @property
+    def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
+        """The account's passkeys."""
+        return [OwnedPasskey(passkey) for passkey in list_passkeys(current_gateway(), self.account.id)]
+
+    @property
+    def fs_webauthn_user_handle(self) -> str:  # type: ignore[override]  # a column there, too
+        """What passkeys name the account by: nothing of its owner, and never the same at two gateways."""
+        made = f"{self.account.id} {self.account.created_at.isoformat()}"
+        return hashlib.sha256(made.encode()).hexdigest()
+
+    @property
+    def factor_demanded(self) -> bool:
+        """Whether the account may not go without a second factor."""
+        return self.account.second_factor_required or second_factor_demanded(current_gateway())
+
+    @property
     def unsaved(self) -> dict[str, Any]:
         """What was set on the user since it was loaded."""
         values = {name: getattr(self, name) for name in _WRITTEN}
@@ -57,11 +112,11 @@ class OperatorUser(UserMixin):
 
     def check_tf_required(self, tf_setup_methods: list[Any], tf_fresh: bool) -> tuple[bool, list[Any]]:
         """Require a code at every sign-in of an account that has, or must have, a second factor."""
-        return self.account.second_factor_required or bool(tf_setup_methods), tf_setup_methods
+        return bool(tf_setup_methods) or self.factor_demanded, tf_setup_methods
 
     def check_tf_required_setup(self) -> bool:
-        """Whether the account may not go without a second factor."""
-        return self.account.second_factor_required
+        """Whether the account may not go without one-time codes: where they are its only second factor."""
+        return self.factor_demanded and not self.webauthn
 
 
 class OperatorDatastore(UserDatastore):
@@ -85,9 +140,9 @@ class OperatorDatastore(UserDatastore):
         g.console_user = OperatorUser(account)
         return g.console_user
 
-    def put(self, user: OperatorUser) -> OperatorUser:
-        """Store what was set on the user."""
-        if user.unsaved:
+    def put(self, user: Any) -> Any:
+        """Store what was set on the user. What a passkey's use changes was stored by then."""
+        if not isinstance(user, OwnedPasskey) and user.unsaved:
             own = actor_named(user.email)
             user.take(update_account(current_gateway(), user.id, user.unsaved, actor=own))
         return user
@@ -99,6 +154,45 @@ class OperatorDatastore(UserDatastore):
         """Change the uniquifier, which ends the open sessions."""
         user.fs_uniquifier = uniquifier or new_uniquifier()
         self.put(user)
+
+    def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
+        """The passkey with this credential id, whoever has it."""
+        passkey = find_passkey(current_gateway(), credential_id)
+        return None if passkey is None else OwnedPasskey(passkey)
+
+    def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
+        """Who has the passkey."""
+        account = find_account(current_gateway(), account_id=webauthn.passkey.operator_id)
+        return None if account is None else OperatorUser(account)
+
+    def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
+        """Keep a passkey that was just registered.
+
+        :raises Conflict: its name was taken meanwhile, or the account has too many.
+        """
+        new = NewPasskey(
+            name=values["name"],
+            credential_id=values["credential_id"],
+            public_key=values["public_key"],
+            sign_count=values["sign_count"],
+            transports=[transport.value for transport in values["transports"]],
+            synced=values["device_type"] == CredentialDeviceType.MULTI_DEVICE,
+        )
+        try:
+            add_passkey(current_gateway(), user.id, new, actor=actor_named(user.email))
+        except PasskeyRefused as refused:
+            raise Conflict(str(refused)) from None
+
+    def delete_webauthn(self, webauthn: Any) -> None:
+        """Remove a passkey of whoever is signed in.
+
+        :raises Conflict: it became the only second factor, or was removed, since its form was checked.
+        """
+        own = webauthn.passkey
+        try:
+            remove_passkey(current_gateway(), own.operator_id, own.name, actor=actor())
+        except PasskeyRefused as refused:
+            raise Conflict(str(refused)) from None
 
     def find_role(self, role: str) -> OperatorRole | None:
         """The role of that name."""

@@ -17,6 +17,9 @@ SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
 _KEPT: Final = frozenset({"_user_id", "_fresh", "_id", "fs_cc", "fs_paa", "_flashes"})
 """What Flask-Login and Flask-Security have just written about the new sign-in."""
 
+_HOW: Final = {"password": "password", "change": "new password", "webauthn": "passkey"}
+"""What the sign-in was made with, by the library's word for it."""
+
 
 def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, **_more: Any) -> None:
     """Begin a new session after a complete sign-in (password, and the second factor where there is one).
@@ -27,7 +30,7 @@ def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, *
         del session[key]
     session.permanent = True
     # Flask-Security passes ``authn_via`` for passwords, not for second factors.
-    how = {"password": "password", "change": "new password"}.get((authn_via or ["code"])[0], "second factor")
+    how = _HOW.get((authn_via or ["code"])[0], "second factor")
     browser = request.user_agent.string
     session[SECRET] = begin_session(current_gateway(), user.id, actor_named(user.email), browser, how)
 
@@ -41,6 +44,11 @@ def leave_ended_session() -> bool:
     logout_user()
     session.clear()
     return True
+
+
+def sets_up_second_factor() -> bool:
+    """Whether this session waits for the first code of a second factor that is being set up."""
+    return session.get("tf_state") == "validating_profile"
 
 
 def close_session(_sender: Any, user: Any, **_more: Any) -> None:

@@ -10,15 +10,25 @@ from typing import Any, Final
 from flask import Flask
 from flask_login import user_logged_out
 from flask_security import Security
-from flask_security.signals import user_authenticated
+from flask_security.signals import (
+    tf_code_confirmed,
+    tf_profile_changed,
+    user_authenticated,
+    wan_registered,
+)
 from flask_wtf.csrf import CSRFProtect
 
+from app.admin import devices
 from app.admin.forms import sign_in as forms
-from app.admin.sign_in import sessions
+from app.admin.sign_in import passkey_forms, recovery, sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
+from app.admin.sign_in.passkeys import ANSWERED_WITHIN, PasskeyUtil
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
 PREFIX: Final = "/admin"
+
+_NAME_CHARACTERS: Final = "That name is not valid: use letters, digits, spaces, - and _."
+_BROWSER_WAITS: Final = int(ANSWERED_WITHIN.total_seconds() * 1000)
 
 _SETTINGS: Final[dict[str, Any]] = {
     "URL_PREFIX": PREFIX,
@@ -26,13 +36,22 @@ _SETTINGS: Final[dict[str, Any]] = {
     "LOGOUT_URL": "/sign-out",
     "LOGOUT_METHODS": ["POST"],
     "CHANGE_URL": "/account/password",
-    "VERIFY_URL": "/account/confirm",
     "TWO_FACTOR_SETUP_URL": "/account/second-factor",
     "TWO_FACTOR_TOKEN_VALIDATION_URL": "/sign-in/code",
     "TWO_FACTOR_RESCUE_URL": "/sign-in/rescue",
     "TWO_FACTOR_SELECT_URL": "/sign-in/select",
     "TWO_FACTOR_ERROR_VIEW": f"{PREFIX}/sign-in",
     "TWO_FACTOR_POST_SETUP_VIEW": f"{PREFIX}/account/",
+    "TWO_FACTOR_IMPLEMENTATIONS": {
+        "code": "flask_security.twofactor.CodeTfPlugin",
+        "webauthn": "app.admin.sign_in.passkeys.PasskeyFactor",
+    },
+    "MULTI_FACTOR_RECOVERY_URL": "/sign-in/recovery",
+    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: views/account.py has ours
+    "WAN_SIGNIN_URL": "/sign-in/passkey",
+    "WAN_REGISTER_URL": "/account/passkey",
+    "WAN_DELETE_URL": "/account/remove-passkey",
+    "WAN_POST_REGISTER_VIEW": f"{PREFIX}/account/",
     "POST_LOGIN_VIEW": f"{PREFIX}/",
     "POST_LOGOUT_VIEW": f"{PREFIX}/sign-in",
     "POST_CHANGE_VIEW": f"{PREFIX}/account/",
@@ -40,7 +59,9 @@ _SETTINGS: Final[dict[str, Any]] = {
     "TWO_FACTOR_VERIFY_CODE_TEMPLATE": "console/account/code.html",
     "TWO_FACTOR_SETUP_TEMPLATE": "console/account/second_factor.html",
     "CHANGE_PASSWORD_TEMPLATE": "console/account/password.html",
-    "VERIFY_TEMPLATE": "console/account/confirm.html",
+    "MULTI_FACTOR_RECOVERY_TEMPLATE": "console/account/recovery.html",
+    "WAN_SIGNIN_TEMPLATE": "console/account/passkey.html",
+    "WAN_REGISTER_TEMPLATE": "console/account/new_passkey.html",
     # Features that are on.
     "CHANGEABLE": True,
     "TWO_FACTOR": True,
@@ -48,8 +69,15 @@ _SETTINGS: Final[dict[str, Any]] = {
     "TWO_FACTOR_ALWAYS_VALIDATE": True,
     "TWO_FACTOR_AUTHENTICATOR_VALIDITY": 30,
     "TOTP_ISSUER": "Transfer gateway",
-    "FRESHNESS": timedelta(minutes=10),
-    "FRESHNESS_GRACE_PERIOD": timedelta(0),
+    "WEBAUTHN": True,
+    "WAN_RP_NAME": "Transfer gateway",
+    "WAN_ALLOW_USER_HINTS": False,  # they tell which accounts there are
+    "WAN_REGISTER_WITHIN": ANSWERED_WITHIN,
+    "WAN_SIGNIN_WITHIN": ANSWERED_WITHIN,
+    "WAN_REGISTER_TIMEOUT": _BROWSER_WAITS,
+    "WAN_SIGNIN_TIMEOUT": _BROWSER_WAITS,
+    "MULTI_FACTOR_RECOVERY_CODES": True,
+    "FRESHNESS": timedelta(-1),  # never asked for: the guard does, by our clock, and keeps what was typed
     "PASSWORD_HASH": "argon2",
     "PASSWORD_SCHEMES": ["argon2"],
     "PASSWORD_SINGLE_HASH": ["argon2"],  # as services/operators/passwords.py makes them
@@ -70,15 +98,21 @@ _SETTINGS: Final[dict[str, Any]] = {
     "MSG_TWO_FACTOR_DISABLED": ("Your second factor is switched off.", "success"),
     "MSG_TWO_FACTOR_PERMISSION_DENIED": ("Sign in with your password first.", "error"),
     "MSG_PASSWORD_CHANGE": ("Your password is changed. Other sessions have ended.", "success"),
-    "MSG_REAUTHENTICATION_SUCCESSFUL": ("Thank you. Go on.", "success"),
-    "MSG_REAUTHENTICATION_REQUIRED": ("Type your password once more to go on.", "info"),
+    "MSG_INVALID_RECOVERY_CODE": ("That is none of your recovery codes, or it was used before.", "error"),
+    "MSG_WEBAUTHN_NAME_DISALLOWED_CHARACTERS": (_NAME_CHARACTERS, "error"),
+    "MSG_INVALID_INPUT": (_NAME_CHARACTERS, "error"),
+    "MSG_WEBAUTHN_REGISTER_SUCCESSFUL": ("The passkey “%(name)s” is registered.", "success"),
+    "MSG_WEBAUTHN_CREDENTIAL_DELETED": ("The passkey “%(name)s” is removed.", "success"),
+    "MSG_WEBAUTHN_NAME_INUSE": ("You have a passkey “%(name)s” already: choose another name.", "error"),
+    "MSG_WEBAUTHN_NAME_NOT_FOUND": ("You have no passkey “%(name)s” (any more).", "error"),
+    "MSG_WEBAUTHN_CREDENTIAL_ID_INUSE": ("That passkey is registered already.", "error"),
+    "MSG_WEBAUTHN_NO_VERIFY": ("The passkey was not accepted: %(cause)s.", "error"),
+    "MSG_WEBAUTHN_EXPIRED": ("That took too long. Try again.", "error"),
     # Features that are off: there is no mail server, and accounts are made by administrators.
     "REGISTERABLE": False,
     "RECOVERABLE": False,
     "CONFIRMABLE": False,
     "UNIFIED_SIGNIN": False,
-    "WEBAUTHN": False,
-    "MULTI_FACTOR_RECOVERY_CODES": False,
     "SEND_REGISTER_EMAIL": False,
     "SEND_PASSWORD_CHANGE_EMAIL": False,
     "SEND_PASSWORD_RESET_EMAIL": False,
@@ -94,6 +128,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
         SECURITY_PASSWORD_SALT=_derived(secret_key, "password salt"),
         SECURITY_TOTP_SECRETS={1: _derived(secret_key, "one-time codes")},
+        CONSOLE_DEVICE_KEY=_derived(secret_key, "known browsers"),
         PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
         SESSION_COOKIE_NAME="console",
         SESSION_COOKIE_PATH=PREFIX,
@@ -103,18 +138,31 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
     )
     csrf = CSRFProtect(app)
-    Security(
+    security = Security(
         app,
         OperatorDatastore(),
         totp_cls=OneTimeCodes,
         login_form=forms.SignInForm,
         two_factor_verify_code_form=forms.CodeForm,
-        verify_form=forms.ConfirmForm,
         change_password_form=forms.NewPasswordForm,
+        mf_recovery_form=recovery.RecoveryForm,
+        mf_recovery_codes_util_cls=recovery.RecoveryCodes,
+        webauthn_util_cls=PasskeyUtil,
+        wan_register_form=passkey_forms.NewPasskeyForm,
+        wan_register_response_form=passkey_forms.RegisteredForm,
+        wan_signin_response_form=passkey_forms.AnsweredForm,
+        wan_delete_form=passkey_forms.RemovePasskeyForm,
     )
+    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
+    security.want_json(lambda _request: False)
     user_authenticated.connect(sessions.renew_session, app)
+    user_authenticated.connect(devices.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(sessions.close_session, app)
+    for set_up in (tf_profile_changed, wan_registered):
+        set_up.connect(recovery.note_new_factor, app)
+    tf_code_confirmed.connect(recovery.note_confirmed_code, app)
+    app.after_request_funcs.setdefault("security", []).append(recovery.lead_on)
     return csrf
 
 

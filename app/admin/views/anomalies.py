@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from app.admin.access import Access, Audience, may
 from app.admin.formats import pill, when
+from app.admin.ids import read_id
 from app.admin.requests import actor
 from app.admin.views.filters import ChainIs, Choice, Present
 from app.admin.views.flashes import flash_saved
@@ -76,8 +77,9 @@ class AnomaliesView(ListView):
         shown: dict[int, str] = {}
         for picked in request.form.getlist("pick")[:_MOST_AT_ONCE]:
             number, _, fingerprint = picked.partition(" ")
-            if number.isascii() and number.isdecimal() and int(number[:20]) < 1 << 63:
-                shown[int(number)] = fingerprint
+            anomaly_id = read_id(number)
+            if anomaly_id is not None:
+                shown[anomaly_id] = fingerprint
         if not shown:
             flash("Pick at least one anomaly, then acknowledge it.", "warning")
             return redirect(url_for("anomalies.index_view"))

@@ -13,6 +13,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import READ, Access, Audience
+from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
 from app.domain.difference import difference
@@ -56,8 +57,8 @@ class AuditView(ConsoleView):
     def index(self) -> str:
         """The newest records that match."""
         wanted, fields = _filter()
-        before = request.args.get("before", type=int)
-        rows = list_audit(current_gateway(), wanted, before=_within_64_bits(before), limit=_PAGE + 1)
+        before = read_id(request.args.get("before", ""))
+        rows = list_audit(current_gateway(), wanted, before=before, limit=_PAGE + 1)
         return self.render(
             "console/audit/index.html",
             rows=rows[:_PAGE],
@@ -70,7 +71,7 @@ class AuditView(ConsoleView):
     @expose("/<int:record_id>")
     def record(self, record_id: int) -> str:
         """One record, with what it changed field by field."""
-        entry = show_audit(current_gateway(), record_id) if record_id < 1 << 63 else None
+        entry = show_audit(current_gateway(), record_id)
         if entry is None:
             abort(404)
         changes = [(change, difference(change.before, change.after)) for change in entry.changes]
@@ -132,10 +133,6 @@ def _day(text: str) -> datetime | None:
     except ValueError:
         flash(f"“{text[:60]}” is no day such as 2026-01-31, so it was left out.", "warning")
         return None
-
-
-def _within_64_bits(number: int | None) -> int | None:
-    return None if number is None else max(min(number, (1 << 63) - 1), 0)
 
 
 def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:

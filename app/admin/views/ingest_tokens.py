@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
 
-from app.admin.access import ADMINISTER, Access, Audience
+from app.admin.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.admin.formats import pill, sentence, when
 from app.admin.forms.ingest_tokens import NewTokenForm
 from app.admin.network_names import chain_names
@@ -47,8 +47,8 @@ class IngestTokensView(ListView):
         "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "show": Access(Audience.ADMIN),
-        "revoke": Access(Audience.NOBODY, Audience.ADMIN),
-        "rotate": Access(Audience.NOBODY, Audience.ADMIN),
+        "revoke": ADMIN_BUTTON,
+        "rotate": ADMIN_BUTTON,
     }
     column_list = (
         "name", "key_id", "state", "expires_at", "types", "chains", "last_received_at", "created_at",
@@ -148,8 +148,6 @@ class IngestTokensView(ListView):
 
 
 def _token(token_id: int) -> Mapping[str, Any]:
-    if token_id >= 1 << 63:
-        abort(404)
     with reading(current_gateway().reads) as connection:
         row = token_by_id(connection, token_id)
     if row is None:

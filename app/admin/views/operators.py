@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import abort, flash, redirect, request, url_for
+from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from flask_login import current_user
 
-from app.admin.access import ADMINISTER, Access, Audience
+from app.admin.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.admin.formats import pill, sentence, when
 from app.admin.forms.operators import NewOperatorForm, OperatorForm
 from app.admin.requests import actor
@@ -16,9 +17,11 @@ from app.admin.views.filters import Choice, Flag
 from app.admin.views.flashes import after_saving
 from app.admin.views.lists import ListView
 from app.domain.operators import Role
+from app.domain.proposals.two_persons import OPERATORS
 from app.models.operators import Operator
 from app.runtime.gateway import current_gateway
 from app.services.approvals.operators import AccountRequest, AccountWish, request_account
+from app.services.approvals.rules import request_relaxing
 from app.services.audit.results import Saved
 from app.services.operators.accounts import (
     DECIDED_BY_OTHERS,
@@ -28,6 +31,11 @@ from app.services.operators.accounts import (
     find_account,
     new_uniquifier,
     update_account,
+)
+from app.services.operators.factors import (
+    accounts_that_have_passkeys,
+    demand_second_factor,
+    second_factor_demanded,
 )
 from app.services.operators.passwords import generate_password, hash_password
 from app.services.proposals.results import ReasonMissing, TooManyProposals
@@ -43,14 +51,16 @@ class OperatorsView(ListView):
     row_endpoint = "operators.edit"
     new_endpoint = "operators.new"
     new_label = "New operator"
+    list_template = "console/operators.html"
     access = {
         "index_view": Access(Audience.ADMIN),
         "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "edit": ADMINISTER,
-        "end_sessions": Access(Audience.NOBODY, Audience.ADMIN),
-        "reset_second_factor": Access(Audience.NOBODY, Audience.ADMIN),
-        "new_password": Access(Audience.NOBODY, Audience.ADMIN),
+        "end_sessions": ADMIN_BUTTON,
+        "reset_second_factor": ADMIN_BUTTON,
+        "new_password": ADMIN_BUTTON,
+        "demand_second_factor": ADMIN_BUTTON,
     }
     column_list = ("email", "role", "active", "second_factor", "signed_in_at", "signed_in_from", "created_at")
     column_export_list = ("email", "role", "active", "second_factor_required", "signed_in_at", "created_at")
@@ -103,7 +113,8 @@ class OperatorsView(ListView):
             wish = AccountRequest(AccountWish.CHANGE, account.email, values)
             if (saved := _ask(wish, form.why, f"{account.email} is changed.")) is not None:
                 return _after(saved, url_for("operators.index_view"))
-        return self.render("console/operator.html", form=form, account=account)
+        has_passkey = account_id in _with_passkey()
+        return self.render("console/operator.html", form=form, account=account, has_passkey=has_passkey)
 
     @expose("/<int:account_id>/end-sessions", methods=("POST",))
     def end_sessions(self, account_id: int) -> ResponseReturnValue:
@@ -138,9 +149,37 @@ class OperatorsView(ListView):
             proposal_id=saved.proposal_id,
         )
 
+    @property
+    def second_factor_is_demanded(self) -> bool:
+        """Whether every account must have a second factor."""
+        return second_factor_demanded(current_gateway())
+
+    @property
+    def changes_wait(self) -> bool:
+        """Whether changes of accounts wait for a second person."""
+        return current_gateway().two_persons.guards(OPERATORS)
+
+    @expose("/second-factor", methods=("POST",))
+    def demand_second_factor(self) -> ResponseReturnValue:
+        """Demand a second factor of every account, or no longer."""
+        page = url_for("operators.index_view")
+        try:
+            if request.form.get("demanded") == "1":
+                demand_second_factor(current_gateway(), current_user.id, actor=actor())
+                flash("Every account needs a second factor now.", "success")
+                return redirect(page)
+            reason = request.form.get("proposal_reason", "")
+            saved = request_relaxing(current_gateway(), actor=actor(), reason=reason)
+        except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
+            flash(sentence(str(refused)), "error")
+            return redirect(page)
+        if saved.proposal_id is None:
+            flash("Every account may do without a second factor again.", "success")
+        return _after(saved, page)
+
 
 def _account(account_id: int) -> Account:
-    account = find_account(current_gateway(), account_id=account_id) if account_id < 1 << 63 else None
+    account = find_account(current_gateway(), account_id=account_id)
     if account is None:
         abort(404)
     return account
@@ -166,7 +205,14 @@ def _after(saved: Saved, url: str) -> ResponseReturnValue:
     return redirect(url) if saved.proposal_id is None else after_saving(saved, url)
 
 
+def _with_passkey() -> frozenset[int]:
+    """The accounts that have a passkey, read once a request."""
+    if "with_passkey" not in g:
+        g.with_passkey = accounts_that_have_passkeys(current_gateway())
+    return g.with_passkey
+
+
 def _second_factor(operator: Operator) -> Any:
-    if operator.tf_totp_secret:
+    if operator.tf_totp_secret or operator.id in _with_passkey():
         return pill("set up", "good")
     return pill("at next sign-in", "warn") if operator.second_factor_required else pill("none", "plain")

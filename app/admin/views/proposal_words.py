@@ -26,6 +26,8 @@ _LABELS: Final = {
     "active": "May sign in",
     "second_factor": "Second factor",
     "second_factor_required": "Needs a second factor",
+    "must_change_password": "Must change the password",
+    "demanded": "Demanded",
     "name": "Name",
     "key_id": "Public part",
     "types": "Events",

@@ -52,7 +52,8 @@ from app.services.proposals.store import note_expired
 _PAGE: Final = 50
 _MOST_ROWS: Final = 100
 """How many rows of a proposal are shown one by one."""
-_DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
+"""Approving is as grave as the gravest change that can wait."""
 _WORDS: Final = {
     view.model_class.__tablename__: RowWords(view.one, view.row_form)
     for view in (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
 from app.models.operators import OperatorSession
@@ -25,6 +25,18 @@ def session_last_used(
     """When the account's open session with this digest was last used; None where there is none."""
     return connection.scalar(
         select(OperatorSession.seen_at).where(
+            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
+        )
+    )
+
+
+def session_proved_at(
+    connection: Connection, operator_id: int, digest: bytes, now: datetime
+) -> datetime | None:
+    """When the owner of the account's open session last proved who they are; None where there is none."""
+    proved_at = func.coalesce(OperatorSession.proved_at, OperatorSession.created_at)
+    return connection.scalar(
+        select(proved_at).where(
             OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
         )
     )

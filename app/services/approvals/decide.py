@@ -24,6 +24,7 @@ from app.queries.operators.accounts import all_accounts
 from app.runtime.gateway import Gateway
 from app.services.approvals.network import make_network, preview_network
 from app.services.approvals.operators import ACCOUNT, make_account, preview_account
+from app.services.approvals.rules import RELAXING, make_relaxing, preview_relaxing
 from app.services.approvals.tokens import SECOND_TOKEN, TOKEN, make_token, preview_token
 from app.services.audit.results import Saved
 from app.services.network.edits.fees import BASE_FEES, FeesPreview
@@ -48,6 +49,7 @@ _KINDS: Final = {
     ACCOUNT: _Kind(preview_account, make_account),
     TOKEN: _Kind(preview_token, make_token),
     SECOND_TOKEN: _Kind(preview_token, make_token),
+    RELAXING: _Kind(preview_relaxing, make_relaxing),
 }
 
 

@@ -18,6 +18,7 @@ from app.domain.proposals.proposal import Proposal
 from app.domain.proposals.two_persons import OPERATORS
 from app.models.engine import reading, writing
 from app.queries.audit.records import audit_head
+from app.queries.operators.factors import passkeys_of
 from app.runtime.gateway import Gateway
 from app.services.approvals.same import require_as_proposed
 from app.services.audit.results import Conflict, Saved
@@ -32,6 +33,7 @@ from app.services.operators.accounts import (
     needs_second_person,
     new_uniquifier,
 )
+from app.services.operators.factors import forget_within
 from app.services.proposals.store import Draft, propose
 
 ACCOUNT: Final = "account"
@@ -70,12 +72,13 @@ class _Planned:
     columns: Mapping[str, Any]
     change: AuditedChange
     summary: str
+    passkeys: tuple[str, ...] = ()
 
     @property
     def based_on(self) -> str:
         """A digest of the account's secrets, so that a proposal notices that they changed."""
         before = self.before
-        secrets = "" if before is None else f"{before.password} {before.tf_totp_secret}"
+        secrets = "" if before is None else f"{before.password} {before.tf_totp_secret} {self.passkeys}"
         return hashlib.sha256(secrets.encode()).hexdigest()
 
 
@@ -141,7 +144,11 @@ def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Ac
     if before is None:
         hashed = request.hashed or ""
         role = Role(request.values["role"])
-        create_within(connection, gateway, request.email, hashed, role, actor=actor, note=note)
+        create_within(
+            connection, gateway, request.email, hashed, role, actor=actor, passed_on=True, note=note
+        )
+    elif request.wish is AccountWish.RESET_SECOND_FACTOR:
+        forget_within(connection, gateway, before.id, actor=actor, note=note)
     else:
         change_account(connection, gateway, before.id, planned.columns, actor=actor, note=note)
     now = audit_head(connection)
@@ -172,22 +179,24 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
         return _Planned(request, None, {}, AuditedChange(subject, None, after), summary)
     if before is None:
         raise AccountRefused("there is no such account (any more)")
-    columns = _columns(request, before)
+    passkeys = tuple(row["credential_id"].hex() for row in passkeys_of(connection, before.id))
+    columns = _columns(request, before, has_factor=bool(before.tf_totp_secret or passkeys))
     shown = {name: value for name, value in columns.items() if name != "role"}
     after = documented(replace(before, **shown, role=Role(columns.get("role", before.role))))
-    return _Planned(request, before, columns, AuditedChange(subject, documented(before), after), summary)
+    change = AuditedChange(subject, documented(before), after)
+    return _Planned(request, before, columns, change, summary, passkeys)
 
 
-def _columns(request: AccountRequest, before: Account) -> dict[str, Any]:
+def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> dict[str, Any]:
     """The columns to write. Whatever sessions should not outlive ends them."""
     ended = {"fs_uniquifier": new_uniquifier()}
     if request.wish is AccountWish.NEW_PASSWORD:
-        return {"password": request.hashed} | ended
+        return {"password": request.hashed, "must_change_password": True} | ended
     if request.wish is AccountWish.RESET_SECOND_FACTOR:
         return {"tf_primary_method": None, "tf_totp_secret": None} | ended
     must_set_up = request.values.get("second_factor_required") and not before.second_factor_required
     # Sessions without the factor end: the next sign-in sets it up.
-    return dict(request.values) | (ended if must_set_up and not before.tf_totp_secret else {})
+    return dict(request.values) | (ended if must_set_up and not has_factor else {})
 
 
 def _summary(request: AccountRequest, before: Account | None) -> str:
@@ -218,7 +227,7 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
         yield Effect(text, grave)
         return
     if request.wish is AccountWish.NEW_PASSWORD:
-        text = "the old password ends; the one that the proposer was shown counts at once"
+        text = "the old password ends; the one that the proposer was shown counts at once, for one sign-in"
         yield Effect(text, Severity.GRAVE)
     if request.wish is AccountWish.RESET_SECOND_FACTOR:
         needed = "a new one has to be set up at the next sign-in" if before.second_factor_required else (

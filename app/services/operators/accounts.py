@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, delete, insert, update
 
 from app.domain.audit import Actor, AuditedChange
-from app.domain.operators import Role, normal_email, password_complaint
+from app.domain.operators import Role, normal_email
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
 from app.queries.operators.accounts import (
@@ -25,7 +25,7 @@ from app.queries.operators.accounts import (
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.operators.leave import require_account_leave
-from app.services.operators.passwords import generate_password, hash_password
+from app.services.operators.passwords import generate_password, hash_password, why_refused
 
 _UNIQUIFIER_BYTES: Final = 32
 
@@ -51,6 +51,7 @@ class Account:
     tf_primary_method: str | None
     tf_totp_secret: str | None
     totp_last_counter: int | None
+    must_change_password: bool
     created_at: datetime
     signed_in_at: datetime | None
     signed_in_from: str | None
@@ -85,7 +86,7 @@ def checked_account(email: str, password: str) -> tuple[str, str]:
     address = normal_email(email)
     if address is None:
         raise AccountRefused(f"{email!r} is no email address")
-    if complaint := password_complaint(password, address):
+    if complaint := why_refused(password, address):
         raise AccountRefused(complaint)
     return address, hash_password(password)
 
@@ -98,10 +99,13 @@ def create_within(
     role: Role,
     *,
     actor: Actor,
+    passed_on: bool = False,
     note: str = "",
 ) -> Account:
     """As :func:`create_account`, in a writing transaction of the caller, who has asked for leave.
 
+    :param passed_on: the password was chosen by somebody else than the account's owner, who must change
+        it before anything else.
     :param note: stands before what the audit record says.
     """
     if account_by_email(connection, address) is not None:
@@ -113,6 +117,7 @@ def create_within(
         "active": True,
         "fs_uniquifier": new_uniquifier(),
         "second_factor_required": False,
+        "must_change_password": passed_on,
         "created_at": gateway.clock(),
     }
     connection.execute(insert(Operator).values(row))
@@ -232,11 +237,17 @@ def account_named(connection: Connection, email: str) -> Account | None:
 def reset_password(gateway: Gateway, account_id: int, *, actor: Actor, break_glass: str | None = None) -> str:
     """Give the account a generated password, end its sessions, and return the password.
 
+    Its owner must change it before anything else.
+
     :raises AccountRefused: there is no such account.
     :raises SecondPersonNeeded: as for ``update_account``.
     """
     password = generate_password()
-    changes = {"password": hash_password(password), "fs_uniquifier": new_uniquifier()}
+    changes = {
+        "password": hash_password(password),
+        "must_change_password": True,
+        "fs_uniquifier": new_uniquifier(),
+    }
     update_account(gateway, account_id, changes, actor=actor, break_glass=break_glass)
     return password
 
@@ -292,6 +303,7 @@ def documented(account: Account) -> dict[str, Any]:
         "active": account.active,
         "second_factor": "set up" if account.tf_totp_secret else "none",
         "second_factor_required": account.second_factor_required,
+        "must_change_password": account.must_change_password,
     }
 
 

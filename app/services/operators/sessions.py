@@ -41,12 +41,13 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
 
     Also deletes every session, of any account, that has ended.
 
-    :param how: what the sign-in was made with: ``password``, ``second factor``, ``new password``.
+    :param how: what the sign-in was made with: ``password``, ``second factor``, ``passkey``,
+        ``new password``.
     """
     now, secret = gateway.clock(), secrets.token_urlsafe(_SECRET_BYTES)
     row = {
         "operator_id": operator_id,
-        "digest": _digest(secret),
+        "digest": session_digest(secret),
         "created_at": now,
         "seen_at": now,
         "address": actor.address or "-",
@@ -66,9 +67,9 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
 def session_is_open(gateway: Gateway, operator_id: int, secret: str) -> bool:
     """Whether the cookie's session is still open. The call counts as a use, which keeps it open."""
     now = gateway.clock()
-    where = (OperatorSession.digest == _digest(secret), OperatorSession.operator_id == operator_id)
+    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with reading(gateway.engine) as connection:
-        seen_at = session_last_used(connection, operator_id, _digest(secret), now)
+        seen_at = session_last_used(connection, operator_id, session_digest(secret), now)
     if seen_at is not None and now - seen_at >= _SEEN_EVERY:
         with writing(gateway.engine) as connection:
             # A session that was ended meanwhile has no row, and stays ended.
@@ -78,7 +79,7 @@ def session_is_open(gateway: Gateway, operator_id: int, secret: str) -> bool:
 
 def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -> None:
     """End one session. Nothing is recorded where it has ended already."""
-    where = (OperatorSession.digest == _digest(secret), OperatorSession.operator_id == operator_id)
+    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with writing(gateway.engine) as connection:
         if connection.execute(delete(OperatorSession).where(*where)).rowcount:
             subject = f"operator {actor.name}"
@@ -97,11 +98,12 @@ def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenS
             address=row.address,
             browser=row.browser,
             ends_at=min(row.seen_at + SESSION_IDLE, row.created_at + SESSION_LIFETIME),
-            current=bytes(row.digest) == _digest(secret),
+            current=bytes(row.digest) == session_digest(secret),
         )
         for row in rows
     ]
 
 
-def _digest(secret: str) -> bytes:
+def session_digest(secret: str) -> bytes:
+    """What the database knows of a cookie's secret."""
     return hashlib.sha256(secret.encode()).digest()

@@ -16,6 +16,7 @@ from app.admin.forms.base import PreviewedForm
 from app.admin.forms.bulk import StopChainForm
 from app.admin.forms.sections import ChainForm
 from app.admin.network_names import percent
+from app.admin.sign_in.step_up import step_up
 from app.admin.views.filters import Flag
 from app.admin.views.network.editing import Attempt, NetworkView
 from app.models.engine import reading
@@ -83,14 +84,18 @@ class ChainsView(NetworkView):
 
     def row_id(self, key: int) -> int | None:
         """The row of the chain with this id."""
-        if not 0 < key < 1 << 63:
-            return None
         with reading(current_gateway().reads) as connection:
             return chain_row_id(connection, key)
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
         """The chain's id."""
         return int(values["id"])
+
+    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
+        """Ask who it is again before a chain is stopped, by its button or by its form."""
+        stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
+        asks = step_up(needed=True) if stops and (save or on.form.confirm.data) else None
+        return asks or super().attempt(on, save=save)
 
     @expose("/<int:key>/stop", methods=("GET", "POST"))
     def stop(self, key: int) -> ResponseReturnValue:

@@ -31,7 +31,6 @@ from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Pre
 from app.services.network.sections import Section
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
-_LARGEST_ID: Final = (1 << 63) - 1
 _LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
 _NO_ROW: Final = 0
@@ -91,7 +90,7 @@ class NetworkView(ListView):
 
     def row_id(self, key: int) -> int | None:
         """The id of the row with this number in the address."""
-        return key if 0 < key <= _LARGEST_ID else None
+        return key or None
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
         """The number of a row in the address of its pages."""

@@ -1,0 +1,26 @@
+"""The Host header, which the framework reads as a part of addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Request
+from werkzeug.exceptions import BadHost
+
+
+class GatewayFlask(Flask):
+    """Flask, but a Host header that can be part of no address is refused before one is built with it."""
+
+    def create_url_adapter(self, request: Request | None) -> Any:
+        """What finds the route of a request.
+
+        :raises BadHost: the header is no host. It is answered with 400 like an error of the routing.
+        """
+        host = "" if request is None else request.environ.get("HTTP_HOST", "")
+        if "[" in host or "]" in host or not host.isascii():
+            try:
+                urlsplit(f"//{host}/")
+            except ValueError:
+                raise BadHost from None
+        return super().create_url_adapter(request)

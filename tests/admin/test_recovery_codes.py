@@ -1,0 +1,162 @@
+"""Recovery codes: made with the second factor, shown once, each used once."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.domain.operators import RECOVERY_CODES, Role
+from app.models.engine import reading
+from app.models.factors import OperatorRecoveryCode
+from app.services.audit.log import list_audit
+from app.services.operators.accounts import find_account, update_account
+from app.services.operators.recovery_codes import (
+    make_recovery_codes,
+    recovery_codes_left,
+    use_recovery_code,
+)
+from tests.actors import TESTER
+from tests.admin.authenticator import Authenticator, add_passkey
+from tests.admin.test_sign_in import code_of, set_up
+from tests.admin.visitor import Visitor, add_account, email_of, gateway_of, signed_in
+
+VIEWER = email_of(Role.VIEWER)
+PATH = "/admin/account/recovery-codes"
+
+
+def make(visitor: Visitor) -> list[str]:
+    """Make codes and read them off the page."""
+    page = visitor.post(PATH)
+    return re.findall(r"<li><code>([0-9a-z-]+)</code>", page.text)
+
+
+def recover(visitor: Visitor, code: str) -> Visitor:
+    visitor.sign_in(VIEWER)
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    return visitor
+
+
+def test_setting_up_a_second_factor_leads_to_codes(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    assert not make(owner), "they stand in for a second factor, and there is none"
+    assert add_passkey(owner, Authenticator()).location == PATH
+    assert "You have none" in owner.get(PATH).text
+    codes = make(owner)
+    assert len(set(codes)) == RECOVERY_CODES
+    assert f"You have {RECOVERY_CODES} left" in owner.get(PATH).text
+    assert codes[0] not in owner.get(PATH).text, "shown once"
+    assert f"{RECOVERY_CODES} left" in owner.get("/admin/account/").text
+    assert add_passkey(owner, Authenticator(), "another").location == "/admin/account/"
+
+
+def test_codes_set_up_at_sign_in_lead_there_too(app: Flask) -> None:
+    add_account(app, Role.VIEWER, second_factor_required=True)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
+    key = re.search(r'class="mono break">([^<]+)<', page)
+    assert key
+    assert visitor.post("/admin/sign-in/code", {"code": code_of(key[1])}).location == PATH
+    other = Visitor(app)
+    other.sign_in(VIEWER)
+    assert other.post("/admin/sign-in/code", {"code": code_of(key[1], 1)}).location == "/admin/"
+
+
+def test_a_code_lets_in_once_in_place_of_the_second_factor(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    codes = make(owner)
+    visitor = recover(Visitor(app), codes[0].upper().replace("-", " ").replace("1", "l").replace("0", "O"))
+    assert "9 recovery codes left" in visitor.get("/admin/").text
+    assert not recover(Visitor(app), codes[0]).inside, "it is used up"
+    assert not recover(Visitor(app), "0000-0000-0000-0000").inside
+    assert recover(Visitor(app), codes[1]).inside
+    told = [(row.action, row.detail) for row in list_audit(gateway_of(app))]
+    assert ("recovery_code.use", "9 left") in told
+    assert ("recovery_codes.make", "10 codes; earlier ones have ended") in told
+
+
+def test_new_codes_end_the_old_ones(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    old, new = make(owner), make(owner)
+    assert not recover(Visitor(app), old[0]).inside
+    assert recover(Visitor(app), new[0]).inside
+
+
+def test_a_code_alone_is_not_enough(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    code = make(owner)[0]
+    visitor = Visitor(app)
+    assert visitor.get("/admin/sign-in/recovery").location == "/admin/sign-in"
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    assert not visitor.inside
+    visitor.sign_in(VIEWER, "a wrong password")
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    assert not visitor.inside
+    assert recover(Visitor(app), code).inside, "it was not used up"
+
+
+def test_guessing_codes_has_to_wait(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    code = make(owner)[0]
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    for _ in range(5):
+        visitor.post("/admin/sign-in/recovery", {"code": "0000-0000-0000-0000"})
+    assert "Try again in" in visitor.post("/admin/sign-in/recovery", {"code": code}).text
+    assert not visitor.inside
+
+
+@pytest.mark.parametrize("code", ["", " ", "\0", "é" * 300, "-" * 5000])
+def test_malformed_codes_are_wrong_ones(app: Flask, code: str) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    make(owner)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    assert visitor.post("/admin/sign-in/recovery", {"code": code}).status_code == 200
+    assert not visitor.inside
+
+
+def test_codes_do_not_let_in_a_switched_off_account(app: Flask) -> None:
+    owner = signed_in(app, Role.VIEWER)
+    set_up(owner)
+    code, account = make(owner)[0], _account(app)
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    update_account(gateway_of(app), account, {"active": False}, actor=TESTER)
+    visitor.post("/admin/sign-in/recovery", {"code": code})
+    assert not visitor.inside
+    assert recovery_codes_left(gateway_of(app), account) == RECOVERY_CODES
+
+
+def test_the_database_does_not_know_the_codes(app: Flask) -> None:
+    gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
+    codes = make_recovery_codes(gateway, account, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        kept = list(connection.scalars(select(OperatorRecoveryCode.digest)))
+    assert len(kept) == RECOVERY_CODES
+    for code in codes:
+        assert not any(code.replace("-", "").encode() in digest for digest in kept)
+
+
+@pytest.mark.every_database
+def test_of_many_requests_with_one_code_one_gets_in(app: Flask) -> None:
+    gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
+    code = make_recovery_codes(gateway, account, actor=TESTER)[0]
+    with ThreadPoolExecutor(8) as pool:
+        used = list(pool.map(lambda _: use_recovery_code(gateway, account, code, actor=TESTER), range(8)))
+    assert sorted(used) == [False] * 7 + [True]
+
+
+def _account(app: Flask) -> int:
+    account = find_account(gateway_of(app), email=VIEWER)
+    assert account
+    return account.id

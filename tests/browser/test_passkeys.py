@@ -1,0 +1,149 @@
+"""Passkeys as a person uses them, with an authenticator that Chromium simulates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import update
+
+from app import create_app
+from app.domain.operators import RECOVERY_CODES, Role
+from app.models.engine import writing
+from app.models.operators import Operator, OperatorSession
+from tests.admin.visitor import PASSWORD, email_of
+from tests.applications import close_connections, gateway_of, make_settings
+from tests.browser.conftest import Visit
+from tests.databases import SharedSqlite
+
+OPERATOR = email_of(Role.OPERATOR)
+
+
+@pytest.fixture
+def device(visit: Visit) -> Iterator[Visit]:
+    """A window at ``localhost``, whose device has a passkey provider that asks its owner and gets a yes."""
+    visit.base = visit.base.replace("127.0.0.1", "localhost")
+    session = visit.page.context.new_cdp_session(visit.page)
+    session.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    yield visit
+    session.detach()
+
+
+def add_passkey(visit: Visit, name: str) -> Page:
+    page = visit.open("/admin/account/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Add a passkey").click()
+    return page
+
+
+def look(visit: Visit) -> None:
+    """The page is accessible in both themes."""
+    for scheme in ("light", "dark"):
+        visit.page.emulate_media(color_scheme=scheme)
+        visit.check_accessibility()
+
+
+def let_proofs_age(sandbox: SharedSqlite) -> None:
+    """The last proof of every session is long ago, as if its owner had been away."""
+    app = create_app(make_settings(sandbox.url))
+    with app.app_context():
+        gateway = gateway_of(app)
+        with writing(gateway.engine) as connection:
+            long_ago = gateway.clock().replace(year=2020)
+            connection.execute(update(OperatorSession).values(proved_at=long_ago))
+        close_connections()
+
+
+def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: SharedSqlite) -> None:
+    page = device.sign_in(OPERATOR)
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+    page = add_passkey(device, "this laptop")
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    look(device)
+    page.get_by_role("button", name="Make my codes").click()
+    expect(page.locator("#codes li")).to_have_count(RECOVERY_CODES)
+    look(device)
+    code = page.locator("#codes code").first.inner_text()
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_role("cell", name="this laptop", exact=True)).to_be_visible()
+    look(device)
+    page.get_by_role("button", name="Sign out", exact=True).click()
+
+    # Alone.
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+    page.get_by_role("button", name="Sign out", exact=True).click()
+
+    # After the password.
+    page = device.sign_in(OPERATOR)
+    expect(page.get_by_text("Your password is right")).to_be_visible()
+    look(device)
+    page.get_by_role("button", name="Use my passkey").click()
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+
+    # When a grave change asks again: nothing that was typed is lost.
+    page = device.open("/admin/chains/1/stop")
+    page.get_by_label("Reason").fill("a fork is being looked at")
+    page.get_by_label("Type “Ethereum").fill("Ethereum")
+    let_proofs_age(sandbox)
+    page.get_by_role("button", name="Stop this chain").click()
+    expect(page.get_by_role("heading", name="Is it still you?")).to_be_visible()
+    look(device)
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.locator(".message-success")).to_contain_text("a fork is being looked at")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+
+    # Lost: the recovery code is asked for in its place, once.
+    page = device.sign_in(OPERATOR)
+    page.get_by_role("link", name="Use a recovery code").click()
+    look(device)
+    page.get_by_label("Recovery code").fill(code)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text(f"You have {RECOVERY_CODES - 1} recovery codes left")).to_be_visible()
+
+    page = device.open("/admin/account/")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Remove this laptop").click()
+    expect(page.get_by_text("The passkey “this laptop” is removed.")).to_be_visible()
+
+
+def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:
+    """A device without any passkey."""
+    visit.base = visit.base.replace("127.0.0.1", "localhost")
+    session = visit.page.context.new_cdp_session(visit.page)
+    session.send("WebAuthn.enable")
+    options = {"protocol": "ctap2", "transport": "usb", "hasUserVerification": True, "isUserVerified": False}
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    page = visit.open("/admin/sign-in")
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.locator("[data-passkey-problem]")).to_be_visible()
+    look(visit)
+    expect(page.get_by_role("button", name="Ask me again")).to_be_enabled()
+
+
+def test_a_password_of_somebody_else_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
+    app = create_app(make_settings(sandbox.url))
+    with app.app_context():
+        with writing(gateway_of(app).engine) as connection:
+            of_viewer = Operator.email == email_of(Role.VIEWER)
+            connection.execute(update(Operator).where(of_viewer).values(must_change_password=True))
+        close_connections()
+    page = visit.sign_in(email_of(Role.VIEWER))
+    expect(page.get_by_role("heading", name="Choose your own password")).to_be_visible()
+    look(visit)
+    page.get_by_label("The password that you were given").fill(PASSWORD)
+    page.get_by_label("New password", exact=True).fill("quite another password")
+    page.get_by_label("The new password again").fill("quite another password")
+    page.get_by_role("button", name="Change it").click()
+    visit.open("/admin/")
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
