@@ -11,7 +11,7 @@ from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
 
 from app.admin.requests import actor_named
-from app.domain.operators import Role
+from app.domain.operators import Role, is_too_long, normal_password
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
     Account,
@@ -48,6 +48,12 @@ class OperatorUser(UserMixin):
         self.account = account
         vars(self).update(asdict(account))
         self.roles = [OperatorRole(account.role)]
+
+    def verify_and_update_password(self, password: str) -> bool:
+        """Whether the password is the account's, however keyboards write it. It may be any text."""
+        if is_too_long(password):
+            return False
+        return bool(super().verify_and_update_password(normal_password(password)))
 
     @property
     def unsaved(self) -> dict[str, Any]:
