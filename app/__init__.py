@@ -73,6 +73,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
         )
+        for engine in db.engines.values():
+            engine.hide_parameters = True  # tracebacks would have what people typed, and digests of secrets
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
     api.register_always(app, trusted_proxies=settings.trusted_proxies)

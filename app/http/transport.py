@@ -43,18 +43,19 @@ def register(app: Flask, *, trusted_proxies: int) -> None:
 def _protect(trusted_proxies: int, response: Response) -> Response:
     if over_https(trusted_proxies):
         response.headers.setdefault("Strict-Transport-Security", HSTS)
-    location = response.headers.get("Location")
-    if location:
-        response.headers["Location"] = _without_own_host(location)
+    if 300 <= response.status_code < 400 and "Location" in response.headers:
+        response.headers["Location"] = _without_own_host(response.headers["Location"])
     return response
 
 
 def _without_own_host(location: str) -> str:
     """Where a redirect leads. Absolute ones are of the routing, with the scheme of the last hop."""
     own = f"{request.scheme}://{request.host}/"
-    if not location.startswith(own) or location.startswith((f"{own}/", f"{own}\\")):
+    path = location[len(own) - 1 :]
+    # The routing writes the host in lower case. A path of two slashes would be another host.
+    if location[: len(own)].lower() != own.lower() or path.startswith(("//", "/\\")):
         return location
-    return location[len(own) - 1 :]
+    return path
 
 
 def _forwarded_schemes() -> list[str]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, text
 from werkzeug.test import create_environ, run_wsgi_app
 
 from app.domain.operators import Role
@@ -239,3 +239,19 @@ def test_what_was_typed_is_recorded_nowhere(app: Flask) -> None:
     assert re.fullmatch("no account, typed [0-9a-f]{12}", unknown)
     assert unknown == same, "who types the same again can be told"
     assert known == f"operator {VIEWER}", "an account is named as it is stored"
+
+
+def test_a_failing_database_logs_nothing_that_was_typed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    visitor = Visitor(app)
+    visitor.token()
+    engine = gateway_of(app).engine
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE operators RENAME TO elsewhere"))
+    try:
+        answer = visitor.sign_in("correct-horse@battery.staple", "wrong password")
+    finally:
+        with engine.begin() as connection:
+            connection.execute(text("ALTER TABLE elsewhere RENAME TO operators"))
+    assert answer.status_code == 503
+    assert "no such table" in caplog.text
+    assert "correct-horse" not in caplog.text

@@ -122,7 +122,15 @@ def test_a_cookie_of_http_is_nothing_over_https(behind_a_proxy: Flask) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{}, HTTPS, {"Host": "evil.example"}, {"Host": "127.0.0.1:8000", **HTTPS}]
+    "headers",
+    [
+        {},
+        HTTPS,
+        {"Host": "evil.example"},
+        {"Host": "GW.Example:80"},
+        {"Host": "gw:8000"},
+        {"Host": "127.0.0.1:8000", **HTTPS},
+    ],
 )
 @pytest.mark.parametrize("path", ["/admin", "/admin?x=1", "/admin/network", "/admin/audit", "/admin/chains"])
 def test_no_redirect_leaves_the_scheme(behind_a_proxy: Flask, path: str, headers: dict[str, str]) -> None:

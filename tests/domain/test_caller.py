@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.caller import caller_address
+from app.domain.caller import caller_address, counted_network
 
 CASES = [
     # peer, X-Forwarded-For, trusted proxies, caller
@@ -36,3 +36,20 @@ CASES = [
 def test_caller(peer: str | None, forwarded_for: str | None, trusted: int, expected: str | None) -> None:
     address = caller_address(peer, forwarded_for, trusted)
     assert (None if address is None else str(address)) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::", "2001:db8:1:3::/64"),
+        ("::1", "::/64"),
+    ],
+)
+def test_guesses_are_counted_by_network(address: str, network: str) -> None:
+    found = caller_address(address, None, 0)
+    assert found is not None
+    assert counted_network(found) == network

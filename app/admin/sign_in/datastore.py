@@ -14,7 +14,7 @@ from webauthn.helpers.structs import CredentialDeviceType
 from werkzeug.exceptions import Conflict
 
 from app.admin.requests import actor, actor_named
-from app.domain.operators import Role
+from app.domain.operators import Role, is_too_long, normal_password
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
     Account,
@@ -87,6 +87,12 @@ class OperatorUser(UserMixin):
         self.account = account
         vars(self).update(asdict(account))
         self.roles = [OperatorRole(account.role)]
+
+    def verify_and_update_password(self, password: str) -> bool:
+        """Whether the password is the account's, however keyboards write it. It may be any text."""
+        if is_too_long(password):
+            return False
+        return bool(super().verify_and_update_password(normal_password(password)))
 
     @property
     def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
