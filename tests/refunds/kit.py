@@ -63,6 +63,12 @@ class Story:
         return world.contract(self.kind, self.chain)
 
     @property
+    def token(self) -> bytes:
+        """The source token's address."""
+        symbol = "USDT" if self.kind is SendKind.POOL else "CELR"
+        return bytes.fromhex(world.token(self.chain, symbol)[2:])
+
+    @property
     def id(self) -> str:
         return transfer_id(self.n)
 
