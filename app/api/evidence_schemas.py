@@ -9,6 +9,7 @@ from marshmallow import Schema, fields
 from app.api.fields import AmountString
 from app.api.schemas import Answer, StatusBody, describe, enumerated
 from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.refund.own_reasons import own_reasons
 
 _NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
 _LIST: Final[dict[str, Any]] = {"dump_default": list}
@@ -44,7 +45,8 @@ class ContractCall(Schema):
     data = fields.String(
         allow_none=True,
         metadata=describe(
-            "The transaction's data: the call and its arguments, ABI-encoded. null while not valid."
+            "The transaction's data: the call and its arguments, ABI-encoded, with no more signatures than "
+            "the quorum needs. null while not valid."
         ),
     )
 
@@ -77,6 +79,19 @@ class OtherRequest(Schema):
     contradictions = fields.List(
         fields.String(), metadata=describe("Where it does not fit the transfer.", [])
     )
+
+
+class OwnReason(Schema):
+    """One thing that the contract may have against a call whose evidence is valid."""
+
+    reason = fields.String(
+        metadata=describe(
+            "Its name.",
+            "paused",
+            enum=sorted({each.reason for kind in SendKind for each in own_reasons(kind)}),
+        )
+    )
+    words = fields.String(metadata=describe("What it means, in words."))
 
 
 class EvidenceAnswer(Answer):
@@ -155,6 +170,14 @@ class EvidenceAnswer(Answer):
     )
     not_signed = fields.List(
         fields.String(), **_LIST, metadata=describe("The validators whose signature is not known.", [])
+    )
+    may_refuse = fields.List(
+        fields.Nested(OwnReason),
+        **_LIST,
+        metadata=describe(
+            "What the contract may still refuse the call for, by its own state: simulate the call first. "
+            "Empty while not valid."
+        ),
     )
     notes = fields.List(
         fields.String(), **_LIST, metadata=describe("What else there is to know, in words.", [])

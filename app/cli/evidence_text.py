@@ -33,6 +33,10 @@ def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
         yield f"another request, signed with power {other.power_signed}"
         yield f"{_INDENT}{other.wd_onchain}"
         yield from _listed(other.contradictions)
+    if shown.may_refuse:
+        yield ""
+        yield "the contract may still refuse the call: simulate it first"
+        yield from _listed([each.words for each in shown.may_refuse])
     if shown.notes:
         yield ""
         yield "notes"

@@ -60,6 +60,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "validator_set_hash": None,
         "missing": [],
         "not_signed": [],
+        "may_refuse": [],
         "notes": [],
         "other_requests": [],
     },

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from eth_abi import decode
@@ -176,9 +177,18 @@ def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:
     data = bytes.fromhex(evidence["call"]["data"][2:])
     assert data[:4] == keccak256(evidence["call"]["signature"].encode())[:4]
     arguments = decode(["bytes", "bytes[]", "address[]", "uint256[]"], data[4:])
+    # The call carries some of the signatures in their order: the fewest that reach the quorum.
+    carried = list(arguments[1])
+    assert [sig for sig in sigs if sig in carried] == carried
+    signed = {bytes.fromhex(row["signature"][2:]): int(row["power"]) for row in rows if row["signed"]}
+    needed, sums = 1, list(accumulate(sorted(signed.values(), reverse=True)))
+    while sums[needed - 1] < int(evidence["quorum"]):
+        needed += 1
+    assert len(carried) == needed
+    assert sum(signed[sig] for sig in carried) == sums[needed - 1]
     assert arguments == (
         wd_onchain,
-        tuple(sigs),
+        tuple(carried),
         tuple("0x" + who.hex() for who in signers),
         tuple(powers),
     )

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from typing import Any
 
 import pytest
 
 from app.domain.codes import SendKind
-from app.domain.crypto import address_of
 from app.domain.refund.request import decode_request
 from tests.contract.evm.machine import Bridge, Call, Chain
 from tests.domain.refund.evidence_kit import twin, vector
-from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
+from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, served_call
+from tests.refunds.kit import KINDS, PEOPLE, Asker, Story, flip, rotation
 from tests.services.feed.world import SENDER
 
-POWERS: Powers = dict(zip(PEOPLE, (60, 7, 7, 50, 30, 1, 45), strict=False))
 SIGNERS = (0, 3, 6)
 """Who is needed for a quorum: with any of them missing it is none."""
-
-
-def by_address(powers: Powers) -> dict[bytes, int]:
-    return {address_of(key): power for key, power in powers.items()}
-
-
-def bridge_of(story: Story, powers: Powers = POWERS, **other: Any) -> Bridge:
-    place = {"kind": story.kind.value, "chain": Chain(story.chain), "address": story.contract}
-    return Bridge(**(place | other), powers=by_address(powers), token=story.token)
-
-
-def served_call(answer: dict[str, Any]) -> Call:
-    """The evidence out of the status answer: all of its signatures."""
-    sigs, signers, powers = (
-        [b64decode(each) for each in answer[name]] for name in ("sorted_sigs", "signers", "powers")
-    )
-    return Call(
-        b64decode(answer["wd_onchain"]), sigs, signers, [int.from_bytes(each, "big") for each in powers]
-    )
-
-
-def known_call(evidence: dict[str, Any]) -> Call:
-    """What is known of the evidence, enough or not."""
-    rows = evidence["signers"]
-    return Call(
-        b64decode(evidence["wd_onchain"]),
-        [bytes.fromhex(row["signature"][2:]) for row in rows if row["signed"]],
-        [bytes.fromhex(row["address"][2:]) for row in rows],
-        [int(row["power"]) for row in rows],
-    )
 
 
 @pytest.fixture(params=KINDS)

@@ -14,6 +14,7 @@ from app.domain.crypto import checksum_address
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.call import ContractCall, open_call, refund_call
 from app.domain.refund.evidence import RefundVerdict, RequestJudgement
+from app.domain.refund.own_reasons import OwnReason, own_reasons
 from app.domain.refund.request import RefundRequest
 from app.domain.refund.rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
 from app.domain.transfer_ids import pool_withdraw_id
@@ -65,7 +66,8 @@ class RefundExplanation:
     ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
     would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
     ``status`` is the transfer's, null where evidence was judged without its transfer. ``request`` maps the
-    message's field names to values as text; ``withdraw_id`` is the pool kind's.
+    message's field names to values as text; ``withdraw_id`` is the pool kind's. ``may_refuse`` is what the
+    contract can still have against a valid call.
     """
 
     valid: bool
@@ -91,6 +93,7 @@ class RefundExplanation:
     validator_set_hash: str | None
     missing: tuple[str, ...]
     not_signed: tuple[str, ...]
+    may_refuse: tuple[OwnReason, ...]
     notes: tuple[str, ...]
     other_requests: tuple[OtherRequest, ...]
 
@@ -160,7 +163,9 @@ def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplana
         return shown
     words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract keeps {kept}"
     call = replace(shown.call, arguments=(), data=None) if shown.call else None
-    return replace(shown, valid=False, proven=False, call=call, missing=(*shown.missing, words))
+    return replace(
+        shown, valid=False, proven=False, call=call, missing=(*shown.missing, words), may_refuse=()
+    )
 
 
 def explain(findings: Findings) -> RefundExplanation:
@@ -191,6 +196,7 @@ def explain(findings: Findings) -> RefundExplanation:
         validator_set_hash=_hex(validators.contract_hash) if validators else None,
         missing=findings.missing,
         not_signed=tuple(checksum_address(address) for address in findings.not_signed),
+        may_refuse=own_reasons(kind) if kind and findings.valid else (),
         notes=findings.notes,
         other_requests=tuple(_other(each) for each in findings.others),
     )
@@ -224,7 +230,7 @@ def _call(findings: Findings) -> ContractCall | None:
         return None
     if findings.valid and findings.shown and findings.validators:
         shown = findings.shown
-        return refund_call(findings.kind, shown.wd_onchain, shown.sorted_sigs, findings.validators)
+        return refund_call(findings.kind, shown.wd_onchain, shown.signed, findings.validators)
     return open_call(findings.kind)
 
 
