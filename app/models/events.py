@@ -32,7 +32,7 @@ class Event(Base):
     )
 
     seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
-    event_id: Mapped[str] = mapped_column(String(128))
+    event_id: Mapped[str] = mapped_column(String(256))
     occurrence: Mapped[int]
     type: Mapped[str] = mapped_column(String(32))
     at: Mapped[datetime] = mapped_column(UtcTime)
@@ -49,7 +49,7 @@ class RetractedEvent(Base):
 
     __tablename__ = "retracted_events"
 
-    event_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
 

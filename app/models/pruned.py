@@ -59,7 +59,7 @@ class PrunedReporter(Base):
 
     reporter: Mapped[str] = mapped_column(String(64), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger)
-    event_id: Mapped[str] = mapped_column(String(128))
+    event_id: Mapped[str] = mapped_column(String(256))
     type: Mapped[str] = mapped_column(String(32))
     at: Mapped[datetime] = mapped_column(UtcTime)
     received_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest of all that were pruned")

@@ -69,7 +69,9 @@ STATUS_WORDS: Final[dict[Status, StatusWords]] = {
         Tone.WAITING_FOR_USER,
     ),
     Status.TRANSFER_CONFIRMING_YOUR_REFUND: StatusWords(
-        "Refund confirming", "The refund is in a source block that is not deep enough yet.", Tone.REFUND
+        "Refund confirming",
+        "The refund is in a source block that is not deep enough yet, or in the contract's delay queue.",
+        Tone.REFUND,
     ),
     Status.TRANSFER_REFUNDED: StatusWords("Refunded", "Paid back on the source chain.", Tone.DONE),
     Status.TRANSFER_DELAYED: StatusWords(
@@ -111,6 +113,8 @@ EVENT_WORDS: Final[dict[EventType, str]] = {
     EventType.REFUND_PREPARED: "Refund request prepared",
     EventType.REFUND_SIGNED: "Refund request signed",
     EventType.REFUND_SUBMITTED: "Refund in a source block",
+    EventType.REFUND_FAILED: "Refund transaction failed",
+    EventType.REFUND_DELAYED: "Refund queued by the delay rule",
     EventType.REFUND_COMPLETED: "Refund final",
     EventType.LIQUIDITY_ADDED: "Liquidity added",
     EventType.LIQUIDITY_WITHDRAWN: "Liquidity withdrawn",
@@ -133,6 +137,7 @@ STAGE_WORDS: Final[dict[StageName, str]] = {
     StageName.REFUND_PREPARED: "Refund request prepared",
     StageName.REFUND_SIGNED: "Signed by a quorum",
     StageName.REFUND_SUBMITTED: "Refund in a source block",
+    StageName.REFUND_DELAYED: "Refund queued by the delay rule",
     StageName.REFUNDED: "Refunded",
 }
 

@@ -17,8 +17,8 @@ from app.domain.transfer.events import (
     Event,
     NetworkStatus,
     RefundCompleted,
+    RefundDelayed,
     RefundPrepared,
-    RefundSubmitted,
     TransferFailed,
     TransferReleased,
     TransferSent,
@@ -86,7 +86,11 @@ def anomalies_of_transfer(
 
 
 def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
-    refunds: list[Event] = [*standing.every(RefundSubmitted), *standing.every(RefundCompleted)]
+    refunds: list[Event] = [
+        *standing.refunds_under_way,
+        *standing.every(RefundDelayed),
+        *standing.every(RefundCompleted),
+    ]
     refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
     releases = standing.every(TransferReleased)
     if not refunds or not releases:

@@ -29,6 +29,8 @@ class EventType(StrEnum):
     REFUND_PREPARED = "refund.prepared"
     REFUND_SIGNED = "refund.signed"
     REFUND_SUBMITTED = "refund.submitted"
+    REFUND_FAILED = "refund.failed"
+    REFUND_DELAYED = "refund.delayed"
     REFUND_COMPLETED = "refund.completed"
     LIQUIDITY_ADDED = "liquidity.added"
     LIQUIDITY_WITHDRAWN = "liquidity.withdrawn"
@@ -72,10 +74,11 @@ class TransferEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockEvent(TransferEvent):
-    """A transfer event that may carry the block it stands in."""
+    """A transfer event that may carry the block it stands in, and its place among the block's logs."""
 
     block: BlockNumber | None = None
     block_hash: str | None = None
+    log_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +113,7 @@ class TransferSent(BlockEvent):
     src_tx_hash: str
     nonce: str | None = None
     max_slippage: int | None = None
+    contract: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +151,7 @@ class TransferDelayed(BlockEvent):
     side = Side.DESTINATION
 
     dst_tx_hash: str | None = None
+    delayed_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +201,29 @@ class RefundSubmitted(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefundFailed(BlockEvent):
+    """The user's withdraw did not succeed: takes the ``RefundSubmitted`` of this transaction back."""
+
+    type = EventType.REFUND_FAILED
+    side = Side.SOURCE
+
+    tx_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundDelayed(BlockEvent):
+    """The user's withdraw was taken and waits in the contract's delay queue; nothing is paid yet."""
+
+    type = EventType.REFUND_DELAYED
+    side = Side.SOURCE
+
+    delayed_id: str
+    tx_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefundCompleted(BlockEvent):
-    """The user's withdraw is final."""
+    """The user's withdraw is final and paid."""
 
     type = EventType.REFUND_COMPLETED
     side = Side.SOURCE
@@ -207,11 +233,12 @@ class RefundCompleted(BlockEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainEvent(Event):
-    """An event of one chain that may carry the block it stands in."""
+    """An event of one chain that may carry the block it stands in, and its place among the block's logs."""
 
     chain_id: ChainId
     block: BlockNumber | None = None
     block_hash: str | None = None
+    log_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +323,7 @@ EVENT_CLASSES: dict[EventType, type[Event]] = {
     for cls in (
         TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus,
         TransferDelayed, TransferReleased, RefundRequested, RefundPrepared, RefundSigned,
-        RefundSubmitted, RefundCompleted, LiquidityAdded, LiquidityWithdrawn, FeeUpdated,
-        ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
+        RefundSubmitted, RefundFailed, RefundDelayed, RefundCompleted, LiquidityAdded,
+        LiquidityWithdrawn, FeeUpdated, ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
     )
 }  # fmt: skip

@@ -17,6 +17,9 @@ from app.domain.validators import MAX_TOTAL_POWER
 from app.domain.wire_values import parse_transfer_id
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 
+MAX_ID = 256
+"""Characters of an event id: two hashes of 32 bytes, a chain, a log index and a type need up to 171."""
+
 MAX_BLOCK = 2**63 - 1
 MAX_CHAIN_ID = 2**32 - 1
 MAX_SYMBOL = 64
@@ -121,7 +124,7 @@ class EventSchema(Schema):
 
         unknown = EXCLUDE
 
-    id = Text(128, required=True)
+    id = Text(MAX_ID, required=True)
     at = Time(required=True)
 
 
@@ -132,6 +135,7 @@ class _OfTransfer(EventSchema):
 class _InBlock(EventSchema):
     block = _optional(WholeNumber(0, MAX_BLOCK))
     block_hash = _optional(TxHash())
+    log_index = _optional(WholeNumber(0, MAX_BLOCK))
 
 
 class _OfTransferInBlock(_OfTransfer, _InBlock):
@@ -163,6 +167,7 @@ class _Sent(_OfTransferInBlock):
     nonce = _optional(Nonce())
     max_slippage = _optional(WholeNumber(0, 2**32 - 1))
     src_tx_hash = TxHash(required=True)
+    contract = _optional(Account())
 
 
 class _Failed(_OfTransferInBlock):
@@ -175,6 +180,7 @@ class _NetworkStatus(_OfTransfer):
 
 class _Delayed(_OfTransferInBlock):
     dst_tx_hash = _optional(TxHash())
+    delayed_id = _optional(TxHash())
 
 
 class _Released(_OfTransferInBlock):
@@ -190,8 +196,13 @@ class _Signed(_OfTransfer):
     signature = Base64(MAX_REQUEST_BYTES, required=True)
 
 
-class _RefundSubmitted(_OfTransferInBlock):
+class _RefundByTransaction(_OfTransferInBlock):
     tx_hash = TxHash(required=True)
+
+
+class _RefundDelayed(_OfTransferInBlock):
+    delayed_id = TxHash(required=True)
+    tx_hash = _optional(TxHash())
 
 
 class _RefundCompleted(_OfTransferInBlock):
@@ -234,7 +245,7 @@ class _Reorged(EventSchema):
 
 
 class _Retracted(EventSchema):
-    targets = fields.List(Text(128), required=True, validate=validate.Length(1, 10_000))
+    targets = fields.List(Text(MAX_ID), required=True, validate=validate.Length(1, 10_000))
     reason = Text(1024, required=True)
 
 
@@ -250,7 +261,9 @@ SCHEMAS: dict[EventType, Schema] = {
     _T.REFUND_REQUESTED: _OfTransfer(),
     _T.REFUND_PREPARED: _Prepared(),
     _T.REFUND_SIGNED: _Signed(),
-    _T.REFUND_SUBMITTED: _RefundSubmitted(),
+    _T.REFUND_SUBMITTED: _RefundByTransaction(),
+    _T.REFUND_FAILED: _RefundByTransaction(),
+    _T.REFUND_DELAYED: _RefundDelayed(),
     _T.REFUND_COMPLETED: _RefundCompleted(),
     _T.LIQUIDITY_ADDED: _Liquidity(),
     _T.LIQUIDITY_WITHDRAWN: _Liquidity(),

@@ -67,6 +67,9 @@ def of_transfer(n: int) -> Events:
         *(signed(n, signature(wd, key, kind, chain)) for key in KEYS[:5]),
         signed(n, signature(other, KEYS[0], kind, chain)),
         about(n, "refund.submitted", tx_hash="0x" + "44" * 32, block=103),
+        about(n, "refund.submitted", at=-48, tx_hash="0x" + "45" * 32, block=104),
+        about(n, "refund.failed", tx_hash="0x" + "44" * 32, block=104),
+        about(n, "refund.delayed", delayed_id="0x" + "46" * 32, tx_hash="0x" + "45" * 32, block=104),
         about(n, "refund.completed", block=104),
     ]
 
