@@ -79,7 +79,11 @@ def fill() -> None:
             connection.execute(table.insert(), rows)
 
 
-def contents() -> dict[str, list[dict[str, Any]]]:
+Contents = dict[str, list[dict[str, Any]]]
+"""Rows by table."""
+
+
+def contents() -> Contents:
     with db.engine.connect() as connection:
         return {
             table.name: sorted(
@@ -89,19 +93,29 @@ def contents() -> dict[str, list[dict[str, Any]]]:
         }
 
 
+def within(contents: Contents, narrower: Contents) -> Contents:
+    """Of the contents the tables and columns that the narrower ones have, too."""
+    return {
+        table: sorted(
+            ({name: row[name] for name in (rows[0] if rows else row)} for row in contents[table]), key=repr
+        )
+        for table, rows in narrower.items()
+    }
+
+
 def test_every_revision_goes_up_and_down_with_data(empty: Flask) -> None:
     for revision in REVISIONS:
         before = contents()
         upgrade(directory=DIRECTORY, revision=revision)
         after = contents()
-        assert {name: after[name] for name in before} == before
+        assert within(after, before) == before
         fill()
         assert all(len(rows) == 2 for rows in contents().values())
     for revision in reversed(BEFORE):
         before = contents()
         downgrade(directory=DIRECTORY, revision=revision)
         after = contents()
-        assert after == {name: before[name] for name in after}
+        assert after == within(before, after)
         assert revision != "base" or after == {}
     upgrade(directory=DIRECTORY)
     assert contents()

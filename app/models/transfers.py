@@ -58,6 +58,7 @@ class Transfer(Base):
     amount: Mapped[int | None] = mapped_column(Uint256, doc="source units")
     sender: Mapped[str | None] = mapped_column(Address)
     receiver: Mapped[str | None] = mapped_column(Address)
+    contract: Mapped[str | None] = mapped_column(Address, doc="the source contract that the send names")
     src_tx_hash: Mapped[str | None] = mapped_column(String(128))
     dst_tx_hash: Mapped[str | None] = mapped_column(String(128))
     sent_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the standing send")

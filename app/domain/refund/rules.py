@@ -33,7 +33,8 @@ class RefundContext:
 
     ``contract`` is the one that pays a refund of this kind on the source chain, ``token`` the source
     token's address, ``receiver`` the send's sender, to whom a refund goes (20 bytes each); ``amount`` is
-    what was sent, in the source token's smallest unit. Raises ValueError for a wrong length.
+    what was sent, in the source token's smallest unit. ``unlisted_contract`` is what the send names as its
+    contract, where other contracts are configured and that one is not. Raises ValueError for a wrong length.
     """
 
     transfer_id: TransferId
@@ -43,6 +44,7 @@ class RefundContext:
     token: bytes | None = None
     receiver: bytes | None = None
     amount: int | None = None
+    unlisted_contract: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.transfer_id) != HASH_BYTES:
@@ -55,10 +57,15 @@ class RefundContext:
     def unknown(self) -> tuple[str, ...]:
         """What has to become known, in words, before a request can be proven for this transfer."""
         role = CONTRACT_ROLE[self.kind] if self.kind else "paying contract"
+        contract = f"the address of the source chain's {role}"
+        if self.unlisted_contract is not None:
+            contract = (
+                f"{self.unlisted_contract}, which the send names as its {role}, in the network document"
+            )
         facts = (
             (self.kind, "the kind of the send"),
             (self.src_chain_id, "the source chain"),
-            (self.contract, f"the address of the source chain's {role}"),
+            (self.contract, contract),
             (self.token, "the token's address on the source chain"),
             (self.receiver, "the address that sent"),
             (self.amount, "the amount sent"),

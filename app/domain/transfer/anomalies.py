@@ -46,6 +46,7 @@ class AnomalyKind(StrEnum):
     RELEASE_BEFORE_SEND = "release_before_send"
     ID_WITH_TWO_CONTENTS = "id_with_two_contents"
     ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
+    UNLISTED_CONTRACT = "unlisted_contract"
     POOL_UNDER_ZERO = "pool_under_zero"
 
 
@@ -81,6 +82,7 @@ def anomalies_of_transfer(
         _bad_and_success(standing),
         _different_requests(uncontradicted),
         _release_before_send(standing),
+        _unlisted_contract(standing, facts),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
@@ -168,6 +170,17 @@ def _release_before_send(standing: StandingEvents) -> Anomaly | None:
     if send is None or release is None or release.at >= send.at:
         return None
     return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
+
+
+def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = standing.first(TransferSent)
+    if send is None or not facts.is_unlisted(*send.taken_by):
+        return None
+    return _of(
+        AnomalyKind.UNLISTED_CONTRACT,
+        f"sent through {send.contract}, which is not among the contracts configured for it; its refund waits",
+        [send],
+    )
 
 
 def anomalies_of_rotations(

@@ -76,6 +76,7 @@ class TransferState:
     amount: int | None = None
     sender: str | None = None
     receiver: str | None = None
+    contract: str | None = None
     src_tx_hash: str | None = None
     dst_tx_hash: str | None = None
     sent_at: datetime | None = None
@@ -127,7 +128,8 @@ def refund_context(transfer_id: TransferId, send: TransferEvent | None, facts: N
         transfer_id,
         kind=send.kind,
         src_chain_id=send.src_chain_id,
-        contract=facts.refund_contract(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id),
+        contract=facts.refund_contract(*send.taken_by),
+        unlisted_contract=send.contract if facts.is_unlisted(*send.taken_by) else None,
         token=token.address if token else None,
         receiver=parse_evm_address(send.sender),
         amount=send.amount,
@@ -178,6 +180,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         amount=origin_event.amount if origin_event else None,
         sender=origin_event.sender if origin_event else None,
         receiver=origin_event.receiver if origin_event else None,
+        contract=send.contract if send else None,
         src_tx_hash=src_tx_hash,
         dst_tx_hash=dst_tx_hash,
         sent_at=standing_send.at if standing_send else None,

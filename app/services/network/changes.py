@@ -42,9 +42,9 @@ class Change:
 
     @property
     def audited(self) -> AuditedChange:
-        """The change as the audit log keeps it: whole rows as the document writes them."""
+        """The change as the audit log keeps it: whole rows as an export writes them."""
         before, after = (
-            None if row is None else self.section.documented(row) for row in (self.before, self.after)
+            None if row is None else self.section.exported(row) for row in (self.before, self.after)
         )
         return AuditedChange(self.section.describe(self.row), before, after)
 
