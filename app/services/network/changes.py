@@ -42,9 +42,9 @@ class Change:
 
     @property
     def audited(self) -> AuditedChange:
-        """The change as the audit log keeps it: whole rows as an export writes them."""
+        """The change as the audit log keeps it: whole rows as the document writes them."""
         before, after = (
-            None if row is None else self.section.exported(row) for row in (self.before, self.after)
+            None if row is None else self.section.documented(row) for row in (self.before, self.after)
         )
         return AuditedChange(self.section.describe(self.row), before, after)
 
@@ -58,9 +58,10 @@ class Change:
 
     def _edits(self, before: Row, after: Row) -> Iterator[str]:
         old, new = self.section.documented(before), self.section.documented(after)
-        for key, value in new.items():
-            if old[key] != value:
-                yield f"{key} from {_shown(old[key])} to {_shown(value)}"
+        for key in {**old, **new}:
+            before_text, after_text = _shown(old.get(key, [])), _shown(new.get(key, []))
+            if before_text != after_text:
+                yield f"{key} from {before_text} to {after_text}"
 
 
 def _shown(value: Any) -> str:

@@ -75,7 +75,7 @@ def export_network(gateway: Gateway) -> bytes:
     document: dict[str, object] = {"version": DOCUMENT_VERSION}
     with reading_consistently(gateway.engine) as connection:
         for section in SECTIONS:
-            document[section.name] = [section.exported(row) for row in load_rows(connection, section.model)]
+            document[section.name] = [section.documented(row) for row in load_rows(connection, section.model)]
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

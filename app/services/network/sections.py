@@ -30,8 +30,8 @@ class Section:
 
     ``key`` are the columns that identify a row; ``label`` is its name for people. ``chains`` and
     ``facts`` are set in the sections by which kept events are judged: the columns that name the row's
-    chains, and those that the judgement depends on. ``left_out`` are lists that an export leaves out where
-    they are empty.
+    chains, and those that the judgement depends on. ``left_out`` are lists that the document leaves out where
+    they are empty, so that gateways from before them read it.
     """
 
     name: str
@@ -55,11 +55,6 @@ class Section:
     def documented(self, row: Row) -> dict[str, Any]:
         """The row as the document writes it."""
         written: dict[str, Any] = self.schema.dump(row)
-        return written
-
-    def exported(self, row: Row) -> dict[str, Any]:
-        """The row as an export writes it: without empty lists that gateways before did not know."""
-        written = self.documented(row)
         return {key: value for key, value in written.items() if key not in self.left_out or value}
 
 
