@@ -60,6 +60,24 @@ class NetworkFacts:
         own = {contracts[0] for contracts in serving}
         return own.pop() if len(own) == 1 else None
 
+    def payout_contract(
+        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
+    ) -> bytes | None:
+        """The contract that pays such a send out on the destination chain; None unless only one can be it.
+
+        A pool send is paid by the chain's pool bridge; a token that was deposited or burned is minted by the
+        pegged bridge of the destination's pair, or paid by the vault of its original chain.
+        """
+        if kind is SendKind.POOL:
+            return self.pool_bridges.get(dst_chain_id)
+        found: set[bytes | None] = set()
+        for pair in self.pairs:
+            if pair.symbol == symbol and pair.pegged_chain_id == dst_chain_id:
+                found.update(pair.bridges)
+            if (pair.symbol, pair.org_chain_id, pair.pegged_chain_id) == (symbol, dst_chain_id, src_chain_id):
+                found.update(pair.vaults)
+        return found.pop() if len(found) == 1 else None
+
     def is_unlisted(
         self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId, named: str | None
     ) -> bool:

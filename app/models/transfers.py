@@ -95,6 +95,21 @@ class Refund(Base):
     powers: Mapped[list[str]] = mapped_column(JSON, doc="base64 minimal big-endian, as signers")
 
 
+class WithdrawId(Base):
+    """The id that a refund request of a transfer has in the pool bridge, and whether it was paid under it.
+
+    The contract pays an id once, whatever transfer the request refers to.
+    """
+
+    __tablename__ = "withdraw_ids"
+
+    transfer_id: Mapped[TransferId] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True, index=True)
+    paid: Mapped[bool] = mapped_column(doc="the transfer was refunded, and by this request or one of several")
+
+
 _PAIR = ("src_chain_id", "dst_chain_id")
 
 

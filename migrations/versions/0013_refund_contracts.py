@@ -1,7 +1,7 @@
 """contracts of pegged pairs and sends, ids of withdraws, powers of nought
 
-Powers of 0 in stored evidence become one zero byte. The ids of requests that were reported before are
-computed here, or a withdraw that was paid before would not be noticed.
+Powers of 0 in stored evidence become one zero byte. The ids of refund requests that were reported before are
+written by ``events replay``.
 """
 
 import sqlalchemy as sa
@@ -23,10 +23,32 @@ REFUNDS = sa.table("refunds", sa.column("transfer_id", sa.LargeBinary()), sa.col
 def upgrade() -> None:
     _add_further_contracts()
     op.add_column("transfers", sa.Column("contract", sa.String(128), nullable=True))
+    op.create_table(
+        "withdraw_ids",
+        sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
+        sa.Column("withdraw_id", sa.LargeBinary(32), nullable=False),
+        sa.Column("paid", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["transfer_id"],
+            ["transfers.transfer_id"],
+            name=op.f("fk_withdraw_ids_transfer_id_transfers"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("transfer_id", "withdraw_id", name=op.f("pk_withdraw_ids")),
+    )
+    op.create_index(op.f("ix_withdraw_ids_withdraw_id"), "withdraw_ids", ["withdraw_id"])
+    op.create_table(
+        "pruned_withdraws",
+        sa.Column("withdraw_id", sa.LargeBinary(32), nullable=False),
+        sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
+        sa.PrimaryKeyConstraint("withdraw_id", "transfer_id", name=op.f("pk_pruned_withdraws")),
+    )
     _write_powers_of_nought(NO_BYTE, ZERO_BYTE)
 
 
 def downgrade() -> None:
+    op.drop_table("pruned_withdraws")
+    op.drop_table("withdraw_ids")
     _write_powers_of_nought(ZERO_BYTE, NO_BYTE)
     # Never in a batch, which on SQLite drops the table, and the rows of others that hang on it.
     op.drop_column("transfers", "contract")

@@ -61,6 +61,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "missing": [],
         "not_signed": [],
         "may_refuse": [],
+        "delayed": None,
         "notes": [],
         "other_requests": [],
     },

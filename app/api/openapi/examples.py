@@ -120,6 +120,7 @@ _NO_EVIDENCE: Final[dict[str, Any]] = {
     "missing": [],
     "not_signed": [],
     "may_refuse": [],
+    "delayed": None,
     "notes": [],
     "other_requests": [],
 }

@@ -1,5 +1,6 @@
 """The contract call that pays a refund: its function, its arguments, and the bytes a wallet sends."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,7 @@ _CALL: Final[dict[SendKind, tuple[str, str]]] = {
 }
 _TYPES: Final = ("bytes", "bytes[]", "address[]", "uint256[]")
 _WORD: Final = 32
+_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,19 @@ def refund_call(
     selector = keccak256(opened.signature.encode("ascii"))[:4]
     data = selector + _encode(wd_onchain, sorted_sigs, validators)
     return ContractCall(opened.function, opened.signature, arguments, f"0x{data.hex()}")
+
+
+def delayed_call(delayed_id: str) -> ContractCall:
+    """Return the call that pays funds out of the delay queue. Anybody may make it, once the delay is over.
+
+    ``delayed_id`` is 32 bytes in 0x hex; for anything else there is no data.
+    """
+    function, types = "executeDelayedTransfer", "bytes32"
+    signature = f"{function}({types})"
+    data = None
+    if _HASH.fullmatch(delayed_id):
+        data = f"0x{keccak256(signature.encode('ascii'))[:4].hex()}{delayed_id[2:].lower()}"
+    return ContractCall(function, signature, (CallArgument("id", types, delayed_id),), data)
 
 
 def shortest_quorum(

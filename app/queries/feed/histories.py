@@ -9,13 +9,15 @@ from typing import cast
 from sqlalchemy import Connection, select
 
 from app.domain.keys import TransferId
-from app.domain.transfer.events import TransferEvent, TransferSent, TransferSubmitted
+from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_id_of
+from app.domain.transfer.events import RefundPrepared, TransferEvent, TransferSent, TransferSubmitted
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.state import TransferHistory
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
+from app.queries.transfers.withdraw_ids import paid_for
 
 
 def load_histories(
@@ -37,12 +39,33 @@ def load_histories(
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event))
     reorgs = _reorgs_reaching(connection, logs, arriving)
+    paid_ids = _paid_ids(connection, logs)
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
-            TransferId(transfer_id), events, reorgs[transfer_id], retracted[transfer_id]
+            TransferId(transfer_id),
+            events,
+            reorgs[transfer_id],
+            retracted[transfer_id],
+            paid_ids.get(transfer_id, {}),
         )
         for transfer_id, events in logs.items()
+    }
+
+
+def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]) -> dict[bytes, PaidIds]:
+    """Of the transfers with refund requests the withdraw ids that were paid for others."""
+    ids: dict[bytes, set[bytes]] = {}
+    for transfer_id, events in logs.items():
+        requests = {each.event.wd_onchain for each in events if isinstance(each.event, RefundPrepared)}
+        if known := {each for each in map(withdraw_id_of, requests) if each is not None}:
+            ids[transfer_id] = known
+    if not ids:
+        return {}
+    paid = paid_for(connection, set().union(*ids.values()))
+    return {
+        transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid)
+        for transfer_id, known in ids.items()
     }
 
 

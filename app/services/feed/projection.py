@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from app.queries.feed.transfers import STATE_COLUMNS, load_states
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.sums import advance, apply_shared
+from app.services.refunds.withdraw_ids import WithdrawIds
 
 CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
@@ -38,12 +40,18 @@ def project(
     connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts, now: datetime
 ) -> None:
     """Fold these histories and write what changed, sums included."""
-    new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
+    logged = [history for history in histories if history.log]
+    new = {history.transfer_id: transfer_state(history, facts) for history in logged}
     if not new:
         return
     old = load_states(connection, new)
+    withdraw_ids = WithdrawIds.of(connection, logged, new)
+    for history in logged:
+        if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
+            new[history.transfer_id] = transfer_state(replace(history, paid_ids=paid_ids), facts)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
+    withdraw_ids.write(connection)
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     write_latencies(connection, latencies_of(old), latencies_of(new))
@@ -53,6 +61,7 @@ def project(
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
+    refold(connection, sorted(withdraw_ids.others_to_fold(connection)), facts, now)
 
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from sqlalchemy import Connection
 
 from app.domain.codes import TransferHistoryStatus
-from app.domain.keys import TransferId
+from app.domain.estimate.network_terms import ChainInfo
+from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
+from app.domain.refund.delayed import DelayedFunds, Funds, delayed_funds
 from app.domain.refund.explanation import RefundExplanation, explain_refund
+from app.domain.refund.rules import RefundContext
+from app.domain.transfer.events import RefundDelayed, TransferDelayed, TransferSent
+from app.domain.transfer.lifecycle import StandingEvents
 from app.domain.transfer.state import TransferHistory, judge_transfer_refund, transfer_state
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
@@ -28,16 +36,45 @@ def refund_evidence(gateway: Gateway, transfer_id: TransferId) -> RefundExplanat
     history, facts = gateway.public_reads.ask_consistently(_load, transfer_id)
     if not history.log:
         raise transfer_not_found(gateway, transfer_id)
-    return evidence_of(history, transfer_state(history, facts).status, facts)
+    chain_infos = gateway.snapshots.current().terms.chain_infos
+    return evidence_of(history, transfer_state(history, facts).status, facts, chain_infos)
 
 
 def evidence_of(
-    history: TransferHistory, status: TransferHistoryStatus, facts: NetworkFacts
+    history: TransferHistory,
+    status: TransferHistoryStatus,
+    facts: NetworkFacts,
+    chain_infos: Mapping[ChainId, ChainInfo],
 ) -> RefundExplanation:
-    """Judge the refund of a transfer whose log, status and network are at hand."""
-    context, verdict = judge_transfer_refund(history.transfer_id, history.standing(), facts)
+    """Judge the refund of a transfer whose log, status and network are at hand.
+
+    :param chain_infos: of the configured chains, for links.
+    """
+    standing = history.standing()
+    context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
-    return explain_refund(verdict, context, validators, status)
+    delayed = _delayed(standing, context, status, facts)
+    if delayed is not None and (chain := chain_infos.get(delayed.chain_id or ChainId(0))) is not None:
+        delayed = replace(delayed, tx_link=chain.tx_link(delayed.tx_hash))
+    return explain_refund(verdict, context, validators, status, delayed)
+
+
+def _delayed(
+    standing: StandingEvents, context: RefundContext, status: TransferHistoryStatus, facts: NetworkFacts
+) -> DelayedFunds | None:
+    """What waits in a delay queue by the status: the refund at 9, the payout at 11."""
+    refund, payout = standing.first(RefundDelayed), standing.first(TransferDelayed)
+    if status is TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND and refund is not None:
+        chain_id, contract = context.src_chain_id, context.contract
+        return delayed_funds(Funds.REFUND, refund.delayed_id, chain_id, contract, refund.tx_hash)
+    if status is TransferHistoryStatus.TRANSFER_DELAYED and payout is not None:
+        send = standing.first(TransferSent)
+        contract = send and facts.payout_contract(
+            send.kind, send.symbol, send.src_chain_id, send.dst_chain_id
+        )
+        chain_id = send.dst_chain_id if send else None
+        return delayed_funds(Funds.PAYOUT, payout.delayed_id, chain_id, contract, payout.dst_tx_hash)
+    return None
 
 
 def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts]:
