@@ -1,4 +1,4 @@
-"""Several versions of a vault or a bridge serve one pair: each refund is for the contract that took its send."""
+"""Several contracts serve one pair at once: each refund is for the one that took its send."""
 
 from __future__ import annotations
 

@@ -177,8 +177,8 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
     ),
     AnomalyKind.UNLISTED_CONTRACT: (
         "Sent through a contract that is not listed",
-        "Its refund waits. If the contract is the bridge's, list it in the pegged pair. If not, the report is "
-        "wrong, or somebody reports what never was: take it back and revoke the reporter's token.",
+        "Its refund waits. If the contract is the bridge's, list it in the pegged pair. If not, the report "
+        "is wrong, or somebody reports what never was: take it back and revoke the reporter's token.",
     ),
     AnomalyKind.WITHDRAW_ID_PAID: (
         "Refund request that was paid for another transfer",

@@ -43,7 +43,8 @@ class DelayedFunds:
             what = "the refund was taken and waits in the contract's delay queue"
         where = f" on chain {self.chain_id}" if self.chain_id is not None else ""
         how = self.delayed_id or "its id, which was not reported"
-        return f"{what}: nothing is paid until the delay is over and executeDelayedTransfer({how}) is called{where}"
+        call = f"executeDelayedTransfer({how}) is called{where}"
+        return f"{what}: nothing is paid until the delay is over and {call}"
 
 
 def delayed_funds(
