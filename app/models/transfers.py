@@ -110,6 +110,20 @@ class WithdrawId(Base):
     paid: Mapped[bool] = mapped_column(doc="the transfer was refunded, and by this request or one of several")
 
 
+class RefundBasis(Base):
+    """A request or signature that the answer about a refund rests on, by its event id.
+
+    Of thousands that were reported these are few: the evidence is explained from them alone.
+    """
+
+    __tablename__ = "refund_basis"
+
+    transfer_id: Mapped[TransferId] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+
+
 _PAIR = ("src_chain_id", "dst_chain_id")
 
 

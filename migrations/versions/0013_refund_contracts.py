@@ -1,7 +1,7 @@
 """contracts of pegged pairs and sends, ids of withdraws, powers of nought
 
 Powers of 0 in stored evidence become one zero byte. The ids of refund requests that were reported before are
-written by ``events replay``.
+written by ``events replay``. All that was reported of a refund is its basis until it is folded next.
 """
 
 import sqlalchemy as sa
@@ -43,10 +43,28 @@ def upgrade() -> None:
         sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
         sa.PrimaryKeyConstraint("withdraw_id", "transfer_id", name=op.f("pk_pruned_withdraws")),
     )
+    op.create_table(
+        "refund_basis",
+        sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
+        sa.Column("event_id", sa.String(256), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["transfer_id"],
+            ["transfers.transfer_id"],
+            name=op.f("fk_refund_basis_transfer_id_transfers"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("transfer_id", "event_id", name=op.f("pk_refund_basis")),
+    )
+    op.execute(
+        "INSERT INTO refund_basis (transfer_id, event_id) SELECT DISTINCT e.transfer_id, e.event_id"
+        " FROM events e JOIN transfers t ON t.transfer_id = e.transfer_id"
+        " WHERE e.type IN ('refund.prepared', 'refund.signed')"
+    )
     _write_powers_of_nought(NO_BYTE, ZERO_BYTE)
 
 
 def downgrade() -> None:
+    op.drop_table("refund_basis")
     op.drop_table("pruned_withdraws")
     op.drop_table("withdraw_ids")
     _write_powers_of_nought(ZERO_BYTE, NO_BYTE)

@@ -6,6 +6,7 @@ put to ``contract_mirror``, which shares no code with it.
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from dataclasses import dataclass
 from itertools import accumulate
@@ -16,8 +17,14 @@ from flask.testing import FlaskClient
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256
+from app.domain.keys import TransferId
+from app.domain.transfer.state import transfer_state
+from app.models.engine import reading_consistently
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult
+from app.services.refunds.evidence import evidence_of
 from tests.domain.refund.contract_mirror import Revert, execute, set_hash
 from tests.services.feed import world
 from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
@@ -149,7 +156,22 @@ class Asker:
         response = self.client.get("/v2/getRefundEvidence", query_string={"transfer_id": story.id})
         assert response.status_code == 200
         answer: dict[str, Any] = response.get_json()
+        if answer["err"] is None:
+            self._assert_nothing_left_out(story, answer)
         return answer
+
+    def _assert_nothing_left_out(self, story: Story, answer: dict[str, Any]) -> None:
+        """The door looks at what the refund rests on; the whole log says the same."""
+        with reading_consistently(self.gateway.engine) as connection:
+            history = load_histories(connection, [TransferId(bytes.fromhex(story.id[2:]))])
+            facts = load_network_facts(connection)
+        [whole] = history.values()
+        status = transfer_state(whole, facts).status
+        chain_infos = self.gateway.snapshots.current().terms.chain_infos
+        explained = json.loads(json.dumps(evidence_of(whole, status, facts, chain_infos).as_dict()))
+        others = explained.pop("other_requests")
+        assert explained == {name: answer[name] for name in explained}
+        assert [each for each in others if each in answer["other_requests"]] == answer["other_requests"]
 
 
 def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:

@@ -10,7 +10,13 @@ from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId
 from app.domain.network_facts import NetworkFacts
-from app.domain.refund.evidence import RefundContext, RefundVerdict, RequestJudgement, judge_refund
+from app.domain.refund.evidence import (
+    RefundContext,
+    RefundVerdict,
+    RequestJudgement,
+    basis_of,
+    judge_refund,
+)
 from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.anomalies import Anomaly, anomalies_of_transfer
 from app.domain.transfer.events import (
@@ -92,6 +98,8 @@ class TransferState:
     """Transactions that the log names beside the two above, standing or not; ascending."""
     withdraw_ids: tuple[tuple[bytes, bool], ...] = ()
     """Of its refund requests, each with whether it was paid under it; ascending."""
+    refund_basis: frozenset[str] = frozenset()
+    """Ids of the requests and signatures from which the same refund follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +120,11 @@ class TransferHistory:
     def standing(self) -> StandingEvents:
         """The events that stand."""
         return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
+
+    @property
+    def has_request(self) -> bool:
+        """Whether a refund request was ever accepted."""
+        return any(isinstance(logged.event, RefundPrepared) for logged in self.log)
 
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that describes the transfer: a send before a submission, a standing one first."""
@@ -204,6 +217,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         readings=_readings(standing, origin),
         other_hashes=tuple(sorted(_tx_hashes(history.log) - {src_tx_hash, dst_tx_hash})),
         withdraw_ids=_withdraw_ids(refund, answer.status),
+        refund_basis=refund.basis,
     )
 
 
@@ -224,6 +238,7 @@ class _Refund:
     uncontradicted: Sequence[RefundPrepared]
     sound: Sequence[RequestJudgement] = ()
     """The requests that no fact about this transfer contradicts, whatever was paid for others."""
+    basis: frozenset[str] = frozenset()
 
 
 def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
@@ -236,13 +251,29 @@ def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFac
     accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
     prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
     prepared_at = prepared[0].at if prepared else None
-    served = verdict.served
+    served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
     if served is None or context.src_chain_id is None:
-        return _Refund(RefundStanding(prepared_at), None, prepared, sound)
+        return _Refund(RefundStanding(prepared_at), None, prepared, sound, basis)
     validators = facts.validators[context.src_chain_id]
     evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
     quorum_at = _quorum_at(served, standing, validators)
-    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared, sound)
+    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared, sound, basis)
+
+
+def _basis(
+    verdict: RefundVerdict, standing: StandingEvents, first: Sequence[RefundPrepared]
+) -> frozenset[str]:
+    """The events to keep at hand: the earliest of each request and signature, for times follow from it."""
+    requests, signatures = basis_of(verdict)
+    kept = {judged.wd_onchain for judged in requests} | {event.wd_onchain for event in first}
+    ids: dict[bytes, str] = {}
+    for prepared in standing.every(RefundPrepared):
+        if prepared.wd_onchain in kept:
+            ids.setdefault(prepared.wd_onchain, prepared.id)
+    for signed in standing.every(RefundSigned):
+        if signed.signature in signatures:
+            ids.setdefault(signed.signature, signed.id)
+    return frozenset(ids.values())
 
 
 def _withdraw_ids(refund: _Refund, status: TransferHistoryStatus) -> tuple[tuple[bytes, bool], ...]:

@@ -4,37 +4,54 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import cast
+from typing import Final, cast
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, or_, select
 
 from app.domain.keys import TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_id_of
-from app.domain.transfer.events import RefundPrepared, TransferEvent, TransferSent, TransferSubmitted
+from app.domain.transfer.events import (
+    EventType,
+    RefundPrepared,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.state import TransferHistory
 from app.models.events import Event
+from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
 from app.queries.transfers.withdraw_ids import paid_for
 
+_REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
+_IS_BASIS: Final = exists().where(
+    RefundBasis.transfer_id == Event.transfer_id, RefundBasis.event_id == Event.event_id
+)
+
 
 def load_histories(
-    connection: Connection, transfer_ids: Iterable[bytes], arriving: Iterable[TransferEvent] = ()
+    connection: Connection,
+    transfer_ids: Iterable[bytes],
+    arriving: Iterable[TransferEvent] = (),
+    *,
+    basis_only: bool = False,
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
     :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
         reorgs of those chains are loaded, too.
+    :param basis_only: of the refund requests and signatures only those that the refund rests on. Status and
+        evidence follow from these alone.
     """
     ids = set(transfer_ids)
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
-    rows = connection.execute(
-        select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
-        .where(Event.transfer_id.in_(ids))
-        .order_by(Event.seq)
-    )
+    query = select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
+    if basis_only:
+        query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
+    rows = connection.execute(query.where(Event.transfer_id.in_(ids)).order_by(Event.seq))
     for row in rows:
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event))
@@ -51,6 +68,11 @@ def load_histories(
         )
         for transfer_id, events in logs.items()
     }
+
+
+def has_events(connection: Connection, transfer_id: TransferId) -> bool:
+    """Whether the log has anything about the transfer."""
+    return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id))))
 
 
 def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]) -> dict[bytes, PaidIds]:

@@ -16,10 +16,10 @@ from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
 from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import TransferBlock
-from app.models.transfers import Refund, Transfer, TransferHash
+from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.histories import load_histories
-from app.queries.feed.transfers import STATE_COLUMNS, load_states
+from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.sums import advance, apply_shared
@@ -54,6 +54,7 @@ def project(
     withdraw_ids.write(connection)
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
+    _write_basis(connection, logged, new)
     write_latencies(connection, latencies_of(old), latencies_of(new))
     change = SharedChange()
     for transfer_id, state in new.items():
@@ -101,6 +102,21 @@ def _write_refunds(
     if gone:
         connection.execute(delete(Refund).where(Refund.transfer_id.in_(gone)))
     upsert(connection, Refund, [_refund_row(state) for state in new.values() if state.evidence is not None])
+
+
+def _write_basis(
+    connection: Connection, histories: Iterable[TransferHistory], new: dict[TransferId, TransferState]
+) -> None:
+    refunds = [history.transfer_id for history in histories if history.has_request]
+    if not refunds:
+        return
+    known = refund_basis(connection, refunds)
+    changed = [i for i in refunds if known.get(i, set()) != new[i].refund_basis]
+    if changed:
+        connection.execute(delete(RefundBasis).where(RefundBasis.transfer_id.in_(changed)))
+    rows = [{"transfer_id": i, "event_id": event_id} for i in changed for event_id in new[i].refund_basis]
+    if rows:
+        connection.execute(insert(RefundBasis), rows)
 
 
 def _refund_row(state: TransferState) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from app.domain.transfer.events import RefundDelayed, TransferDelayed, TransferS
 from app.domain.transfer.lifecycle import StandingEvents
 from app.domain.transfer.state import TransferHistory, judge_transfer_refund, transfer_state
 from app.queries.feed.facts import load_network_facts
-from app.queries.feed.histories import load_histories
+from app.queries.feed.histories import has_events, load_histories
 from app.runtime.gateway import Gateway
 from app.services.transfers.status import transfer_not_found
 
@@ -27,17 +27,20 @@ def refund_evidence(gateway: Gateway, transfer_id: TransferId) -> RefundExplanat
     """Judge a transfer's refund anew from its log and explain the judgement. Writes nothing.
 
     It folds the log as the feed does, with log and network read at one moment: so it is ``valid`` exactly
-    while the status is 8, and shows the evidence that the status answer serves.
+    while the status is 8, and shows the evidence that the status answer serves. Of thousands of signatures
+    it looks at those alone that were found to count when they came in.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: no such transfer, and the configuration cannot be read.
     """
-    history, facts = gateway.public_reads.ask_consistently(_load, transfer_id)
-    if not history.log:
+    history, facts, known = gateway.public_reads.ask_consistently(_load, transfer_id)
+    if not known:
         raise transfer_not_found(gateway, transfer_id)
-    chain_infos = gateway.snapshots.current().terms.chain_infos
-    return evidence_of(history, transfer_state(history, facts).status, facts, chain_infos)
+    status = TransferHistoryStatus.TRANSFER_UNKNOWN
+    if history.log:
+        status = transfer_state(history, facts).status
+    return evidence_of(history, status, facts, gateway.snapshots.current().terms.chain_infos)
 
 
 def evidence_of(
@@ -77,5 +80,8 @@ def _delayed(
     return None
 
 
-def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts]:
-    return load_histories(connection, [transfer_id])[transfer_id], load_network_facts(connection)
+def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts, bool]:
+    """Also whether the transfer is known: of one with signatures alone, nothing else is loaded."""
+    history = load_histories(connection, [transfer_id], basis_only=True)[transfer_id]
+    known = bool(history.log) or has_events(connection, transfer_id)
+    return history, load_network_facts(connection), known

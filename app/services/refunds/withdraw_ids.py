@@ -14,7 +14,6 @@ from sqlalchemy import Connection, delete, insert
 
 from app.domain.keys import TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere
-from app.domain.transfer.events import RefundPrepared
 from app.domain.transfer.state import TransferHistory, TransferState
 from app.models.pruned import PrunedWithdraw
 from app.models.transfers import WithdrawId
@@ -38,7 +37,7 @@ class WithdrawIds:
         states: Mapping[TransferId, TransferState],
     ) -> WithdrawIds:
         """Compare what is projected with what now follows. Nothing is read where no refund is prepared."""
-        refunds = [history.transfer_id for history in histories if _is_prepared(history)]
+        refunds = [history.transfer_id for history in histories if history.has_request]
         if not refunds:
             return cls()
         found = cls(
@@ -94,7 +93,3 @@ def keep_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> No
 def _told(paid: Collection[TransferId]) -> list[TransferId]:
     """What others are told of the transfers paid under an id: the lowest that is not themselves."""
     return sorted(paid)[:2]
-
-
-def _is_prepared(history: TransferHistory) -> bool:
-    return any(isinstance(logged.event, RefundPrepared) for logged in history.log)
