@@ -14,28 +14,31 @@ class OwnReason:
     words: str
 
 
-_PAUSED: Final = OwnReason("paused", "the contract is paused: nothing is paid until it is resumed")
+_PAUSED: Final = OwnReason("paused", "while it is paused, it pays nothing")
 _VOLUME_CAP: Final = OwnReason(
     "volume_cap",
-    "the contract has paid out as much of this token as its cap allows in this epoch: the call succeeds in a "
-    "later one",
+    "once it has paid as much of the token as its cap allows in an epoch, it pays in a later one",
 )
-_BALANCE: Final = OwnReason(
-    "balance", "the contract holds less of the token than the refund: the call succeeds once it holds enough"
-)
+_BALANCE: Final = OwnReason("balance", "while it holds less of the token than the refund, it cannot pay")
 _NATIVE_RECEIVER: Final = OwnReason(
     "native_receiver",
-    "where the token is the chain's wrapped native coin, it is paid out as native coin: a receiver that is a "
-    "contract and takes none cannot be paid",
+    "where the token is the chain's wrapped native coin, it pays native coin: not to a receiver that is a "
+    "contract and takes none",
 )
 _DONE: Final = OwnReason(
-    "already_done", "a request with this id has been taken, in a transaction that is not reported yet"
+    "already_done",
+    "if it took this request before, in a transaction that is not reported, it pays no second time; a pool "
+    "bridge tells requests apart by their withdraw id alone",
+)
+_PEGGED_DONE: Final = OwnReason(
+    "already_done",
+    "if it took this request before, in a transaction that is not reported, it pays no second time",
 )
 
 _REASONS: Final[dict[SendKind, tuple[OwnReason, ...]]] = {
     SendKind.POOL: (_PAUSED, _VOLUME_CAP, _BALANCE, _NATIVE_RECEIVER, _DONE),
-    SendKind.DEPOSIT: (_PAUSED, _VOLUME_CAP, _BALANCE, _NATIVE_RECEIVER, _DONE),
-    SendKind.BURN: (_PAUSED, _VOLUME_CAP, _DONE),
+    SendKind.DEPOSIT: (_PAUSED, _VOLUME_CAP, _BALANCE, _NATIVE_RECEIVER, _PEGGED_DONE),
+    SendKind.BURN: (_PAUSED, _VOLUME_CAP, _PEGGED_DONE),
 }
 
 

@@ -18,7 +18,6 @@ from app.domain.refund.evidence import RequestJudgement, collect_signed
 from app.domain.refund.explanation import Findings, RefundExplanation, explain
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
 from app.domain.refund.rules import signing_digest
-from app.domain.refund.withdraw_ids import withdraw_id
 from app.domain.validators import BadValidatorSet, ValidatorSet
 
 MAX_LIST_ENTRIES: Final = 1_000
@@ -246,12 +245,6 @@ def _notes(request: RefundRequest | None, set_hash: bytes | None) -> tuple[str, 
     if set_hash is None:
         notes.append(
             "signers and powers are the answer's own: compare validator_set_hash with the contract's ssHash()"
-        )
-    paid_id = withdraw_id(request) if request is not None else None
-    if paid_id is not None:
-        notes.append(
-            f"whether anything has been paid under the withdraw id 0x{paid_id.hex()} cannot be known offline: "
-            "look for it among the contract's WithdrawDone events"
         )
     if request is not None and len(request.ref_id) != 32:
         notes.append("the request refers to no transfer: it is a liquidity withdrawal, not a refund")
