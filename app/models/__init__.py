@@ -12,6 +12,7 @@ from app.models import (
     operators,
     pools,
     pruned,
+    signatures,
     transfers,
     validators,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "operators",
     "pools",
     "pruned",
+    "signatures",
     "transfers",
     "validators",
 ]

@@ -27,7 +27,12 @@ class PrunedEvent(Base):
     __tablename__ = "pruned_events"
 
     id_digest: Mapped[bytes] = mapped_column(LargeBinary(16), primary_key=True)
-    content_digest: Mapped[bytes] = mapped_column(LargeBinary(8), doc="of the type and the canonical body")
+    subject_digest: Mapped[bytes] = mapped_column(
+        LargeBinary(8), primary_key=True, doc="empty for what was pruned before ids had subjects"
+    )
+    content_digest: Mapped[bytes] = mapped_column(
+        LargeBinary, doc="of the type and the content (domain.transfer.pruned)"
+    )
 
 
 class PrunedWithdraw(Base):

@@ -10,6 +10,7 @@ from app.domain.codes import SendKind
 from app.domain.crypto import keccak256, sign_digest
 from app.domain.refund import evidence as judging
 from app.domain.refund.evidence import SHOWN_REQUESTS
+from app.domain.refund.limits import MAX_WAITING
 from app.queries.feed import histories
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
 from tests.services.feed.world import signed
@@ -50,7 +51,8 @@ def strangers(number: int) -> list[dict[str, Any]]:
 def test_signatures_that_count_for_nothing_are_not_looked_at(
     ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask.take(rotation(1, SET), *strangers(MANY))
+    ask.take(rotation(1, SET))
+    assert ask.feed(*strangers(MANY)).accepted == MAX_WAITING, "no more wait"
     assert cost(ask, monkeypatch) == (0, 0), "nothing but signatures is known"
     assert (ask.status(STORY)["status"], ask.evidence(STORY)["power_signed"]) == (0, "0")
     ask.take(STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))

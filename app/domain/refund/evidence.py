@@ -6,7 +6,8 @@ signed must reach the quorum. Everything here is a pure function of its argument
 repetition, so a transfer can be judged again whenever a fact about it is added or removed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +33,8 @@ __all__ = [
     "domain_separator",
     "judge_refund",
     "signature_is_provably_false",
+    "signature_waits",
+    "signers_of",
     "signing_digest",
 ]
 
@@ -153,7 +156,7 @@ def signature_is_provably_false(
         signers = [recover_signer(digest, signature) for digest in digests or (bytes(HASH_BYTES),)]
     except BadSignature as bad:
         return str(bad)
-    if validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in known):
+    if validators is None or signature_waits(ctx, known, validators):
         return None
     if any(validators.power_of(signer) is not None for signer in signers):
         return None
@@ -161,6 +164,22 @@ def signature_is_provably_false(
         f"no current validator of chain {validators.chain_id} made it over any known request"
         f" (it recovers to {', '.join(checksum_address(signer) for signer in signers)})"
     )
+
+
+def signature_waits(ctx: RefundContext, requests: Iterable[bytes], validators: ValidatorSet | None) -> bool:
+    """Whether nothing can be said yet of a signature over one of these requests."""
+    return validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in requests)
+
+
+def signers_of(
+    ctx: RefundContext, requests: Iterable[bytes], signature: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Who would have made the signature over each of the requests: (request, address)."""
+    for wd_onchain in requests:
+        digest = digest_in(wd_onchain, ctx)
+        if digest is not None:
+            with suppress(BadSignature):
+                yield wd_onchain, recover_signer(digest, signature)
 
 
 def collect_signed(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar, Final, NamedTuple
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import BlockNumber, ChainId, RouteKey, TransferId
@@ -41,6 +41,41 @@ class EventType(StrEnum):
     EVENTS_RETRACTED = "events.retracted"
 
 
+OPERATORS: Final = "operators"
+"""The subject of retractions, which are about none of the others."""
+
+
+class EventKey(NamedTuple):
+    """What names an event: what it is about and its id (docs/interface.md#event-ids).
+
+    An id is unique within its subject: ``transfer:0x…``, else ``chain:ID``, else ``route:SRC:DST:SYMBOL``.
+    """
+
+    subject: str
+    id: str
+
+
+def subject_of_transfer(transfer_id: bytes) -> str:
+    """The subject of everything about a transfer."""
+    return f"transfer:0x{transfer_id.hex()}"
+
+
+def transfer_of_subject(subject: str) -> bytes | None:
+    """The transfer that a subject is; None for a chain, a route or the operators."""
+    kind, _, hexadecimal = subject.partition(":0x")
+    return bytes.fromhex(hexadecimal) if kind == "transfer" else None
+
+
+def subject_of_chain(chain_id: int) -> str:
+    """The subject of everything about a chain and no transfer."""
+    return f"chain:{chain_id}"
+
+
+def subject_of_route(route: RouteKey) -> str:
+    """The subject of everything about a route."""
+    return f"route:{route.src_chain_id}:{route.dst_chain_id}:{route.symbol}"
+
+
 class Side(Enum):
     """Which of a transfer's two chains an event's block belongs to."""
 
@@ -50,7 +85,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What every event has. ``(at, id)`` orders events wherever "earliest" or "latest" counts."""
+    """What every event has. ``order`` orders events wherever "earliest" or "latest" counts."""
 
     type: ClassVar[EventType]
 
@@ -58,9 +93,19 @@ class Event:
     at: datetime
 
     @property
-    def order(self) -> tuple[datetime, str]:
-        """The key by which the earliest or latest of several is found."""
+    def order(self) -> tuple[Any, ...]:
+        """The key by which the earliest or latest of several of one type is found."""
         return self.at, self.id
+
+    @property
+    def subject(self) -> str:
+        """What the event is about: its id is unique within that."""
+        raise NotImplementedError
+
+    @property
+    def key(self) -> EventKey:
+        """What names the event."""
+        return EventKey(self.subject, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +115,11 @@ class TransferEvent(Event):
     side: ClassVar[Side | None] = None
 
     transfer_id: TransferId
+
+    @property
+    def subject(self) -> str:
+        """The transfer."""
+        return subject_of_transfer(self.transfer_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +295,11 @@ class ChainEvent(Event):
     block_hash: str | None = None
     log_index: int | None = None
 
+    @property
+    def subject(self) -> str:
+        """The chain."""
+        return subject_of_chain(self.chain_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiquidityAdded(ChainEvent):
@@ -268,12 +323,23 @@ class LiquidityWithdrawn(ChainEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidatorsUpdated(ChainEvent):
-    """The chain's whole new validator set: ``(address, power)``, the latest counts."""
+    """The chain's whole new validator set: ``(address, power)``, the latest counts.
+
+    The chain's own order tells which is the latest: block, then place in the block. One without a block
+    comes before all that have one, and one without a place before those of its block that have one.
+    """
 
     type = EventType.VALIDATORS_UPDATED
 
     signers: tuple[str, ...]
     powers: tuple[int, ...]
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """By block and log index where they are known, then by time and id."""
+        block = -1 if self.block is None else self.block
+        log_index = -1 if self.log_index is None else self.log_index
+        return block, log_index, self.at, self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,18 +358,31 @@ class ChainReorged(Event):
     chain_id: ChainId
     from_block: BlockNumber
 
+    @property
+    def subject(self) -> str:
+        """The chain."""
+        return subject_of_chain(self.chain_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsRetracted(Event):
     """An operator retracts events by their ids. A retraction can be retracted itself.
 
-    Never reported by the feed: appended by ``events retract``.
+    Never reported by the feed: appended by ``events retract``. ``subjects`` says of each target what it is
+    about. It is missing in retractions from before ids were told apart by subject: those name whatever
+    had the id then.
     """
 
     type = EventType.EVENTS_RETRACTED
 
     targets: tuple[str, ...]
     reason: str
+    subjects: tuple[str, ...] | None = None
+
+    @property
+    def subject(self) -> str:
+        """The operators' own."""
+        return OPERATORS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,6 +400,11 @@ class FeeUpdated(Event):
     def route_key(self) -> RouteKey:
         """The route whose fee it is."""
         return RouteKey(self.symbol, self.src_chain_id, self.dst_chain_id)
+
+    @property
+    def subject(self) -> str:
+        """The route."""
+        return subject_of_route(self.route_key)
 
 
 EVENT_CLASSES: dict[EventType, type[Event]] = {

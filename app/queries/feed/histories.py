@@ -17,9 +17,10 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
 from app.models.events import Event
+from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
@@ -41,6 +42,8 @@ def load_histories(
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
+    Without the signatures that are not needed: those beside which another one of their signer counts.
+
     :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
         reorgs of those chains are loaded, too.
     :param basis_only: of the refund requests and signatures only those that the refund rests on. Status and
@@ -48,10 +51,15 @@ def load_histories(
     """
     ids = set(transfer_ids)
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
-    query = select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
+    query = (
+        select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
+        .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        .where(Event.transfer_id.in_(ids), SignatureNotNeeded.seq.is_(None))
+        .order_by(Event.seq)
+    )
     if basis_only:
         query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
-    rows = connection.execute(query.where(Event.transfer_id.in_(ids)).order_by(Event.seq))
+    rows = connection.execute(query)
     for row in rows:
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event))
@@ -61,7 +69,7 @@ def load_histories(
     return {
         transfer_id: TransferHistory(
             TransferId(transfer_id),
-            events,
+            as_told_last(events),
             reorgs[transfer_id],
             retracted[transfer_id],
             paid_ids.get(transfer_id, {}),

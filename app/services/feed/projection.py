@@ -22,6 +22,7 @@ from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
+from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
 from app.services.refunds.withdraw_ids import WithdrawIds
 
@@ -40,7 +41,8 @@ def project(
     connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts, now: datetime
 ) -> None:
     """Fold these histories and write what changed, sums included."""
-    logged = [history for history in histories if history.log]
+    known = [history for history in histories if history.log]
+    logged = with_signatures_now(connection, known, facts)
     new = {history.transfer_id: transfer_state(history, facts) for history in logged}
     if not new:
         return

@@ -15,6 +15,7 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
+from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import LatencyRecord, Refund, RefundBasis, Transfer, TransferHash, WithdrawId
 from app.models.validators import ReportedValidatorSet
 from app.queries.feed import transfers
@@ -34,6 +35,7 @@ from app.services.feed.sums import advance
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferBlock, TransferHash, Transfer,
     PoolCounter, PoolVolume, ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
+    SignatureNotNeeded,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 

@@ -25,6 +25,8 @@ MAX_CHAIN_ID = 2**32 - 1
 MAX_SYMBOL = 64
 MAX_REQUEST_BYTES = 4096
 MAX_VALIDATORS = 256
+MAX_SUBJECT = 96
+"""Characters of what an event is about: a route of two chain ids and a symbol has up to 92."""
 
 _HASH = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
 _ANY_HASH = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
@@ -246,7 +248,14 @@ class _Reorged(EventSchema):
 
 class _Retracted(EventSchema):
     targets = fields.List(Text(MAX_ID), required=True, validate=validate.Length(1, 10_000))
+    subjects = _optional(fields.List(Text(MAX_SUBJECT)))
     reason = Text(1024, required=True)
+
+    @validates_schema
+    def _told_apart(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        subjects = data.get("subjects")
+        if subjects is not None and len(subjects) != len(data["targets"]):
+            raise ValidationError("must have as many entries as targets", "subjects")
 
 
 _T = EventType
