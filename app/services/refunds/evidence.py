@@ -72,11 +72,10 @@ def _delayed(
         return delayed_funds(Funds.REFUND, refund.delayed_id, chain_id, contract, refund.tx_hash)
     if status is TransferHistoryStatus.TRANSFER_DELAYED and payout is not None:
         send = standing.first(TransferSent)
-        contract = send and facts.payout_contract(
-            send.kind, send.symbol, send.src_chain_id, send.dst_chain_id
-        )
-        chain_id = send.dst_chain_id if send else None
-        return delayed_funds(Funds.PAYOUT, payout.delayed_id, chain_id, contract, payout.dst_tx_hash)
+        if send is None:
+            return delayed_funds(Funds.PAYOUT, payout.delayed_id, None, None, payout.dst_tx_hash)
+        contract = facts.payout_contract(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
+        return delayed_funds(Funds.PAYOUT, payout.delayed_id, send.dst_chain_id, contract, payout.dst_tx_hash)
     return None
 
 
