@@ -17,7 +17,7 @@ from flask.cli import with_appcontext
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.domain.keys import ChainId, RouteKey
-from app.domain.transfer.events import subject_of_chain, subject_of_route, subject_of_transfer
+from app.domain.transfer.subjects import subject_of_chain, subject_of_route, subject_of_transfer
 from app.domain.wire_values import parse_transfer_id
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from datetime import datetime
 
 import click
 
@@ -14,10 +16,13 @@ from app.services.feed.tokens import (
     TYPES,
     TokenRecord,
     TokenRefused,
+    TokenTerms,
     create_token,
     list_tokens,
     revoke_token,
+    rotate_token,
 )
+from app.services.fields import read_time
 
 ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP.")
 
@@ -28,15 +33,51 @@ ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP
     "--type", "types", multiple=True, metavar="TYPE", help="An event type it may report; repeatable."
 )
 @click.option("--chain", "chains", multiple=True, type=int, help="A chain it may report about; repeatable.")
-def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
+@click.option("--expires", help="When it ends, RFC 3339 with an offset, such as 2027-01-31T12:00:00Z.")
+@click.option("--quota", "quota_events", type=int, help="How many new events it may report, with --per.")
+@click.option("--per", "quota_seconds", type=int, help="In how many seconds, counted from 1970 on.")
+def create(
+    name: str,
+    types: tuple[str, ...],
+    chains: tuple[int, ...],
+    expires: str | None,
+    **quota: int | None,
+) -> None:
     """Make a token called NAME and print it, this once: it is not kept.
 
     Without --type it may report every event type, without --chain about every chain.
     """
+    terms = TokenTerms(expires_at=_time(expires), **quota)
     try:
-        token = create_token(current_gateway(), name, types, chains, actor=cli_actor())
+        token = create_token(current_gateway(), name, types, chains, actor=cli_actor(), terms=terms)
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
+    _show(name, token)
+
+
+@ingest_tokens.command("rotate")
+@click.argument("name")
+@click.option("--expires", help="When the new token ends, RFC 3339 with an offset.")
+def rotate(name: str, expires: str | None) -> None:
+    """Make a second token of NAME with the same scope and quota, and print it, this once.
+
+    Both are valid until the older one is revoked: revoke NAME --key ITS_PUBLIC_PART.
+    """
+    try:
+        token = rotate_token(current_gateway(), name, actor=cli_actor(), expires_at=_time(expires))
+    except TokenRefused as refused:
+        raise click.ClickException(str(refused)) from None
+    _show(name, token)
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else read_time(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--expires") from None
+
+
+def _show(name: str, token: str) -> None:
     click.echo(f"The token of {name}, shown this once:", err=True)
     click.echo(token)
 
@@ -45,33 +86,46 @@ def create(name: str, types: tuple[str, ...], chains: tuple[int, ...]) -> None:
 def list_() -> None:
     """List every token, revoked ones too, and when an event was last accepted from each."""
     head = ("NAME", "STATE", "TYPES", "CHAINS", "CREATED", "LAST ACCEPTED")
-    click.echo(table(head, [_row(record) for record in list_tokens(current_gateway())]))
+    gateway = current_gateway()
+    records = list_tokens(gateway)
+    of_name = Counter(record.name for record in records)
+    rows = [_row(record, of_name[record.name] > 1, gateway.clock()) for record in records]
+    click.echo(table(head, rows))
 
 
 @ingest_tokens.command("revoke")
 @click.argument("name")
-def revoke(name: str) -> None:
-    """Let the token called NAME count no longer, from now on and in every process."""
+@click.option("--key", "key_id", help="The public part of the one token that is meant, as the list shows it.")
+def revoke(name: str, key_id: str | None) -> None:
+    """Let the tokens called NAME count no longer, from now on and in every process."""
     try:
-        revoked_at = revoke_token(current_gateway(), name, actor=cli_actor())
+        revoked_at = revoke_token(current_gateway(), name, actor=cli_actor(), key_id=key_id)
     except TokenRefused as refused:
         raise click.ClickException(str(refused)) from None
     click.echo(f"{name} is revoked since {time(revoked_at)}")
 
 
-def _row(record: TokenRecord) -> tuple[str, ...]:
-    state = "valid" if record.key_id else "environment"
-    if record.revoked_at is not None:
-        state = f"revoked {time(record.revoked_at)}"
+def _row(record: TokenRecord, one_of_several: bool, now: datetime) -> tuple[str, ...]:
     scope = record.scope
     return (
-        record.name,
-        state,
+        f"{record.name} (key {record.key_id})" if one_of_several else record.name,
+        _state(record, now),
         _members(None if scope.types is None else sorted(scope.types, key=TYPES.index)),
         _members(None if scope.chains is None else sorted(scope.chains)),
         time(record.created_at),
         time(record.last_received_at),
     )
+
+
+def _state(record: TokenRecord, now: datetime) -> str:
+    if record.key_id is None:
+        return "environment"
+    if record.revoked_at is not None:
+        return f"revoked {time(record.revoked_at)}"
+    if record.expires_at is not None and record.expires_at <= now:
+        return f"expired {time(record.expires_at)}"
+    until = f" until {time(record.expires_at)}" if record.expires_at else ""
+    return f"valid{until}" + (f", {record.quota}" if record.quota else "")
 
 
 def _members(values: Iterable[object] | None) -> str:

@@ -111,7 +111,7 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "This caller asks too often.",
+        "This caller asks too often, or this reporter has reported as much as its token allows in a period.",
         "Wait the seconds that `Retry-After` says.",
     ),
     ErrorRow(

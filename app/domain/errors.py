@@ -13,12 +13,14 @@ class GatewayError(Exception):
 
     :param msg: shown to people; says what is wrong and what would succeed.
     :param reason: for machines. It decides the code and how a door answers.
+    :param retry_after: seconds after which the same is worth asking again, where that is known.
     """
 
-    def __init__(self, msg: str, *, reason: Reason) -> None:
+    def __init__(self, msg: str, *, reason: Reason, retry_after: int | None = None) -> None:
         super().__init__(msg)
         self.msg = msg
         self.reason = reason
+        self.retry_after = retry_after
 
     @property
     def code(self) -> ErrCode:
@@ -55,6 +57,13 @@ class Unauthorized(GatewayError):
 
     def __init__(self, msg: str) -> None:
         super().__init__(msg, reason=Reason.UNAUTHORIZED)
+
+
+class QuotaExceeded(GatewayError):
+    """A reporter has reported as much as it may in this period."""
+
+    def __init__(self, msg: str, *, retry_after: int) -> None:
+        super().__init__(msg, reason=Reason.RATE_LIMITED, retry_after=retry_after)
 
 
 class TooLarge(GatewayError):

@@ -54,6 +54,9 @@ def as_gateway_error(error: Exception, unreachable: tuple[type[Exception], ...])
 
 
 def retry_after(error: GatewayError) -> int | None:
-    """Seconds after which to ask again: the limiter's for this request, else a second while unavailable."""
+    """Seconds after which to ask again: the error's own, else the limiter's for this request, else a second
+    while unavailable."""
+    if error.retry_after is not None:
+        return error.retry_after
     seconds: int | None = g.get("retry_after", RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None)
     return seconds

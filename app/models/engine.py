@@ -37,10 +37,22 @@ _ADVISORY_KEY = 0x67617465  # "gate"
 
 def prepare(engine: Engine) -> None:
     """Attach the connection behaviour this application relies on. Call once per engine."""
-    if engine.dialect.name == "postgresql" and engine.get_execution_options().get(READER):
-        event.listen(engine, "connect", _plan_once)
+    if engine.dialect.name == "postgresql":
+        event.listen(engine, "connect", _count_in_utc)
+        if engine.get_execution_options().get(READER):
+            event.listen(engine, "connect", _plan_once)
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
+
+
+def _count_in_utc(dbapi: Any, _record: Any) -> None:
+    """Let the server write times in UTC, whatever zone it, its role or the URL sets.
+
+    West of it the first hours of the year 1 are in the year 1 BC, which Python cannot read.
+    """
+    autocommit, dbapi.autocommit = dbapi.autocommit, True
+    dbapi.execute("SET TIME ZONE 'UTC'")
+    dbapi.autocommit = autocommit
 
 
 def _plan_once(dbapi: Any, _record: Any) -> None:

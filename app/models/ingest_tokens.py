@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import JSON, String
+from sqlalchemy import JSON, BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Base
@@ -14,17 +14,30 @@ from app.models.types import BigId, Hash32, UtcTime
 class IngestToken(Base):
     """A reporter's token, as far as it is kept. Rows are never deleted.
 
-    The name stands on every event of its bearer, so it is never given to another token, revoked
-    or not.
+    The name is its reporter's and stands on every event of its bearer. It is never given to another
+    reporter; while a token is replaced, the old and the new one bear it.
     """
 
     __tablename__ = "ingest_tokens"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    name: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(String(64), index=True)
     key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the token")
     digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole token")
     types: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
     chains: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")
+    expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")
+    quota_events: Mapped[int | None] = mapped_column(BigInteger, doc="null is no quota")
+    quota_seconds: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class IngestUsage(Base):
+    """How many events of a reporter count against its quota in a period."""
+
+    __tablename__ = "ingest_usage"
+
+    reporter: Mapped[str] = mapped_column(String(64), primary_key=True)
+    period_start: Mapped[int] = mapped_column(BigInteger, doc="seconds since the Unix epoch")
+    events: Mapped[int] = mapped_column(BigInteger)

@@ -94,7 +94,8 @@ def refunds(now: datetime) -> Iterator[TransferBuilder]:
     transfer = refused(
         _Is.TRANSFER_REFUNDED, 0, 30, send_details(pool, "USDT", (42161, 1), "425", by=27), liquidity
     )
-    yield with_evidence(transfer.refund_requested(), QUORUM).refund_submitted().refund_completed()
+    claimed = with_evidence(transfer.refund_requested(), QUORUM).refund_failed().refund_submitted()
+    yield claimed.refund_delayed().refund_completed()
     yield refused(
         _Is.TRANSFER_REFUNDED, 1, 28, send_details(pool, "USDC", (8453, 1), "210", by=28), slippage
     ).network_status(XferStatus.REFUND_DONE)

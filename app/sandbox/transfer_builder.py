@@ -144,6 +144,7 @@ class TransferBuilder:
         self._sent_at = start
         self._src_tx_hash = src_tx_hash or synthetic_hash(f"send {transfer_id}")
         self._dst_tx_hash = dst_tx_hash or synthetic_hash(f"release {transfer_id}")
+        self._refund_tx_hash = synthetic_hash(f"refund {transfer_id}")
 
     @property
     def source_block(self) -> int:
@@ -211,14 +212,29 @@ class TransferBuilder:
         self._wait(4 * _STEP)
         return self._add_on_source("refund.submitted", tx_hash=self._refund_tx_hash)
 
+    def refund_failed(self) -> Self:
+        """A first withdraw was reported, and did not succeed after all."""
+        tx_hash = synthetic_hash(f"failed refund {self.transfer_id}")
+        self._wait(_STEP)
+        about = f"{self.transfer_id}:failed"
+        chain_id, of_transfer = self.details.src_chain_id, {"transfer_id": self.transfer_id}
+        for kind in ("refund.submitted", "refund.failed"):
+            fields = {**of_transfer, "tx_hash": tx_hash}
+            self.events.append(block_event(kind, about, self._at, chain_id, **fields))
+        return self
+
+    def refund_delayed(self) -> Self:
+        """The withdraw was taken and is queued by the delay rule: another transaction pays."""
+        self._wait(_STEP)
+        delayed_id = synthetic_hash(f"delayed refund {self.transfer_id}")
+        self._add_on_source("refund.delayed", delayed_id=delayed_id, tx_hash=self._refund_tx_hash)
+        self._refund_tx_hash = synthetic_hash(f"paid refund {self.transfer_id}")
+        return self
+
     def refund_completed(self) -> Self:
-        """The withdraw is final."""
+        """The withdraw is final and paid."""
         self._wait(time_to_depth(self.details.src_chain_id, block_delays()[self.details.src_chain_id]))
         return self._add_on_source("refund.completed", tx_hash=self._refund_tx_hash)
-
-    @property
-    def _refund_tx_hash(self) -> str:
-        return synthetic_hash(f"refund {self.transfer_id}")
 
     def _what_is_sent(self) -> dict[str, object]:
         address = checksum_address(self.details.sender)

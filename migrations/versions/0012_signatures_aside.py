@@ -1,4 +1,7 @@
-"""signatures that are kept aside, and those that are not needed"""
+"""Signatures that are kept aside or not needed; tokens that expire, have a quota, and are replaced.
+
+Going down, of two tokens of one reporter the older gets its public part added to its name.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -30,8 +33,32 @@ def upgrade() -> None:
         batch_op.create_index(
             batch_op.f("ix_signatures_not_needed_transfer_id"), ["transfer_id"], unique=False
         )
+    op.create_table(
+        "ingest_usage",
+        sa.Column("reporter", sa.String(length=64), nullable=False),
+        sa.Column("period_start", sa.BigInteger(), nullable=False),
+        sa.Column("events", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("reporter", name=op.f("pk_ingest_usage")),
+    )
+    with op.batch_alter_table("ingest_tokens", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True))
+        batch_op.add_column(sa.Column("quota_events", sa.BigInteger(), nullable=True))
+        batch_op.add_column(sa.Column("quota_seconds", sa.BigInteger(), nullable=True))
+        batch_op.drop_constraint(batch_op.f("uq_ingest_tokens_name"), type_="unique")
+        batch_op.create_index(batch_op.f("ix_ingest_tokens_name"), ["name"], unique=False)
 
 
 def downgrade() -> None:
+    op.execute(
+        "UPDATE ingest_tokens SET name = substr(name, 1, 47) || '.' || key_id WHERE EXISTS "
+        "(SELECT 1 FROM ingest_tokens AS o WHERE o.name = ingest_tokens.name AND o.id > ingest_tokens.id)"
+    )
+    with op.batch_alter_table("ingest_tokens", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_ingest_tokens_name"))
+        batch_op.create_unique_constraint(batch_op.f("uq_ingest_tokens_name"), ["name"])
+        batch_op.drop_column("quota_seconds")
+        batch_op.drop_column("quota_events")
+        batch_op.drop_column("expires_at")
+    op.drop_table("ingest_usage")
     op.drop_table("signatures_not_needed")
     op.drop_table("signatures_aside")

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from flask.testing import FlaskClient
 from app.domain.transfer.events import EVENT_CLASSES, EventType
 from app.ingest import body
 from app.services.feed.ingest import BATCH
-from app.services.feed.lines import MAX_LINE_BYTES
-from app.services.feed.schema import SCHEMAS
+from app.services.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
+from app.services.feed.schema import MAX_CHAIN_ID, MAX_ID, SCHEMAS
 from tests.applications import OpenApp
 
 pytestmark = pytest.mark.one_database
@@ -87,6 +88,19 @@ def test_every_type_and_its_fields_are_told() -> None:
             optional = "" if schema.fields[name].required else "?"
             assert re.search(rf"\b{name}\b(\[\])?{re.escape(optional)}", row), (event_type, name)
     assert set(EVENT_CLASSES) - set(SCHEMAS) == {EventType.EVENTS_RETRACTED}
+
+
+def test_the_ids_that_the_page_asks_for_fit() -> None:
+    form = r"[0-9]+:0x[0-9a-f]{64}:0x[0-9a-f]{64}:[0-9]+(?::[a-z.]+)?"
+    ids = set(re.findall(form, PAGE))
+    assert {len(each) for each in ids} == {137, 156}
+    for event_id in ids:
+        line = {"id": event_id, "type": "chain.head", "at": "2026-05-01T12:00:00Z", "chain_id": 1, "block": 1}
+        assert isinstance(read_line(1, json.dumps(line).encode(), datetime.now(UTC)), ReadLine)
+    longest = f"{MAX_CHAIN_ID}:0x{'f' * 64}:0x{'f' * 64}:{2**32 - 1}:{max(SCHEMAS, key=len)}"
+    assert re.fullmatch(form, longest)
+    assert len(longest) <= MAX_ID
+    assert f"1 to {MAX_ID} characters" in PAGE
 
 
 def test_the_limits_are_those_of_the_code() -> None:

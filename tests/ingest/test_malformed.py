@@ -75,8 +75,8 @@ LINES: list[tuple[bytes, str, str]] = [
     (raw("type", '["transfer.sent"]'), NAME, "type: must be one of"),
     (line(type="events.retracted", targets=["x"], reason="so"), NAME, "type: must be one of"),
     (line(id=None), "", "id: "),
-    (line(id=""), "", "id: must be a text of 1 to 128 characters"),
-    (line(id="x" * 129), "", "id: must be a text of 1 to 128 characters"),
+    (line(id=""), "", "id: must be a text of 1 to 256 characters"),
+    (line(id="x" * 257), "", "id: must be a text of 1 to 256 characters"),
     (line(id=17), "", "id: "),
     (raw("id", "null"), "", "id: "),
     (raw("id", '{"a": 1}'), "", "id: "),
@@ -174,5 +174,5 @@ def test_each_is_refused_and_the_good_ones_around_are_kept(
 
 
 def test_the_good_event_is_good(client: FlaskClient) -> None:
-    good = [line(), line(HEAD), line(SET), line(GOOD, id="x" * 128), line(GOOD, id="soon", at=ahead(599))]
+    good = [line(), line(HEAD), line(SET), line(GOOD, id="x" * 256), line(GOOD, id="soon", at=ahead(599))]
     assert verdict(post(client, b"\n".join(good)))["refused"] == []

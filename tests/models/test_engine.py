@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import create_engine, func, select
 from sqlalchemy.engine import make_url
 
-from app.models.engine import prepare, writing
+from app.models.engine import READER_OPTIONS, prepare, reading, writing
 from app.models.events import ChainProgress
 from tests.services.feed.world import NOW
 
@@ -35,3 +36,20 @@ def test_who_waited_for_the_writer_sees_what_it_wrote(database_url: str) -> None
     waiter.join()
     engine.dispose()
     assert seen == [1]
+
+
+def test_the_first_hours_of_the_year_1_are_read_west_of_utc(database_url: str) -> None:
+    """In a session of New York they would be in the year 1 BC, which Python has no time for."""
+    url = make_url(database_url)
+    if url.get_backend_name() == "postgresql":
+        url = url.update_query_dict({"options": "-c timezone=America/New_York"})
+    first = datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=1)
+    for options in ({}, READER_OPTIONS):
+        engine = create_engine(url, **options)
+        prepare(engine)
+        with writing(engine) as connection:
+            connection.execute(ChainProgress.__table__.delete())
+            connection.execute(ChainProgress.__table__.insert().values(chain_id=1, newest_at=first))
+        with reading(engine) as connection:
+            assert connection.scalar(select(ChainProgress.newest_at)) == first
+        engine.dispose()

@@ -185,6 +185,11 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "The contract pays a withdraw id once, so this request can never be paid. Ask those who run the "
         "validators for another one, with another seqnum.",
     ),
+    AnomalyKind.DELAY_PAYS_AT_ONCE: (
+        "Queued and paid out by one transaction",
+        "The contract logs the same event for a payout that it queues. Look at the transaction in the "
+        "explorer: if it only queued, take the payout's report back, and tell who runs the reporter.",
+    ),
     AnomalyKind.ID_WITH_TWO_CONTENTS: (
         "One event id, two contents",
         "The reporter used an id twice; the second content was refused. Ask who runs the reporter.",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from markupsafe import Markup
 
 from app.admin.access import ADMINISTER, Access, Audience
 from app.admin.formats import pill, when
@@ -20,7 +22,7 @@ from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.queries.reporters.tokens import token_by_id
 from app.runtime.gateway import current_gateway
-from app.services.feed.tokens import TokenRefused, create_token, list_tokens, revoke_token
+from app.services.feed.tokens import TokenRefused, create_token, list_tokens, revoke_token, rotate_token
 
 
 class IngestTokensView(ListView):
@@ -43,16 +45,20 @@ class IngestTokensView(ListView):
         "new": ADMINISTER,
         "show": Access(Audience.ADMIN),
         "revoke": Access(Audience.NOBODY, Audience.ADMIN),
+        "rotate": Access(Audience.NOBODY, Audience.ADMIN),
     }
     column_list = ("name", "state", "types", "chains", "last_received_at", "created_at")
-    column_export_list = ("name", "key_id", "types", "chains", "created_at", "revoked_at")
+    column_export_list = (
+        "name", "key_id", "types", "chains", "expires_at", "quota_events", "quota_seconds", "created_at",
+        "revoked_at",
+    )  # fmt: skip
     column_labels = {"chains": "Chains", "last_received_at": "Last accepted", "created_at": "Made"}
     column_sortable_list = ("name", "created_at")
     column_searchable_list = ("name", "key_id")
     column_default_sort = "name"
     column_filters = (Present(IngestToken.revoked_at, "State", "revoked", "valid"),)
     column_formatters = {
-        "state": lambda v, c, m, p: pill("revoked") if m.revoked_at else pill("valid", "good"),
+        "state": lambda v, c, m, p: _state(m.revoked_at, m.expires_at),
         "types": lambda v, c, m, p: "all" if m.types is None else ", ".join(m.types),
         "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
         "last_received_at": lambda v, c, m, p: when(_last().get(m.name)),
@@ -71,7 +77,12 @@ class IngestTokensView(ListView):
             name = form.name.data
             try:
                 token = create_token(
-                    current_gateway(), name, form.types.data, form.chain_ids(), actor=actor()
+                    current_gateway(),
+                    name,
+                    form.types.data,
+                    form.chain_ids(),
+                    actor=actor(),
+                    terms=form.terms(current_gateway().clock()),
                 )
             except TokenRefused as refused:
                 form.form_errors.append(str(refused))
@@ -86,6 +97,7 @@ class IngestTokensView(ListView):
         return self.render(
             "console/ingest_tokens/show.html",
             token=token,
+            state=_state(token["revoked_at"], token["expires_at"]),
             last=_last().get(token["name"]),
             chains=None if token["chains"] is None else [_chain(chain) for chain in token["chains"]],
         )
@@ -97,9 +109,20 @@ class IngestTokensView(ListView):
         if request.form.get("typed", "").strip() != token["name"]:
             flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
-        revoke_token(current_gateway(), token["name"], actor=actor())
+        revoke_token(current_gateway(), token["name"], actor=actor(), key_id=token["key_id"])
         flash(f"{token['name']} is revoked: nothing more is accepted with it.", "success")
         return redirect(url_for("ingest_tokens.index_view"))
+
+    @expose("/<int:token_id>/rotate", methods=("POST",))
+    def rotate(self, token_id: int) -> ResponseReturnValue:
+        """Make a second token of the same reporter and show it once."""
+        name = _token(token_id)["name"]
+        try:
+            token = rotate_token(current_gateway(), name, actor=actor())
+        except TokenRefused as refused:
+            flash(f"{refused}.", "error")
+            return redirect(url_for("ingest_tokens.show", token_id=token_id))
+        return self.render("console/ingest_tokens/made.html", token=token, token_name=name)
 
 
 def _token(token_id: int) -> Mapping[str, Any]:
@@ -110,6 +133,14 @@ def _token(token_id: int) -> Mapping[str, Any]:
     if row is None:
         abort(404)
     return dict(row)
+
+
+def _state(revoked_at: datetime | None, expires_at: datetime | None) -> Markup:
+    if revoked_at is not None:
+        return pill("revoked")
+    if expires_at is not None and expires_at <= current_gateway().clock():
+        return pill("expired")
+    return pill("valid", "good")
 
 
 def _last() -> dict[str, Any]:

@@ -12,7 +12,9 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
+from app.domain.reporting.quota import Quota
 from app.domain.reporting.scope import EVERYTHING, Scope
 
 KEY_ID_BYTES = 8
@@ -30,13 +32,15 @@ _MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 class IngestToken:
     """What the gateway knows of a token: never the token itself.
 
-    ``key_id`` is its public part; None for one of the environment.
+    ``name`` is its reporter's. ``key_id`` is its public part; None for one of the environment.
     """
 
     name: str
     digest: bytes
     scope: Scope = EVERYTHING
     key_id: str | None = None
+    expires_at: datetime | None = None
+    quota: Quota | None = None
 
     def is_(self, presented: bytes) -> bool:
         """Whether this is the token presented; takes the same time for every wrong one."""

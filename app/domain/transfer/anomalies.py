@@ -20,6 +20,7 @@ from app.domain.transfer.events import (
     RefundCompleted,
     RefundDelayed,
     RefundPrepared,
+    TransferDelayed,
     TransferFailed,
     TransferReleased,
     TransferSent,
@@ -45,6 +46,7 @@ class AnomalyKind(StrEnum):
     BAD_AND_SUCCESS = "bad_and_success"
     DIFFERENT_REQUESTS = "different_requests"
     RELEASE_BEFORE_SEND = "release_before_send"
+    DELAY_PAYS_AT_ONCE = "delay_pays_at_once"
     ID_WITH_TWO_CONTENTS = "id_with_two_contents"
     ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
     UNLISTED_CONTRACT = "unlisted_contract"
@@ -88,6 +90,7 @@ def anomalies_of_transfer(
         _bad_and_success(standing),
         _different_requests(uncontradicted),
         _release_before_send(standing),
+        _delay_pays_at_once(standing),
         _unlisted_contract(standing, facts),
         _withdraw_id_paid(standing, paid_ids),
     )
@@ -179,6 +182,32 @@ def _release_before_send(standing: StandingEvents) -> Anomaly | None:
     return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
 
 
+def _delay_pays_at_once(standing: StandingEvents) -> Anomaly | None:
+    """A delay queue pays in a transaction of its own: who reports both of one took queuing for paying."""
+    delays: list[TransferDelayed | RefundDelayed] = [
+        *standing.every(TransferDelayed),
+        *standing.every(RefundDelayed),
+    ]
+    payouts: list[TransferReleased | RefundCompleted] = [
+        *standing.every(TransferReleased),
+        *standing.every(RefundCompleted),
+    ]
+    found: list[Event] = []
+    for delay in delays:
+        queued = _transaction(delay)
+        paid = [each for each in payouts if each.side is delay.side and _transaction(each) == queued]
+        if queued is not None and paid:
+            found += [delay, *paid]
+    if not found:
+        return None
+    detail = "one transaction is reported as queued by the delay rule and as the payout"
+    return _of(AnomalyKind.DELAY_PAYS_AT_ONCE, detail, {event.id: event for event in found}.values())
+
+
+def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | RefundCompleted) -> str | None:
+    return event.dst_tx_hash if isinstance(event, TransferDelayed | TransferReleased) else event.tx_hash
+
+
 def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
     send = standing.first(TransferSent)
     if send is None or not facts.is_unlisted(*send.taken_by):
@@ -212,7 +241,7 @@ def anomalies_of_rotations(
     """Rotations that keep less than a third of the power before them.
 
     :param opening: the set before the first rotation, where one is configured.
-    :param rotations: the standing ones in the order of ``(at, id)``.
+    :param rotations: the standing ones in their order (``ValidatorsUpdated.order``).
     """
     previous = opening
     for event, members in rotations:

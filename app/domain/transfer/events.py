@@ -9,10 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import BlockNumber, ChainId, RouteKey, TransferId
+from app.domain.transfer.subjects import (
+    OPERATORS,
+    EventKey,
+    subject_of_chain,
+    subject_of_route,
+    subject_of_transfer,
+)
 
 
 class EventType(StrEnum):
@@ -39,41 +46,6 @@ class EventType(StrEnum):
     CHAIN_HEAD = "chain.head"
     CHAIN_REORGED = "chain.reorged"
     EVENTS_RETRACTED = "events.retracted"
-
-
-OPERATORS: Final = "operators"
-"""The subject of retractions, which are about none of the others."""
-
-
-class EventKey(NamedTuple):
-    """What names an event: what it is about and its id (docs/interface.md#event-ids).
-
-    An id is unique within its subject: ``transfer:0x…``, else ``chain:ID``, else ``route:SRC:DST:SYMBOL``.
-    """
-
-    subject: str
-    id: str
-
-
-def subject_of_transfer(transfer_id: bytes) -> str:
-    """The subject of everything about a transfer."""
-    return f"transfer:0x{transfer_id.hex()}"
-
-
-def transfer_of_subject(subject: str) -> bytes | None:
-    """The transfer that a subject is; None for a chain, a route or the operators."""
-    kind, _, hexadecimal = subject.partition(":0x")
-    return bytes.fromhex(hexadecimal) if kind == "transfer" else None
-
-
-def subject_of_chain(chain_id: int) -> str:
-    """The subject of everything about a chain and no transfer."""
-    return f"chain:{chain_id}"
-
-
-def subject_of_route(route: RouteKey) -> str:
-    """The subject of everything about a route."""
-    return f"route:{route.src_chain_id}:{route.dst_chain_id}:{route.symbol}"
 
 
 class Side(Enum):

@@ -17,7 +17,6 @@ from app.domain.transfer.events import (
     BlockEvent,
     ChainReorged,
     Event,
-    EventKey,
     EventsRetracted,
     RefundPrepared,
     RefundSigned,
@@ -28,6 +27,7 @@ from app.domain.transfer.pruned import Pruned, PrunedMatch
 from app.domain.transfer.signatures import NotTaken, request_refusal, signature_refusal
 from app.domain.transfer.standing import Logged, as_told_last, origin_of
 from app.domain.transfer.state import TransferHistory
+from app.domain.transfer.subjects import EventKey
 
 
 @dataclass(frozen=True, slots=True)

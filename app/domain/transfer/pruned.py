@@ -9,7 +9,8 @@ from hashlib import blake2b
 from typing import Final
 
 from app.domain.transfer.contents import OPTIONAL_FIELDS, without_optional
-from app.domain.transfer.events import Event, EventKey, TransferEvent
+from app.domain.transfer.events import Event, TransferEvent
+from app.domain.transfer.subjects import EventKey
 
 CONTENT_BYTES: Final = 8
 NAME_BYTES: Final = 2

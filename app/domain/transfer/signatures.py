@@ -65,23 +65,25 @@ def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
 
     Lesser by bytes, then by time and id: the one that is served (docs/interface.md#signatures).
     """
-    kept = [logged for logged in history.kept() if isinstance(logged.event, RefundSigned)]
+    kept = [
+        (event.signature, event.order, logged.seq)
+        for logged in history.kept()
+        if isinstance(event := logged.event, RefundSigned)
+    ]
     if len(kept) < 2:
         return set()
     standing = history.standing()
     context = refund_context(history.transfer_id, standing.first(TransferSent), facts)
     requests = sorted({prepared.wd_onchain for prepared in standing.every(RefundPrepared)})
-    least: dict[tuple[bytes, bytes], int] = {}
+    least: set[tuple[bytes, bytes]] = set()
     found: set[int] = set()
-    ordered = sorted(kept, key=lambda logged: (logged.event.signature, *logged.event.order, logged.seq))
-    for logged in ordered:
-        signed = list(signers_of(context, requests, logged.event.signature))
+    for signature, _, seq in sorted(kept):
+        signed = list(signers_of(context, requests, signature))
         if any(each in least for each in signed):
             # Nobody but a signer can make a second one, so what it gives with other requests is nobody.
-            found.add(logged.seq)
-            continue
-        for each in signed:
-            least.setdefault(each, logged.seq)
+            found.add(seq)
+        else:
+            least.update(signed)
     return found
 
 

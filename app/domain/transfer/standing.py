@@ -15,13 +15,13 @@ from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import (
     BlockEvent,
     Event,
-    EventKey,
     Side,
     TransferConfirmed,
     TransferEvent,
     TransferSent,
     TransferSubmitted,
 )
+from app.domain.transfer.subjects import EventKey
 
 E_co = TypeVar("E_co", bound=Event, covariant=True)
 
@@ -155,21 +155,31 @@ def _orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence
 
 
 def not_retracted(
-    log: Sequence[Logged[TransferEvent]], retracted: Retracted
+    log: Sequence[Logged[TransferEvent]], retracted: Retracted, reorgs: Sequence[Reorg] = ()
 ) -> Sequence[Logged[TransferEvent]]:
     """The acceptances that no standing retraction names.
 
-    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it.
+    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it. A send
+    that a reorg had taken back before took its confirmations then: later ones are another send's.
     """
     if not retracted:
         return log
-    send_retracted = max(
-        (retracted.get(logged.event.id, 0) for logged in log if isinstance(logged.event, TransferSent)),
+    send_gone = max(
+        (_gone_at(logged, retracted, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
         default=0,
     )
     return [
         logged
         for logged in log
         if logged.seq > retracted.get(logged.event.id, 0)
-        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_retracted)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
     ]
+
+
+def _gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
+    """The position in the log at which a send that was retracted stopped standing; 0: it was not."""
+    by_operator = retracted.get(logged.event.id, 0)
+    if by_operator <= logged.seq:
+        return 0
+    by_reorg = _orphaned_by(logged, origin_of([logged.event]), reorgs)
+    return min(by_reorg or by_operator, by_operator)

@@ -115,7 +115,7 @@ class TransferHistory:
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
         """The acceptances that no operator retracted."""
-        return not_retracted(self.log, self.retracted)
+        return not_retracted(self.log, self.retracted, self.reorgs)
 
     def standing(self) -> StandingEvents:
         """The events that stand."""

@@ -8,10 +8,27 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from app.domain.transfer.events import Event, EventKey, EventType
+from app.domain.transfer.events import Event, EventType
+from app.domain.transfer.judge import LatestAcceptance
+from app.domain.transfer.subjects import EventKey
 from app.models import events as log
-from app.queries.feed.keys import MOST_IN_STATEMENT
-from app.queries.feed.latest import latest_acceptances
+from app.queries.feed.codec import decode_event
+from app.queries.feed.keys import MOST_IN_STATEMENT, with_keys
+
+
+def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, LatestAcceptance]:
+    """The latest acceptance of each of the keys that are in the log."""
+    found: dict[EventKey, LatestAcceptance] = {}
+    for of_keys in with_keys(log.Event.event_id, log.Event.subject, keys):
+        rows = connection.execute(
+            select(log.Event.event_id, log.Event.seq, log.Event.occurrence, log.Event.type, log.Event.body)
+            .where(of_keys)
+            .order_by(log.Event.seq)
+        )
+        for row in rows:
+            event = decode_event(row.event_id, row.type, row.body)
+            found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
+    return found
 
 
 def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, dict[EventKey, int]]:

@@ -9,8 +9,9 @@ from typing import cast
 from sqlalchemy import Connection, select, tuple_
 
 from app.domain.keys import ChainId, RouteKey
-from app.domain.transfer.events import EventKey, EventType, FeeUpdated
+from app.domain.transfer.events import EventType, FeeUpdated
 from app.domain.transfer.standing import Logged
+from app.domain.transfer.subjects import EventKey
 from app.models.events import Event
 from app.models.pools import ReportedFee
 from app.queries.feed.codec import decode_event

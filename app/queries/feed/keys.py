@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, and_
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.domain.transfer.events import EventKey
+from app.domain.transfer.subjects import EventKey
 
 MOST_IN_STATEMENT: Final = 10_000
 """Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""

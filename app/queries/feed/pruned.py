@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from app.domain.keys import ChainId
-from app.domain.transfer.events import EventKey
 from app.domain.transfer.pruned import id_digest, subject_digest
 from app.domain.transfer.state import ChainReading
+from app.domain.transfer.subjects import EventKey
 from app.models import pruned as table
 
 CHUNK = 5_000

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import ColumnElement, Connection, select, true
 
-from app.domain.transfer.events import EventKey
+from app.domain.transfer.subjects import EventKey
 from app.models.events import RetractedEvent
 from app.queries.feed.keys import with_keys
 

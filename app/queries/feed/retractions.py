@@ -7,8 +7,9 @@ from typing import cast
 
 from sqlalchemy import Connection, select
 
-from app.domain.transfer.events import EventKey, EventsRetracted, EventType
+from app.domain.transfer.events import EventsRetracted, EventType
 from app.domain.transfer.standing import Logged, Retraction
+from app.domain.transfer.subjects import EventKey
 from app.models.events import Event
 from app.queries.feed.acceptances import first_acceptances
 from app.queries.feed.codec import decode_event

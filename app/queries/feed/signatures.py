@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from app.domain.transfer.events import EventKey, RefundSigned
+from app.domain.transfer.events import RefundSigned
 from app.domain.transfer.judge import LatestAcceptance
+from app.domain.transfer.subjects import EventKey
 from app.models.events import Event
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer

@@ -8,8 +8,9 @@ from typing import cast
 from sqlalchemy import Connection, select, text
 
 from app.domain.keys import ChainId
-from app.domain.transfer.events import ChainEvent, EventKey, EventType, subject_of_chain
+from app.domain.transfer.events import ChainEvent, EventType
 from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_keys

@@ -8,28 +8,29 @@ from typing import Any
 from sqlalchemy import Connection, Row, RowMapping, bindparam, select
 
 from app.models.events import Event
-from app.models.ingest_tokens import IngestToken
+from app.models.ingest_tokens import IngestToken, IngestUsage
 from app.models.pruned import PrunedReporter
 
-_VALID = select(IngestToken.name, IngestToken.digest, IngestToken.types, IngestToken.chains).where(
-    IngestToken.key_id == bindparam("key_id"), IngestToken.revoked_at.is_(None)
-)
-_ALL = select(
-    IngestToken.name,
-    IngestToken.key_id,
+_TERMS = (
     IngestToken.types,
     IngestToken.chains,
-    IngestToken.created_at,
-    IngestToken.revoked_at,
-).order_by(IngestToken.name)
-_NAMED = select(
+    IngestToken.expires_at,
+    IngestToken.quota_events,
+    IngestToken.quota_seconds,
+)
+_SHOWN = (
     IngestToken.id,
     IngestToken.name,
-    IngestToken.types,
-    IngestToken.chains,
+    IngestToken.key_id,
+    *_TERMS,
     IngestToken.created_at,
     IngestToken.revoked_at,
-).where(IngestToken.name == bindparam("name"))
+)
+_VALID = select(IngestToken.name, IngestToken.digest, *_TERMS).where(
+    IngestToken.key_id == bindparam("key_id"), IngestToken.revoked_at.is_(None)
+)
+_ALL = select(*_SHOWN).order_by(IngestToken.name, IngestToken.id)
+_NAMED = select(*_SHOWN).where(IngestToken.name == bindparam("name")).order_by(IngestToken.id)
 _LAST_ACCEPTED = (
     select(Event.event_id, Event.type, Event.at, Event.received_at, Event.seq)
     .where(Event.reporter == bindparam("reporter"))
@@ -47,13 +48,22 @@ _LAST_PRUNED = select(
 
 
 def valid_token(connection: Connection, key_id: str) -> Row[*tuple[Any, ...]] | None:
-    """The token with this public id; None where there is none or it was revoked. One index read."""
+    """The token with this public id, expired or not; None where there is none or it was revoked. One index
+    read."""
     return connection.execute(_VALID, {"key_id": key_id}).one_or_none()
 
 
-def token_named(connection: Connection, name: str) -> Row[*tuple[Any, ...]] | None:
-    """The token of this name, revoked or not; None where there is none."""
-    return connection.execute(_NAMED, {"name": name}).one_or_none()
+def tokens_named(connection: Connection, name: str) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The tokens that a reporter has or had, revoked ones too, the oldest first."""
+    return connection.execute(_NAMED, {"name": name}).all()
+
+
+def usage_of(connection: Connection, reporter: str, period_start: int) -> int:
+    """How many events count against the reporter's quota in the period that began then."""
+    found = select(IngestUsage.events).where(
+        IngestUsage.reporter == reporter, IngestUsage.period_start == period_start
+    )
+    return connection.scalar(found) or 0
 
 
 def last_accepted(connection: Connection, reporter: str) -> Row[*tuple[Any, ...]] | None:

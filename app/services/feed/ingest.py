@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
+from typing import Final
 
 from marshmallow import Schema
 from sqlalchemy import Connection
@@ -33,6 +34,22 @@ BATCH = 500
 
 BATCH_BYTES = 1 << 20
 """What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a sender is admitted. Both are called in each transaction of its lines.
+
+    ``admit`` comes before anything is taken, ``charge`` after, with the number of lines that are new or
+    refused; what either raises undoes the transaction. ``most_in_batch`` bounds the lines of one.
+    """
+
+    admit: Callable[[Connection], None] = lambda _connection: None
+    charge: Callable[[Connection, int], None] = lambda _connection, _lines: None
+    most_in_batch: int | None = None
+
+
+WITHOUT_LIMIT: Final = Terms()
 
 
 @dataclass(slots=True)
@@ -74,7 +91,7 @@ def ingest_lines(
     schemas: Mapping[EventType, Schema] = SCHEMAS,
     *,
     scope: Scope = EVERYTHING,
-    admit: Callable[[Connection], None] = lambda _connection: None,
+    terms: Terms = WITHOUT_LIMIT,
 ) -> IngestResult:
     """Take a feed of lines, each batch of them in a transaction of its own.
 
@@ -86,16 +103,21 @@ def ingest_lines(
     :param progress: called after each batch with the number of its lines.
     :param schemas: the event types that can be read from this kind of sender.
     :param scope: what this sender may report of them; the rest is refused, line by line.
-    :param admit: called in each transaction before anything is taken; what it raises ends the feed.
+    :param terms: on which the sender is admitted; what they raise ends the feed.
     """
     result = IngestResult()
-    for batch in _batches(lines):
-        readable = _read(batch, gateway.clock(), result, schemas)
-        if readable:
+    for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
+        unreadable = IngestResult()
+        readable = _read(batch, gateway.clock(), unreadable, schemas)
+        if readable or (unreadable.refused and terms.most_in_batch is not None):
             with writing(gateway.engine) as connection:
-                admit(connection)
+                terms.admit(connection)
                 taken = _take(connection, readable, reporter, gateway, scope)
+                taken.add(unreadable)
+                terms.charge(connection, taken.accepted + len(taken.refused))
             result.add(taken)
+        else:
+            result.add(unreadable)
         progress(len(batch))
     return result
 
@@ -105,19 +127,19 @@ def ingest_within(
 ) -> IngestResult:
     """As :func:`ingest_lines`, all within a transaction that the caller opened by ``writing``."""
     result = IngestResult()
-    for batch in _batches(lines):
+    for batch in _batches(lines, BATCH):
         if readable := _read(batch, gateway.clock(), result, SCHEMAS):
             result.add(_take(connection, readable, reporter, gateway))
     return result
 
 
-def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
+def _batches(lines: Iterable[bytes], most: int) -> Iterator[list[tuple[int, bytes]]]:
     batch: list[tuple[int, bytes]] = []
     size = 0
     for number, line in enumerate(lines, start=1):
         batch.append((number, line))
         size += len(line)
-        if len(batch) >= BATCH or size >= BATCH_BYTES:
+        if len(batch) >= most or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:

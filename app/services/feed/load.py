@@ -13,7 +13,6 @@ from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
     Event,
-    EventKey,
     EventsRetracted,
     RefundSigned,
     TransferEvent,
@@ -22,11 +21,12 @@ from app.domain.transfer.judge import ChainLimits, Known, LatestAcceptance, Repo
 from app.domain.transfer.pruned import Pruned
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.state import TransferHistory
+from app.domain.transfer.subjects import EventKey
+from app.queries.feed.acceptances import latest_acceptances
 from app.queries.feed.chain_progress import load_progress
 from app.queries.feed.codec import encode_event
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
-from app.queries.feed.latest import latest_acceptances
 from app.queries.feed.positions import load_positions
 from app.queries.feed.pruned import pruned_contents, pruned_targets, pruned_transfers, pruned_up_to
 from app.queries.feed.retracted import retracted_keys

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from app.domain.reporting.token import IngestToken
 from app.domain.times import rfc3339
 from app.models.engine import ask
 from app.queries.reporters.tokens import last_accepted
 from app.runtime.gateway import Gateway
-from app.services.feed.ingest import IngestResult, ingest_lines
-from app.services.feed.tokens import require_valid
+from app.services.feed.ingest import IngestResult, Terms, ingest_lines
+from app.services.feed.tokens import charge, require_valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +37,16 @@ def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> Inge
     What is outside the token's scope is refused line by line. When this returns, what it counts as
     accepted is committed.
 
-    :raises Unauthorized: the token was revoked meanwhile; whole batches before that are committed.
+    :raises Unauthorized: the token was revoked or expired meanwhile.
+    :raises QuotaExceeded: it has reported as much as it may in this period. In both cases whole batches
+        before that are committed, and of this one nothing.
     """
-    return ingest_lines(
-        gateway, lines, token.name, scope=token.scope, admit=partial(require_valid, token=token)
+    terms = Terms(
+        admit=lambda connection: require_valid(connection, token, gateway.clock()),
+        charge=lambda connection, events: charge(connection, token, events, gateway.clock()),
+        most_in_batch=token.quota.events if token.quota else None,
     )
+    return ingest_lines(gateway, lines, token.name, scope=token.scope, terms=terms)
 
 
 def cursor(gateway: Gateway, token: IngestToken) -> Cursor | None:

@@ -16,17 +16,16 @@ from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
     Event,
-    EventKey,
     EventsRetracted,
     FeeUpdated,
     LiquidityAdded,
     LiquidityWithdrawn,
     TransferEvent,
     ValidatorsUpdated,
-    transfer_of_subject,
 )
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import retracted_by
+from app.domain.transfer.subjects import EventKey, transfer_of_subject
 from app.models import events as log
 from app.models.engine import writing
 from app.queries.feed.acceptances import first_acceptances, keys_reported, load_events

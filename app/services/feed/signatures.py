@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert
 
+from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.limits import MAX_ASIDE
 from app.domain.transfer.events import RefundSigned
@@ -72,7 +73,7 @@ def with_signatures_now(
 
 
 def _take_aside(
-    connection: Connection, histories: Mapping[bytes, TransferHistory], facts: NetworkFacts
+    connection: Connection, histories: Mapping[TransferId, TransferHistory], facts: NetworkFacts
 ) -> dict[bytes, TransferHistory]:
     rows = load_aside(connection, list(histories))
     if not rows:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, Row, insert, update
 
 from app.domain.audit import Actor, AuditedChange
-from app.domain.errors import Unauthorized
+from app.domain.errors import QuotaExceeded, Unauthorized
+from app.domain.reporting.quota import Quota, quota_fault
 from app.domain.reporting.scope import Scope
 from app.domain.reporting.token import (
     KEY_ID_BYTES,
@@ -22,19 +23,25 @@ from app.domain.reporting.token import (
     key_id_of,
     token_text,
 )
+from app.domain.times import rfc3339
 from app.domain.transfer.events import EventType
 from app.models import ingest_tokens as table
 from app.models.engine import ask, reading, writing
-from app.queries.reporters.tokens import every_token, last_accepted, token_named, valid_token
+from app.models.upsert import upsert
+from app.queries.reporters.tokens import every_token, last_accepted, tokens_named, usage_of, valid_token
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed.schema import MAX_CHAIN_ID, SCHEMAS
 
 DOCUMENTED = ("name", "types", "chains", "created_at", "revoked_at")
-"""The columns that the audit log keeps."""
+DOCUMENTED_LIMITS = ("expires_at", "quota_events", "quota_seconds")
+"""The columns that the audit log keeps; limits only where there are any."""
 
 TYPES = tuple(SCHEMAS)
 """Event types that reporters report."""
+
+MOST_VALID: Final = 2
+"""Tokens of one reporter that are valid at a time: the one in use and the one that replaces it."""
 
 
 class TokenRefused(ValueError):
@@ -50,13 +57,33 @@ class TokenRecord:
     key_id: str | None = None
     created_at: datetime | None = None
     revoked_at: datetime | None = None
+    expires_at: datetime | None = None
+    quota: Quota | None = None
     last_received_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenTerms:
+    """What a new token allows beside its scope: until when, and how much. None is no limit."""
+
+    expires_at: datetime | None = None
+    quota_events: int | None = None
+    quota_seconds: int | None = None
+
+
+UNLIMITED: Final = TokenTerms()
+
+
 def create_token(
-    gateway: Gateway, name: str, types: Iterable[str] = (), chains: Iterable[int] = (), *, actor: Actor
+    gateway: Gateway,
+    name: str,
+    types: Iterable[str] = (),
+    chains: Iterable[int] = (),
+    *,
+    actor: Actor,
+    terms: TokenTerms = UNLIMITED,
 ) -> str:
-    """Make a token and keep its digest. The text returned is not kept: it can be shown once only.
+    """Make a reporter's first token and keep its digest. The text returned is not kept: it is shown once.
 
     :param types: event types that its bearer may report; none given allows all.
     :param chains: ids of the chains it may report about; none given allows all.
@@ -64,22 +91,45 @@ def create_token(
     """
     allowed_types, allowed_chains = sorted(set(types)), sorted(set(chains))
     _check(name, allowed_types, allowed_chains)
+    if fault := quota_fault(terms.quota_events, terms.quota_seconds):
+        raise TokenRefused(fault)
+    scope = {"types": allowed_types or None, "chains": allowed_chains or None}
+    with writing(gateway.engine) as connection:
+        if tokens_named(connection, name):
+            raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
+        return _make(connection, gateway, actor, "create", {"name": name, **scope, **asdict(terms)})
+
+
+def rotate_token(gateway: Gateway, name: str, *, actor: Actor, expires_at: datetime | None = None) -> str:
+    """Make a second token of a reporter, with the scope and quota of its first, which stays valid.
+
+    :raises TokenRefused: it has no valid token, or two already.
+    """
+    with writing(gateway.engine) as connection:
+        valid = [row for row in tokens_named(connection, name) if _state(row, gateway.clock()) is None]
+        if not valid:
+            raise TokenRefused(f"there is no valid token {name} to replace; make one under a new name")
+        if len(valid) >= MOST_VALID:
+            raise TokenRefused(
+                f"{name} has {MOST_VALID} valid tokens already: revoke the older one first, {valid[0].key_id}"
+            )
+        columns = ("name", "types", "chains", "quota_events", "quota_seconds")
+        row = {column: getattr(valid[-1], column) for column in columns}
+        return _make(connection, gateway, actor, "rotate", row | {"expires_at": expires_at})
+
+
+def _make(
+    connection: Connection, gateway: Gateway, actor: Actor, action: str, columns: Mapping[str, Any]
+) -> str:
+    now, expires_at = gateway.clock(), columns["expires_at"]
+    if expires_at is not None and expires_at <= now:
+        raise TokenRefused("the time at which it expires has passed already")
     key_id, secret = secrets.token_hex(KEY_ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     token = token_text(key_id, secret)
-    row = {
-        "name": name,
-        "key_id": key_id,
-        "digest": digest_of(token.encode()),
-        "types": allowed_types or None,
-        "chains": allowed_chains or None,
-        "created_at": gateway.clock(),
-    }
-    with writing(gateway.engine) as connection:
-        if token_named(connection, name) is not None:
-            raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
-        connection.execute(insert(table.IngestToken).values(row))
-        change = AuditedChange(f"ingest token {name}", None, _documented(row))
-        _record(connection, gateway, actor, "create", change)
+    row = {**columns, "key_id": key_id, "digest": digest_of(token.encode()), "created_at": now}
+    connection.execute(insert(table.IngestToken).values(row))
+    change = AuditedChange(f"ingest token {columns['name']}", None, _documented(row))
+    _record(connection, gateway, actor, action, change)
     return token
 
 
@@ -97,35 +147,46 @@ def _check(name: str, types: Iterable[str], chains: Iterable[int]) -> None:
             raise TokenRefused(f"{chain_id} is no chain id; those are from 1 to {MAX_CHAIN_ID}")
 
 
-def revoke_token(gateway: Gateway, name: str, *, actor: Actor) -> datetime:
-    """Let a token count no longer; when it was revoked.
+def revoke_token(gateway: Gateway, name: str, *, actor: Actor, key_id: str | None = None) -> datetime:
+    """Let a reporter's tokens count no longer; when the last of them was revoked.
 
-    It takes the writers' turn: when this returns, nothing more is accepted from the token's bearer
+    It takes the writers' turn: when this returns, nothing more is accepted from the tokens' bearer
     in any process, not even the rest of an upload that has begun. Revoking again changes nothing.
 
+    :param key_id: the public part of the one token that is meant; without it all of the reporter's are.
     :raises TokenRefused: there is no such token, or it is one of the environment.
     """
     if name in {token.name for token in gateway.environment_tokens}:
         raise TokenRefused(f"{name} stands in INGEST_TOKENS: take it out there and start the gateway again")
     with writing(gateway.engine) as connection:
-        row = token_named(connection, name)
-        if row is None:
-            raise TokenRefused(f"there is no token {name}")
-        if row.revoked_at is None:
-            of_row = table.IngestToken.id == row.id
-            connection.execute(update(table.IngestToken).where(of_row).values(revoked_at=gateway.clock()))
-            before, row = row, token_named(connection, name) or row
-            states = (_documented(dict(state._mapping)) for state in (before, row))
-            _record(connection, gateway, actor, "revoke", AuditedChange(f"ingest token {name}", *states))
-    revoked_at: datetime = row.revoked_at
-    return revoked_at
+        rows = [row for row in tokens_named(connection, name) if key_id in (None, row.key_id)]
+        if not rows:
+            raise TokenRefused(
+                f"there is no token {name}" + (f" with the public part {key_id}" if key_id else "")
+            )
+        now = gateway.clock()
+        for row in rows:
+            if row.revoked_at is None:
+                _revoke(connection, gateway, actor, row, now)
+        return max(row.revoked_at or now for row in rows)
+
+
+def _revoke(
+    connection: Connection, gateway: Gateway, actor: Actor, row: Row[*tuple[Any, ...]], now: datetime
+) -> None:
+    of_row = table.IngestToken.id == row.id
+    connection.execute(update(table.IngestToken).where(of_row).values(revoked_at=now))
+    before = dict(row._mapping)
+    states = (_documented(state) for state in (before, before | {"revoked_at": now}))
+    _record(connection, gateway, actor, "revoke", AuditedChange(f"ingest token {row.name}", *states))
 
 
 def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the audit log keeps of a token: nothing of its text, not even the digest."""
-    times = {"created_at": row["created_at"], "revoked_at": row.get("revoked_at")}
-    return {column: row[column] for column in DOCUMENTED if column not in times} | {
-        column: None if at is None else at.isoformat() for column, at in times.items()
+    """What the audit log keeps of a token: nothing of its text but the public part, not even the digest."""
+    kept = {column: row.get(column) for column in DOCUMENTED}
+    kept |= {column: row[column] for column in DOCUMENTED_LIMITS if row.get(column) is not None}
+    return {
+        column: value.isoformat() if isinstance(value, datetime) else value for column, value in kept.items()
     }
 
 
@@ -150,7 +211,12 @@ def list_tokens(gateway: Gateway) -> list[TokenRecord]:
         records = [TokenRecord(token.name, token.scope) for token in gateway.environment_tokens]
         for row in every_token(connection):
             scope = _scope(row.types, row.chains)
-            records.append(TokenRecord(row.name, scope, row.key_id, row.created_at, row.revoked_at))
+            quota = _quota(row.quota_events, row.quota_seconds)
+            records.append(
+                TokenRecord(
+                    row.name, scope, row.key_id, row.created_at, row.revoked_at, row.expires_at, quota
+                )
+            )
         return [
             replace(record, last_received_at=last.received_at)
             if (last := last_accepted(connection, record.name))
@@ -167,31 +233,75 @@ def _scope(types: list[str] | None, chains: list[int] | None) -> Scope:
     )
 
 
+def _quota(events: int | None, seconds: int | None) -> Quota | None:
+    return None if events is None or seconds is None else Quota(events, seconds)
+
+
+def _state(row: Row[*tuple[Any, ...]], now: datetime) -> str | None:
+    """Why a token does not count; None where it does."""
+    if row.revoked_at is not None:
+        return "revoked"
+    return "expired" if row.expires_at is not None and row.expires_at <= now else None
+
+
 def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
     """The valid token that was presented.
 
     Every token of the environment is compared, whichever it is, and of the database the one whose
     public id was presented: a wrong guess takes the same time however much of it is right.
 
-    :raises Unauthorized: it is none, or was revoked.
+    :raises Unauthorized: it is none, was revoked, or has expired.
     """
     found = [token for token in gateway.environment_tokens if token.is_(presented)]
     key_id = key_id_of(presented)
     if key_id is not None and not found:
         row = ask(gateway.reads, valid_token, key_id)
         if row is not None:
-            token = IngestToken(row.name, row.digest, _scope(row.types, row.chains), key_id)
+            scope, quota = _scope(row.types, row.chains), _quota(row.quota_events, row.quota_seconds)
+            token = IngestToken(row.name, row.digest, scope, key_id, row.expires_at, quota)
             found = [token] if token.is_(presented) else []
     if not found:
         raise Unauthorized("the token is not valid: it is unknown or was revoked")
+    _refuse_expired(found[0].expires_at, gateway.clock())
     return found[0]
 
 
-def require_valid(connection: Connection, token: IngestToken) -> None:
-    """Make sure that the token has not been revoked since it was presented.
+def _refuse_expired(expires_at: datetime | None, now: datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise Unauthorized(
+            f"the token expired at {rfc3339(expires_at, 'seconds')}; ask the operator for its successor"
+        )
+
+
+def require_valid(connection: Connection, token: IngestToken, now: datetime) -> None:
+    """Make sure that the token has not been revoked and has not expired since it was presented.
 
     :param connection: of the writer, whose turn keeps a revocation waiting.
-    :raises Unauthorized: it was.
+    :raises Unauthorized: it was, or has.
     """
     if token.key_id is not None and valid_token(connection, token.key_id) is None:
         raise Unauthorized("the token was revoked; what was accepted before stays")
+    _refuse_expired(token.expires_at, now)
+
+
+def charge(connection: Connection, token: IngestToken, events: int, now: datetime) -> None:
+    """Count new and refused events against the quota that a reporter's tokens share.
+
+    What is only repeated is free, so that sending a portion again comes to an end.
+
+    :param connection: of the writer.
+    :raises QuotaExceeded: they are more than are left in this period.
+    """
+    if token.quota is None or not events:
+        return
+    period = token.quota.period(now)
+    used = usage_of(connection, token.name, period.start)
+    if used + events > token.quota.events:
+        raise QuotaExceeded(
+            f"this token may report {token.quota}, and {max(0, token.quota.events - used):,} are left until "
+            f"{rfc3339(period.ends_at, 'seconds')}: whole batches before this one are kept, so send all of "
+            "it again then; what is repeated does not count",
+            retry_after=token.quota.retry_after(now),
+        )
+    row = {"reporter": token.name, "period_start": period.start, "events": used + events}
+    upsert(connection, table.IngestUsage, [row])

@@ -314,7 +314,12 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
         "2 events",
         "took back 2 events: wrong node",
     )
-    assert changes[0]["after"] == {"events": ["a", "b"], "retractions": ids, "reason": "wrong node"}
+    assert changes[0]["after"] == {
+        "events": ["a", "b"],
+        "subjects": ["chain:1", "chain:1"],
+        "retractions": ids,
+        "reason": "wrong node",
+    }
     replay(gateway, actor=TESTER)
     assert last(gateway)[0].action == "events.replay"
 

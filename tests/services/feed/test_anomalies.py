@@ -54,6 +54,21 @@ CASES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
     ("bad_and_success", [SEND, BAD, SUCCESS], [BAD, SUCCESS]),
     ("different_requests", [SEND, REQUEST, OTHER], [REQUEST, OTHER]),
     ("release_before_send", [SEND, e := released(1, at=-101)], [e, SEND]),
+    (
+        "delay_pays_at_once",
+        [SEND, d := about(1, "transfer.delayed", dst_tx_hash=RELEASE["dst_tx_hash"]), RELEASE],
+        [d, RELEASE],
+    ),
+    (
+        "delay_pays_at_once",
+        [
+            SEND,
+            q := about(1, "refund.delayed", delayed_id=TX, tx_hash=TX),
+            p2 := about(1, "refund.completed", at=-20, tx_hash=TX),
+        ],
+        [q, p2],
+    ),
+    ("refund_and_release", [SEND, q, RELEASE], [q, RELEASE]),
 ]
 
 
@@ -115,6 +130,20 @@ def test_an_id_with_two_contents_is_refused_and_raised(gateway: Gateway) -> None
         "id_with_two_contents",
         f"event:transfer:{SEND['transfer_id']}:{SEND['id']}",
     )
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [SEND, about(1, "transfer.delayed", dst_tx_hash=TX), RELEASE],
+        [SEND, about(1, "transfer.delayed"), RELEASE],
+        [SEND, about(1, "refund.delayed", delayed_id=TX, tx_hash=TX), about(1, "refund.completed")],
+        [about(1, "refund.submitted", tx_hash=TX), about(1, "refund.failed", tx_hash=TX), SEND, RELEASE],
+    ],
+)
+def test_a_delay_and_a_payout_that_fit_raise_nothing(gateway: Gateway, events: list[dict[str, Any]]) -> None:
+    feed(gateway, *events)
+    assert open_anomalies(gateway) == []
 
 
 def test_a_rotation_that_keeps_too_little_is_raised(gateway: Gateway) -> None:

@@ -1,6 +1,6 @@
 """What is looked up for many events at once stays within what a statement can hold."""
 
-from app.domain.transfer.events import EventKey
+from app.domain.transfer.subjects import EventKey
 from app.models.engine import writing
 from app.queries.feed.retracted import retracted_keys
 from app.runtime.gateway import Gateway

@@ -82,6 +82,35 @@ def test_a_retracted_send_takes_its_confirmations_with_it(
     assert status(1).status == 1
 
 
+def test_a_send_that_a_reorg_took_back_before_takes_no_later_confirmation(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    """The later confirmation is of the send in the new block."""
+    orphaned, early = sent(1), about(1, "transfer.confirmed")
+    feed(gateway, orphaned, early, event("chain.reorged", chain_id=1, from_block=100))
+    again, later = sent(1, at=-90, block=101), about(1, "transfer.confirmed", at=-40)
+    feed(gateway, again, later)
+    assert status(1).status == 3
+    before = state(gateway)
+    retract(gateway, orphaned)
+    assert status(1).status == 3
+    retract(gateway, later)
+    assert status(1).status == 1, "the early confirmation fell with the send that it confirmed"
+    assert before["transfers"] != state(gateway)["transfers"]
+    retract(gateway, again)
+    assert status(1).status == 0
+
+
+def test_one_that_came_again_after_the_reorg_takes_its_confirmations(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    send = sent(1)
+    feed(gateway, send, event("chain.reorged", chain_id=1, from_block=100), send)
+    feed(gateway, about(1, "transfer.confirmed"))
+    retract(gateway, send)
+    assert status(1).status == 0
+
+
 def test_a_retracted_reorg_gives_back_what_it_took(gateway: Gateway, status: Callable[[int], Any]) -> None:
     reorg = event("chain.reorged", chain_id=1, from_block=50)
     added = event("liquidity.added", chain_id=1, symbol="USDT", amount="7", block=60)
