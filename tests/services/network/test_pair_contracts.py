@@ -205,3 +205,17 @@ def test_contracts_of_pools_and_unknown_tokens(gateway: Gateway) -> None:
     )
     feed(gateway, sent(4, symbol="NEW", kind="deposit", contract=other))
     assert [subject[-1] for subject in sorted(unlisted(gateway))] == ["2", "3"], "of NEW nothing is known yet"
+
+
+@pytest.mark.one_database
+def test_a_pools_contract_that_becomes_known_later(gateway: Gateway) -> None:
+    def with_contract(contract: str) -> bytes:
+        made = network()
+        made["chains"][0]["contract_addr"] = contract
+        return text(made)
+
+    import_network(gateway, with_contract(""), actor=TESTER)
+    feed(gateway, sent(1, contract=address(1001)), sent(2, contract=address(9)))
+    assert unlisted(gateway) == [], "nothing is listed that it could be compared with"
+    import_network(gateway, with_contract(address(1001)), actor=TESTER)
+    assert [subject[-1] for subject in unlisted(gateway)] == ["2"]
