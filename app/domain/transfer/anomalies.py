@@ -128,9 +128,12 @@ def _different_sends(standing: StandingEvents) -> Anomaly | None:
         (e.kind, e.src_chain_id, e.dst_chain_id, e.symbol, e.amount, e.sender, e.receiver, e.src_tx_hash)
         for e in sends
     }
-    if len(contents) < 2:
+    # A report that names no contract says nothing else than one that does.
+    contracts = {send.contract for send in sends if send.contract is not None}
+    different = max(len(contents), len(contracts))
+    if different < 2:
         return None
-    return _of(AnomalyKind.DIFFERENT_SENDS, f"{len(contents)} sends that say different things", sends)
+    return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} sends that say different things", sends)
 
 
 def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:

@@ -219,3 +219,15 @@ def test_a_pools_contract_that_becomes_known_later(gateway: Gateway) -> None:
     assert unlisted(gateway) == [], "nothing is listed that it could be compared with"
     import_network(gateway, with_contract(address(1001)), actor=TESTER)
     assert [subject[-1] for subject in unlisted(gateway)] == ["2"]
+
+
+@pytest.mark.one_database
+def test_sends_through_different_contracts_are_different_sends(gateway: Gateway) -> None:
+    def kinds() -> list[str]:
+        with reading(gateway.reads) as connection:
+            return [row.kind for row in connection.execute(Anomaly.__table__.select())]
+
+    feed(gateway, deposit(1, contract=VAULT), deposit(1, at=-99))
+    assert kinds() == [], "one report names no contract"
+    feed(gateway, deposit(1, at=-98, contract=OLD))
+    assert kinds() == ["different_sends"]
