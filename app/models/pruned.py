@@ -35,6 +35,15 @@ class PrunedEvent(Base):
     )
 
 
+class PrunedWithdraw(Base):
+    """A withdraw id under which the refund of a pruned transfer was paid: nothing is paid under it again."""
+
+    __tablename__ = "pruned_withdraws"
+
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
+
+
 class PrunedPool(Base):
     """What pruned transfers moved through a pool: where replay starts to count from."""
 

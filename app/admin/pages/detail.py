@@ -100,7 +100,7 @@ def _detail(
 ) -> TransferDetail:
     facts = load_network_facts(connection)
     state = transfer_state(history, facts)
-    evidence = evidence_of(history, state.status, facts)
+    evidence = evidence_of(history, state.status, facts, terms.chain_infos)
     lines = event_lines(connection, history, _context(terms, state, evidence))
     anomalies = anomalies_of(connection, history.transfer_id)
     return TransferDetail(

@@ -175,6 +175,16 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "Paid out before it was sent",
         "Look at both transactions in the explorers; reporters' clocks may differ. Take back what is wrong.",
     ),
+    AnomalyKind.UNLISTED_CONTRACT: (
+        "Sent through a contract that is not listed",
+        "Its refund waits. If the contract is the bridge's, list it in the pegged pair. If not, the report "
+        "is wrong, or somebody reports what never was: take it back and revoke the reporter's token.",
+    ),
+    AnomalyKind.WITHDRAW_ID_PAID: (
+        "Refund request that was paid for another transfer",
+        "The contract pays a withdraw id once, so this request can never be paid. Ask those who run the "
+        "validators for another one, with another seqnum.",
+    ),
     AnomalyKind.DELAY_PAYS_AT_ONCE: (
         "Queued and paid out by one transaction",
         "The contract logs the same event for a payout that it queues. Look at the transaction in the "

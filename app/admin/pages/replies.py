@@ -145,6 +145,12 @@ def _refund_ready(detail: TransferDetail) -> str:
 
 
 def _refund_confirming(detail: TransferDetail) -> str:
+    if detail.refund is not None and detail.refund.explanation.delayed is not None:
+        return (
+            f"The refund of your transfer has been granted on {_src(detail)} and is waiting there: large "
+            f"amounts are held back for some time as a safeguard before they are paid. {_SAFE} Please do not "
+            "confirm the refund again: that would only cost gas."
+        )
     return (
         f"The refund of your transfer is on its way: its transaction is on {_src(detail)}, and we are "
         f"waiting until its block is final. {_NOTHING_TO_DO}"

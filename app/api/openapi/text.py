@@ -19,9 +19,13 @@ STATUS_MEANINGS: Final[dict[Status, str]] = {
     Status.TRANSFER_REQUESTING_REFUND: "The refund's evidence is being collected.",
     Status.TRANSFER_REFUND_TO_BE_CONFIRMED: (
         "The user must submit the refund on the source chain with `wd_onchain`, `sorted_sigs`, `signers` "
-        "and `powers` of this answer."
+        "and `powers` of this answer: simulate the call first, for the contract may be paused or "
+        "out of funds."
     ),
-    Status.TRANSFER_CONFIRMING_YOUR_REFUND: "The gateway watches the refund on the source chain.",
+    Status.TRANSFER_CONFIRMING_YOUR_REFUND: (
+        "The gateway watches the refund on the source chain: it is in a block, or in the contract's delay "
+        "queue."
+    ),
     Status.TRANSFER_REFUNDED: "Refunded.",
     Status.TRANSFER_DELAYED: "Its release waits in a delayed execution queue.",
 }

@@ -9,6 +9,7 @@ repetition, so a transfer can be judged again whenever a fact about it is added 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from app.domain.codes import SendKind
 from app.domain.crypto import HASH_BYTES, BadSignature, checksum_address, recover_signer
@@ -26,6 +27,7 @@ __all__ = [
     "RefundContext",
     "RefundVerdict",
     "RequestJudgement",
+    "basis_of",
     "collect_signed",
     "contradictions",
     "domain_separator",
@@ -35,6 +37,10 @@ __all__ = [
     "signers_of",
     "signing_digest",
 ]
+
+
+SHOWN_REQUESTS: Final = 16
+"""Requests of one transfer that are shown, beside further ones that are signed: there is rarely a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,19 @@ def judge_refund(
         not_signed = tuple(address for address in validators.signers if address not in signers)
     missing = () if served else _missing(ctx, foremost, len(at_quorum), validators)
     return RefundVerdict(judged, served, missing, not_signed)
+
+
+def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestJudgement, ...], frozenset[bytes]]:
+    """The requests and signatures from which the same verdict follows, and which are shown.
+
+    All requests that somebody who counts has signed, and of the others a few, the foremost first; of the
+    signatures those that count.
+    """
+    ordered = sorted(verdict.requests, key=_rank)
+    signed = [judged for judged in ordered if judged.signed]
+    unsigned = [judged for judged in ordered if not judged.signed]
+    kept = (*signed, *unsigned[: max(1, SHOWN_REQUESTS - len(signed))])
+    return kept, frozenset(signature for judged in kept for _, signature in judged.signed)
 
 
 def signature_is_provably_false(
@@ -222,7 +241,12 @@ def _readable(wd_onchain: bytes, kind: SendKind | None) -> RefundRequest | None:
 def _foremost(judged: Sequence[RequestJudgement]) -> RequestJudgement | None:
     if not judged:
         return None
-    return min(judged, key=lambda each: (bool(each.contradictions), -each.power_signed, each.wd_onchain))
+    return min(judged, key=_rank)
+
+
+def _rank(judged: RequestJudgement) -> tuple[bool, int, bytes]:
+    """By what the request to show is found, the lowest first."""
+    return bool(judged.contradictions), -judged.power_signed, judged.wd_onchain
 
 
 def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> None:

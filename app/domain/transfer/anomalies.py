@@ -13,6 +13,7 @@ from fractions import Fraction
 from app.domain.codes import XferStatus
 from app.domain.keys import PoolKey
 from app.domain.network_facts import NetworkFacts
+from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.events import (
     Event,
     NetworkStatus,
@@ -48,6 +49,8 @@ class AnomalyKind(StrEnum):
     DELAY_PAYS_AT_ONCE = "delay_pays_at_once"
     ID_WITH_TWO_CONTENTS = "id_with_two_contents"
     ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
+    UNLISTED_CONTRACT = "unlisted_contract"
+    WITHDRAW_ID_PAID = "withdraw_id_paid"
     POOL_UNDER_ZERO = "pool_under_zero"
 
 
@@ -68,11 +71,15 @@ def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
 
 
 def anomalies_of_transfer(
-    standing: StandingEvents, uncontradicted: Sequence[RefundPrepared], facts: NetworkFacts
+    standing: StandingEvents,
+    uncontradicted: Sequence[RefundPrepared],
+    facts: NetworkFacts,
+    paid_ids: PaidIds,
 ) -> list[Anomaly]:
     """The anomalies of one transfer, at most one of each kind.
 
     :param uncontradicted: the standing refund requests that no fact proves false.
+    :param paid_ids: withdraw ids of its requests that were paid for other transfers.
     """
     found = (
         _refund_and_release(standing),
@@ -84,6 +91,8 @@ def anomalies_of_transfer(
         _different_requests(uncontradicted),
         _release_before_send(standing),
         _delay_pays_at_once(standing),
+        _unlisted_contract(standing, facts),
+        _withdraw_id_paid(standing, paid_ids),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
@@ -119,9 +128,12 @@ def _different_sends(standing: StandingEvents) -> Anomaly | None:
         (e.kind, e.src_chain_id, e.dst_chain_id, e.symbol, e.amount, e.sender, e.receiver, e.src_tx_hash)
         for e in sends
     }
-    if len(contents) < 2:
+    # A report that names no contract says nothing else than one that does.
+    contracts = {send.contract for send in sends if send.contract is not None}
+    different = max(len(contents), len(contracts))
+    if different < 2:
         return None
-    return _of(AnomalyKind.DIFFERENT_SENDS, f"{len(contents)} sends that say different things", sends)
+    return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} sends that say different things", sends)
 
 
 def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
@@ -197,6 +209,33 @@ def _delay_pays_at_once(standing: StandingEvents) -> Anomaly | None:
 
 def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | RefundCompleted) -> str | None:
     return event.dst_tx_hash if isinstance(event, TransferDelayed | TransferReleased) else event.tx_hash
+
+
+def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = standing.first(TransferSent)
+    if send is None or not facts.is_unlisted(*send.taken_by):
+        return None
+    return _of(
+        AnomalyKind.UNLISTED_CONTRACT,
+        f"sent through {send.contract}, which is not among the contracts configured for it; its refund waits",
+        [send],
+    )
+
+
+def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | None:
+    if not paid_ids:
+        return None
+    ids = {event.id: withdraw_id_of(event.wd_onchain) for event in standing.every(RefundPrepared)}
+    requests = [event for event in standing.every(RefundPrepared) if ids[event.id] in paid_ids]
+    if not requests:
+        return None
+    paid_id = ids[min(requests, key=lambda e: e.order).id] or b""
+    return _of(
+        AnomalyKind.WITHDRAW_ID_PAID,
+        f"the withdraw id 0x{paid_id.hex()} of its refund request was paid for transfer "
+        f"0x{paid_ids[paid_id].hex()}, and the contract pays an id once",
+        requests,
+    )
 
 
 def anomalies_of_rotations(

@@ -137,6 +137,11 @@ class TransferSent(BlockEvent):
     max_slippage: int | None = None
     contract: str | None = None
 
+    @property
+    def taken_by(self) -> tuple[SendKind, str, ChainId, ChainId, str | None]:
+        """Kind, symbol, both chains and the contract named: what says which contract has the funds."""
+        return self.kind, self.symbol, self.src_chain_id, self.dst_chain_id, self.contract
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferConfirmed(BlockEvent):

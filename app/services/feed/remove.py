@@ -27,6 +27,7 @@ from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pool
 from app.services.feed.latencies import write_latencies
 from app.services.feed.projection import latencies_of
 from app.services.feed.sums import apply_volumes
+from app.services.refunds.withdraw_ids import keep_paid_ids
 
 
 def remove_transfers(
@@ -43,6 +44,7 @@ def remove_transfers(
     _keep_reporters(connection, rows)
     _keep_sums(connection, moved)
     _keep_ids(connection, states, rows)
+    keep_paid_ids(connection, ids)
     write_latencies(connection, latencies_of(states), {})
     _withdraw_volumes(connection, moved)
     for model in (Event, SignatureAside, SignatureNotNeeded, Anomaly, TransferBlock, TransferHash, Transfer):

@@ -181,6 +181,25 @@ def test_a_refund_signer_by_signer(gateway: Gateway) -> None:
     assert progress(ready)[StageName.REFUND_SUBMITTED] is Progress.CURRENT
 
 
+def test_a_refund_in_the_delay_queue(gateway: Gateway) -> None:
+    queued = about(1, "refund.delayed", delayed_id="0x" + "5e" * 32, tx_hash="0x" + "d1" * 32)
+    feed(
+        gateway,
+        sent(1),
+        prepared(1, request(1)),
+        *(signed(1, signature(request(1), key)) for key in KEYS[:3]),
+    )
+    feed(gateway, about(1, "refund.submitted", tx_hash="0x" + "d1" * 32))
+    assert "waiting until its block is final" in reply_to_user(detail(gateway, 1))
+    feed(gateway, queued)
+    got = detail(gateway, 1)
+    assert got.refund is not None and got.refund.explanation.delayed is not None
+    assert got.refund.explanation.delayed.tx_link == f"https://scan1.example/tx/{queued['tx_hash']}"
+    reply = reply_to_user(got)
+    assert "held back for some time" in reply and "do not confirm the refund again" in reply
+    assert not INTERNAL.search(reply)
+
+
 def test_anomalies_stand_on_the_page_with_advice(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1), about(1, "refund.submitted", tx_hash="0x" + "fe" * 32, block=200))
     (anomaly,) = detail(gateway, 1).anomalies
