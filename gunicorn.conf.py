@@ -14,7 +14,6 @@ from typing import Any
 
 from gunicorn import glogging, util
 
-from app.extensions import db
 from config import INSTANCE, load_settings
 
 _settings = load_settings()
@@ -40,7 +39,8 @@ def _available_cores() -> int:
 # writer wait without stopping the readers beside it. Past eight workers, connections to the database
 # are the scarce thing (workers x threads), so more must be asked for by WEB_CONCURRENCY.
 bind = [f"{_host}:{_settings.port}"]
-worker_class = "gthread"
+worker_class = "serving.worker.GatewayWorker"
+worker_connections = 8192
 workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
 threads = _settings.web_threads
 
@@ -52,7 +52,7 @@ graceful_timeout = 30
 
 # Loaded once, before forking: memory is shared, and a fault in the start ends it instead of
 # restarting workers for ever. What must not be shared is dropped in post_fork.
-preload_app = True
+preload_app = False
 
 # The largest gunicorn knows, so that the application answers long queries with its own envelope.
 limit_request_line = 8190
@@ -91,14 +91,6 @@ def when_ready(server: Any) -> None:
         if "admin" in _settings.doors and _settings.secret_key:
             sys.stdout.write(f"Console  {address}/admin/\n")
     sys.stdout.flush()
-
-
-def post_fork(_server: Any, worker: Any) -> None:
-    """Forget connections made before the fork: two processes on one socket mix up their answers."""
-    application = worker.app.wsgi()
-    with application.app_context():
-        for engine in db.engines.values():
-            engine.dispose(close=False)
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:

@@ -19,6 +19,7 @@ from app.cli import register as register_commands
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
 from app.models.engine import READER_OPTIONS, prepare
+from app.models.pool import FairPool
 from app.models.replica import prepare_replica
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
@@ -85,7 +86,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
 
 def _readers(settings: Settings) -> dict[str, dict[str, Any]]:
     """The engines for single-statement reads: a connection for each thread, to each database."""
-    options = {"pool_size": settings.web_threads, **READER_OPTIONS}
+    options = {"pool_size": settings.web_threads, "max_overflow": 0, "pool_timeout": 5, "poolclass": FairPool, **READER_OPTIONS}
     binds = {"reads": {"url": settings.database_url, **options}}
     if settings.database_replica_url:
         binds["replica"] = {"url": settings.database_replica_url, **options}
