@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import resource
 import socket
 import sys
 from typing import Any
@@ -15,12 +16,14 @@ from typing import Any
 from gunicorn import glogging, util
 
 from config import INSTANCE, load_settings
+from serving.shares import SHARES
 
 _settings = load_settings()
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
 _LINE = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 _TIME = "%Y-%m-%dT%H:%M:%S%z"
 _UNIX_PATH_MAX = 107
+_OPEN_FILES = 16384
 
 
 class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
@@ -35,14 +38,24 @@ def _available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# Threads keep connections alive between requests (the sync worker closes each) and let one slow
-# writer wait without stopping the readers beside it. Past eight workers, connections to the database
-# are the scarce thing (workers x threads), so more must be asked for by WEB_CONCURRENCY.
+def _raise_open_files() -> int:
+    """Allow this process and its workers all the open files that the system lets them have; how many."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    return wanted
+
+
+# A greenlet for each connection: slow and idle clients cost memory and nothing else
+# (docs/decisions/0012-server.md). Past eight workers, connections to the database are the scarce thing
+# (workers x threads), so more must be asked for by WEB_CONCURRENCY.
 bind = [f"{_host}:{_settings.port}"]
 worker_class = "serving.worker.GatewayWorker"
-worker_connections = 8192
 workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
-threads = _settings.web_threads
+
+# Each connection is an open file; some are left for the database, logs and the server itself.
+worker_connections = max(32, min(8192, _raise_open_files() - 256))
+backlog = 2048
 
 # Longer than the 60 s for which common load balancers hold a connection: the side that closes first
 # must not be this one, or a request in flight is lost.
@@ -50,9 +63,12 @@ keepalive = 75
 timeout = 60
 graceful_timeout = 30
 
-# Loaded once, before forking: memory is shared, and a fault in the start ends it instead of
-# restarting workers for ever. What must not be shared is dropped in post_fork.
+# Each worker loads the application itself, after it was made to use greenlets: a lock or a pool that was
+# made before would stop the whole process instead of one greenlet. A fault in the start ends the server.
 preload_app = False
+
+# Files are sent like any other answer, within the deadline for the client.
+sendfile = False
 
 # The largest gunicorn knows, so that the application answers long queries with its own envelope.
 limit_request_line = 8190
@@ -77,28 +93,51 @@ logger_class = _Logger
 logging.basicConfig(level=_settings.log_level, format=_LINE, datefmt=_TIME)
 
 
-def when_ready(server: Any) -> None:
-    """Print where the gateway answers, once it listens."""
-    for listener in server.LISTENERS:
-        if listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
-            continue
-        host, port = listener.sock.getsockname()[:2]
-        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        if "api" in _settings.doors:
-            sys.stdout.write(f"API      {address}/v2/\nDocs     {address}/docs\n")
-        else:
-            sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
-        if "admin" in _settings.doors and _settings.secret_key:
-            sys.stdout.write(f"Console  {address}/admin/\n")
+def on_starting(server: Any) -> None:
+    """Refuse what this worker does not do."""
+    if server.cfg.is_ssl:
+        sys.exit("certfile: TLS ends at a proxy in front; see docs/scaling.md")
+
+
+def post_fork(_server: Any, worker: Any) -> None:
+    """Tell the worker what it cannot know."""
+    worker.behind_proxy = _settings.trusted_proxies > 0
+
+
+def post_worker_init(worker: Any) -> None:
+    """Print where the gateway answers, once it can."""
+    if worker.age == 1:
+        for listener in worker.sockets:
+            _announce(listener)
+
+
+def child_exit(_server: Any, worker: Any) -> None:
+    """Leave out a worker that died when connections are shared out."""
+    SHARES.forget(worker.age)
+
+
+def _announce(listener: Any) -> None:
+    if listener.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    host, port = listener.getsockname()[:2]
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    if "api" in _settings.doors:
+        sys.stdout.write(f"API      {address}/v2/\nDocs     {address}/docs\n")
+    else:
+        sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
+    if "admin" in _settings.doors and _settings.secret_key:
+        sys.stdout.write(f"Console  {address}/admin/\n")
     sys.stdout.flush()
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:
     """Answer what gunicorn itself cannot read with the gateway's envelope; clients parse no HTML."""
     body = json.dumps({"err": {"code": 500, "msg": message or reason}})
+    retry = "Retry-After: 1\r\n" if status == 503 else ""
+    word = "unavailable" if status == 503 else "internal" if status == 500 else "bad_request"
     head = (
-        f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        f"X-Gateway-Reason: bad_request\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n{retry}"
+        f"X-Gateway-Reason: {word}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     util.write_nonblock(sock, (head + body).encode("ascii", "replace"))
 

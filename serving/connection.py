@@ -14,14 +14,14 @@ HEAD_SECONDS: Final = 10.0
 """How long a request line and its headers may take from their first byte on."""
 
 BODY_SECONDS: Final = 30.0
-"""How long to wait for a body in all, besides the time that its size takes at ``BODY_RATE``. Only waiting
+"""How long to wait for a body in all, besides the time that its bytes take at ``BODY_RATE``. Only waiting
 counts, not what the application does between two reads."""
 
 BODY_RATE: Final = 1024
-"""Bytes a second of a body. Who is slower for more than ``BODY_SECONDS`` is cut off."""
+"""Bytes a second of a body. Who is slower is cut off when ``BODY_SECONDS`` are used up."""
 
 SEND_SECONDS: Final = 30.0
-"""How long a piece of an answer may wait for the client to take it."""
+"""How long the client may take for a piece of an answer."""
 
 
 class TooSlow(TimeoutError):
@@ -31,30 +31,31 @@ class TooSlow(TimeoutError):
 class Connection:
     """What gunicorn reads requests from and writes answers to, in place of the socket.
 
-    Reading is in one of three phases, and the worker says when one begins. Everything else is the socket's.
+    Reading has phases, and the worker says when one begins. What is not defined here is the socket's.
     """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._silence: float | None = None
-        self.idle = True
-        """Whether nothing of a request has come in."""
         self._deadline = math.inf
-        self._body = False
         self._patience = 0.0
+        self._in_body = False
+        self.begun = False
+        """Whether anything of the request has come in."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
 
     def await_request(self, seconds: float) -> None:
         """Wait for the next request for so long; once it begins, its head has ``HEAD_SECONDS``."""
-        self.idle, self._body = True, False
+        self.begun = self._in_body = False
+        self._silence = None
         self._deadline = monotonic() + seconds
 
     def await_body(self) -> None:
         """The head is complete: what is read from now on is the body."""
-        self.idle, self._body = False, True
-        self._patience, self._silence = BODY_SECONDS, None
+        self._in_body = True
+        self._patience = BODY_SECONDS
 
     def settimeout(self, seconds: float | None) -> None:
         """Bound each wait for a piece of a body, beside the deadline for the whole."""
@@ -70,7 +71,7 @@ class Connection:
         :raises TooSlow: they did not come in time.
         """
         began = monotonic()
-        left = self._patience if self._body else self._deadline - began
+        left = self._patience if self._in_body else self._deadline - began
         if self._silence is not None:
             left = min(left, self._silence)
         if left <= 0:
@@ -81,10 +82,10 @@ class Connection:
         except TimeoutError:
             raise TooSlow from None
         now = monotonic()
-        if self._body:
+        if self._in_body:
             self._patience += len(data) / BODY_RATE - (now - began)
-        elif self.idle and data:
-            self.idle = False
+        elif not self.begun and data:
+            self.begun = True
             self._deadline = now + HEAD_SECONDS
         return data
 

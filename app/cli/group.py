@@ -33,5 +33,6 @@ class DataGroup(AppGroup):
 
 @with_appcontext
 def _check_database() -> None:
+    current_gateway().work_as_command()
     if complaint := database_complaint(current_gateway()):
         raise click.ClickException(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")

@@ -9,6 +9,7 @@ from sqlalchemy.engine import make_url
 
 from app.models.engine import prepare, writing
 from app.models.events import ChainProgress
+from app.models.patience import CONSOLE
 from tests.services.feed.world import NOW
 
 
@@ -18,7 +19,7 @@ def test_who_waited_for_the_writer_sees_what_it_wrote(database_url: str) -> None
     if url.get_backend_name() == "postgresql":
         url = url.update_query_dict({"options": "-c default_transaction_isolation=serializable"})
     engine = create_engine(url)
-    prepare(engine)
+    prepare(engine, CONSOLE)
     waiting, seen = threading.Event(), []
 
     def wait_and_count() -> None:

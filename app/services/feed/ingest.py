@@ -94,7 +94,7 @@ def ingest_lines(
     for batch in _batches(lines):
         readable = _read(batch, gateway.clock(), result, schemas)
         if readable:
-            with writing(gateway.engine) as connection:
+            with writing(gateway.feed) as connection:
                 admit(connection)
                 taken = _take(connection, readable, reporter, gateway, scope)
             result.add(taken)

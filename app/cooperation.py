@@ -1,0 +1,58 @@
+"""How work lets the other requests of its process run.
+
+Under ``gunicorn.conf.py`` a process serves its requests by greenlets: one that neither waits nor gives way
+holds up all the others. Elsewhere (commands, tests, servers with threads) the same calls cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from gevent import Timeout, get_hub
+from gevent.monkey import is_module_patched
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def give_way() -> None:
+    """Let others run now. To be called every few milliseconds of a long computation."""
+    time.sleep(0)
+
+
+def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What ``work`` returns; while it runs, the other greenlets do.
+
+    For calls that hold up a thread and know nothing of greenlets: a statement of SQLite, the hash of a
+    password. Where no greenlets serve, the call is made right here.
+    """
+    if not served_by_greenlets():
+        return work(*args, **kwargs)
+    result: T = get_hub().threadpool.apply(work, args, kwargs)
+    return result
+
+
+def served_by_greenlets() -> bool:
+    """Whether this process serves its requests by greenlets."""
+    patched: bool = is_module_patched("threading")
+    return patched
+
+
+def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exception) -> None:
+    """Let the others run until a file descriptor is ready.
+
+    :param events: 1 to read, 2 to write, 3 for either.
+    :param seconds: how long to wait, None for ever; then ``too_late`` is raised.
+    """
+    hub = get_hub()
+    watcher = hub.loop.io(number, events)
+    try:
+        if seconds is None:
+            hub.wait(watcher)
+            return
+        with Timeout(max(seconds, 0.0), too_late):
+            hub.wait(watcher)
+    finally:
+        watcher.close()
