@@ -5,16 +5,25 @@ Settings come from the environment through config.py; a bad one ends the start h
 
 from __future__ import annotations
 
+from gevent import monkey
+
+# Before anything else is imported: a lock or a pool that was made earlier would stop the whole process instead
+# of one greenlet. Signals and children are the master's, which looks after them itself.
+monkey.patch_all(os=False, signal=False, subprocess=False)
+
 import json
 import logging
 import os
 import resource
 import socket
 import sys
+import threading
+import time
 from typing import Any
 
 from gunicorn import glogging, util
 
+from app.extensions import db
 from config import INSTANCE, load_settings
 from serving.shares import SHARES
 
@@ -63,9 +72,9 @@ keepalive = 75
 timeout = 60
 graceful_timeout = 30
 
-# Each worker loads the application itself, after it was made to use greenlets: a lock or a pool that was
-# made before would stop the whole process instead of one greenlet. A fault in the start ends the server.
-preload_app = False
+# Loaded once, before forking: memory is shared, a worker that died is replaced at once, and a fault in the
+# start ends it instead of restarting workers for ever. What must not be shared is dropped in post_fork.
+preload_app = True
 
 # Files are sent like any other answer, within the deadline for the client.
 sendfile = False
@@ -99,35 +108,41 @@ def on_starting(server: Any) -> None:
         sys.exit("certfile: TLS ends at a proxy in front; see docs/scaling.md")
 
 
+def when_ready(server: Any) -> None:
+    """Print where the gateway answers, once it listens."""
+    for listener in server.LISTENERS:
+        if listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
+            continue
+        host, port = listener.sock.getsockname()[:2]
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        if "api" in _settings.doors:
+            sys.stdout.write(f"API      {address}/v2/\nDocs     {address}/docs\n")
+        else:
+            sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
+        if "admin" in _settings.doors and _settings.secret_key:
+            sys.stdout.write(f"Console  {address}/admin/\n")
+    sys.stdout.flush()
+
+
+def pre_fork(_server: Any, _worker: Any) -> None:
+    """Let timers that the start set end before they are copied: the library of limits sets one of 10 ms."""
+    until = time.monotonic() + 1
+    while time.monotonic() < until and any(isinstance(t, threading.Timer) for t in threading.enumerate()):
+        time.sleep(0.005)
+
+
 def post_fork(_server: Any, worker: Any) -> None:
-    """Tell the worker what it cannot know."""
+    """Forget connections made before the fork: two processes on one socket mix up their answers."""
     worker.behind_proxy = _settings.trusted_proxies > 0
-
-
-def post_worker_init(worker: Any) -> None:
-    """Print where the gateway answers, once it can."""
-    if worker.age == 1:
-        for listener in worker.sockets:
-            _announce(listener)
+    application = worker.app.wsgi()
+    with application.app_context():
+        for engine in db.engines.values():
+            engine.dispose(close=False)
 
 
 def child_exit(_server: Any, worker: Any) -> None:
     """Leave out a worker that died when connections are shared out."""
     SHARES.forget(worker.age)
-
-
-def _announce(listener: Any) -> None:
-    if listener.family not in (socket.AF_INET, socket.AF_INET6):
-        return
-    host, port = listener.getsockname()[:2]
-    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    if "api" in _settings.doors:
-        sys.stdout.write(f"API      {address}/v2/\nDocs     {address}/docs\n")
-    else:
-        sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
-    if "admin" in _settings.doors and _settings.secret_key:
-        sys.stdout.write(f"Console  {address}/admin/\n")
-    sys.stdout.flush()
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import Any, Final
 
 import gevent
+from gevent import socket
 from gevent.pool import Group
 from gevent.socket import wait_read
 from gunicorn import http, util
@@ -36,6 +37,13 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
 
     behind_proxy = False
     """Whether all connections may come from one address, which ``gunicorn.conf.py`` knows."""
+
+    def patch(self) -> None:
+        """Make the listeners gevent's own. The rest was patched before anything was imported."""
+        self.sockets = [
+            socket.socket(listener.FAMILY, socket.SOCK_STREAM, fileno=listener.sock.detach())
+            for listener in self.sockets
+        ]
 
     def run(self) -> None:
         """Serve until told to stop, then finish what is being answered."""
