@@ -18,6 +18,7 @@ from app import (
 from app.cli import register as register_commands
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
+from app.http.requests import bound_requests
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.models.patience import CONSOLE, FEED, PUBLIC
 from app.models.replica import prepare_replica
@@ -58,6 +59,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         },
         SQLALCHEMY_BINDS=_engines(settings),
     )
+    bound_requests(app)
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():

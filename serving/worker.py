@@ -110,7 +110,9 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
             with self._places.taken_by(addr) as holder:
                 self._serve(listener, Connection(client), addr, holder)
         except NoPlace:
-            util.write_error(client, 503, "Service Unavailable", "too many connections: try again in a moment")
+            util.write_error(
+                client, 503, "Service Unavailable", "too many connections: try again in a moment"
+            )
         finally:
             util.close_graceful(client)
             SHARES.note(self.age, len(self._serving) - 1)

@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
+from app.admin.requests import allow_forms
 from app.admin.sign_in.sessions import leave_ended_session
 from app.domain.operators import Role
 
@@ -86,6 +87,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         # A POST cannot be repeated after signing in: only the address of a read page is remembered.
         back = request.full_path.rstrip("?") if request.method == "GET" else None
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
+    if audience is not Audience.ANYONE:
+        allow_forms()
     if request.method not in READ_METHODS:
         csrf.protect()
     return None

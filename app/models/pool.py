@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -51,6 +50,8 @@ class Tickets:
 
 class FairPool(QueuePool):
     """A pool in which connections are handed out in the order in which they were asked for."""
+
+    _sqla_logger_namespace = "sqlalchemy.pool.FairPool"  # logged, and kept quiet, like SQLAlchemy's own
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
