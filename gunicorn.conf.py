@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from gevent import monkey
 
-# Before anything else is imported: a lock or a pool that was made earlier would stop the whole process instead
-# of one greenlet. Signals and children are the master's, which looks after them itself.
+# Before anything else is imported: a lock or a pool that was made earlier would stop the whole process
+# instead of one greenlet. Signals and children are the master's, which looks after them itself.
 monkey.patch_all(os=False, signal=False, subprocess=False)
 
 import json

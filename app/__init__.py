@@ -22,6 +22,7 @@ from app.http.requests import bound_requests
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.models.patience import CONSOLE, FEED, PUBLIC
 from app.models.replica import prepare_replica
+from app.models.writes import share_writes, writes_of
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
@@ -67,6 +68,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         prepare(db.engine, CONSOLE)
         prepare(reads, PUBLIC)
         prepare(db.engines["feed"], FEED)
+        share_writes(db.engines["feed"], writes_of(db.engine))
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
             reads=reads,

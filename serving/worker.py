@@ -40,7 +40,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def patch(self) -> None:
         """Make the listeners gevent's own. The rest was patched before anything was imported."""
-        self.sockets = [
+        self.sockets: list[Any] = [
             socket.socket(listener.FAMILY, socket.SOCK_STREAM, fileno=listener.sock.detach())
             for listener in self.sockets
         ]

@@ -12,7 +12,7 @@ from app.domain.audit import Actor, Source
 from app.http import public
 
 SIGNED_IN_BYTES: Final = 8 * 1024 * 1024
-"""The largest form of somebody who is signed in: one that edits ten thousand base fees has about half of it."""
+"""The largest form of somebody who is signed in: ten thousand base fees take half of it."""
 
 SIGNED_IN_PARTS: Final = 1000
 """Its fields."""

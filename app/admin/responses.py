@@ -11,7 +11,9 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from app.domain.errors import GatewayError, Unavailable
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.http.errors import RETRY_SECONDS
+from app.outages import FAILURES
+from app.runtime.faults import is_unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -54,19 +56,20 @@ def answer_error(error: Exception) -> Response:
     """A page that says what happened and what to do. The gateway's own errors show their own message."""
     status, (title, advice) = _explain(error)
     if status >= 500:
-        _log.log(
-            logging.ERROR if status == 500 else logging.WARNING,
-            "%s %s answered %d", request.method, request.path, status, exc_info=error,
-        )  # fmt: skip
+        level = logging.ERROR if status == 500 else logging.WARNING
+        FAILURES.report(_log, level, "%s %s answered %d", request.method, request.path, status, error=error)
     # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
-    return protect(Response(page.render(status=status, title=title, advice=advice), status))
+    response = Response(page.render(status=status, title=title, advice=advice), status)
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return protect(response)
 
 
 def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
     if isinstance(error, CSRFError):
         return 400, ("This form is out of date", "Go back, load the page again and send it once more.")
-    if isinstance(error, (*DATABASE_UNAVAILABLE, Unavailable)):
+    if isinstance(error, Unavailable) or is_unavailable(error):
         return 503, _WORDS[503]
     if isinstance(error, GatewayError):
         return 400, (error.msg, "Go back and correct it.")

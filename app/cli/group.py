@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup, with_appcontext
 
 from app.runtime.audit_keys import AuditKeyUnusable
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
 
@@ -22,7 +22,9 @@ class DataGroup(AppGroup):
         _check_database()
         try:
             return super().invoke(ctx)
-        except DATABASE_UNAVAILABLE as error:
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             raise click.ClickException(
                 f"the database cannot be reached or is held by others ({cause}); run the command again"

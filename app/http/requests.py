@@ -58,7 +58,7 @@ class BoundedRequest(Request):
     form_data_parser_class = _FormParser
 
     @cached_property
-    def stream(self) -> IO[bytes]:  # type: ignore[override]  # a cached property there, too
+    def stream(self) -> IO[bytes]:
         """The body, at most ``max_content_length`` bytes of it.
 
         Reading raises ``ClientDisconnected``, a bad request, where the body is broken.

@@ -13,6 +13,7 @@ from app.models.greenlets import wait_by_greenlets
 from app.models.patience import Patience, patience_of, set_patience, set_session_limits, take_advisory_lock
 from app.models.pool import FairPool
 from app.models.sqlite import prepare_sqlite
+from app.models.writes import writes_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,10 +107,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
         # Stricter levels, which a server may have as its default, would keep the view of the database
         # from before the wait for the lock.
         options["isolation_level"] = "READ COMMITTED"
-    with engine.connect().execution_options(**options) as connection, connection.begin():
-        if connection.dialect.name == "postgresql":
-            take_advisory_lock(connection, _ADVISORY_KEY)
-        yield connection
+    writes = writes_of(engine)
+    try:
+        with engine.connect().execution_options(**options) as connection, connection.begin():
+            if connection.dialect.name == "postgresql":
+                take_advisory_lock(connection, _ADVISORY_KEY)
+            yield connection
+    except DBAPIError as error:
+        writes.note(error)
+        raise
+    writes.note(None)
     for callback in callbacks:
         callback()
 

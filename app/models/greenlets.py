@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any
 
 from psycopg import waiting
-from psycopg.errors import _WaitTimeout  # type: ignore[attr-defined]  # what psycopg's own functions raise
+from psycopg.errors import _WaitTimeout  # what psycopg's own functions raise
 
 from app.cooperation import served_by_greenlets, wait_for_file
 

@@ -73,7 +73,7 @@ _LOCKED: Final = text(
 
 
 def take_advisory_lock(connection: Connection, key: int) -> None:
-    """Take a lock of PostgreSQL until the end of the transaction, whose limits are set in the same round trip.
+    """Take a lock of PostgreSQL until the end of the transaction, and set its limits in the same round trip.
 
     Behind a pooler that shares connections, these hold whatever a connection was set to before.
 

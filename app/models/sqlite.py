@@ -33,7 +33,7 @@ class NativeCursor(sqlite3.Cursor):
         in_native_thread(super().execute, *args)
         return self
 
-    def executemany(self, sql: str, rows: Iterable[Any]) -> NativeCursor:  # type: ignore[override]
+    def executemany(self, sql: str, rows: Iterable[Any]) -> NativeCursor:
         in_native_thread(super().executemany, sql, rows)
         return self
 
@@ -44,8 +44,8 @@ class NativeCursor(sqlite3.Cursor):
 class NativeConnection(sqlite3.Connection):
     """A connection with such cursors, and a commit that waits for the disk in a native thread."""
 
-    def cursor(self, factory: type[sqlite3.Cursor] = NativeCursor) -> Any:
-        return super().cursor(factory)
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or NativeCursor)
 
     def commit(self) -> None:
         in_native_thread(super().commit)

@@ -10,6 +10,7 @@ from itertools import groupby
 from marshmallow import Schema
 from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.domain.reporting.scope import EVERYTHING, Scope
 from app.domain.transfer.events import EventType
 from app.domain.transfer.judge import (
@@ -130,7 +131,7 @@ def _read(
     batch: list[tuple[int, bytes]], now: datetime, result: IngestResult, schemas: Mapping[EventType, Schema]
 ) -> list[ReadLine]:
     readable: list[ReadLine] = []
-    for number, text in batch:
+    for number, text in in_turns(batch):
         line = read_line(number, text, now, schemas)
         if isinstance(line, ReadLine):
             readable.append(line)
@@ -149,10 +150,10 @@ def _take(
     """Load what is known, judge, write: one segment of the batch after the other."""
     result, now = IngestResult(), gateway.clock()
     for segment in _segments(lines):
-        reported = [Reported(line.event, encode_event(line.event)) for line in segment]
+        reported = [Reported(line.event, encode_event(line.event)) for line in in_turns(segment)]
         events = [line.event for line in segment]
         known = load_known(connection, events, scope, gateway.max_reorg_blocks)
-        verdicts = judge_segment(reported, known)
+        verdicts = judge_segment(in_turns(reported), known)
         write(connection, reported, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
     follow_window(connection, now)
