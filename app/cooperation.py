@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, ParamSpec, TypeVar
+from functools import cache
+from typing import Any, Final, ParamSpec, TypeVar
 
 from gevent import Timeout, get_hub
 from gevent.monkey import is_module_patched
+from gevent.threadpool import ThreadPool
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,13 +37,30 @@ def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic
 def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """What ``work`` returns; while it runs, the other greenlets do.
 
-    For calls that hold up a thread and know nothing of greenlets: a statement of SQLite, the hash of a
-    password. Where no greenlets serve, the call is made right here.
+    For calls that hold up a thread and know nothing of greenlets, such as a statement of SQLite. Where no
+    greenlets serve, the call is made right here.
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
     result: T = get_hub().threadpool.apply(work, args, kwargs)
     return result
+
+
+def one_at_a_time(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """As :func:`in_native_thread`, for work that keeps a processor busy, such as the hash of a password.
+
+    One thread of the process does all of it, in the order in which it was asked for: whoever sends a hundred
+    passwords at once waits for them, and the other requests still find a processor.
+    """
+    if not served_by_greenlets():
+        return work(*args, **kwargs)
+    result: T = _one_thread().apply(work, args, kwargs)
+    return result
+
+
+@cache
+def _one_thread() -> Any:
+    return ThreadPool(1)
 
 
 def served_by_greenlets() -> bool:

@@ -47,6 +47,7 @@ class _FormParser(FormDataParser):
         self, stream: IO[bytes], mimetype: str, content_length: int | None, options: dict[str, str]
     ) -> tuple[IO[bytes], MultiDict[str, str], MultiDict[str, Any]]:
         body = stream.read()
+        stream.read(1)  # where the limit ended the body, asking for more says so
         if self.max_form_parts is not None and body.count(b"&") >= self.max_form_parts:
             raise RequestEntityTooLarge
         return super()._parse_urlencoded(io.BytesIO(body), mimetype, content_length, options)

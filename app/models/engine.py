@@ -32,7 +32,7 @@ READER_OPTIONS: dict[str, Any] = {
 """How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
 and no switching of their isolation level, which costs as much as the read itself."""
 
-POOL_SECONDS: Final = 5
+POOL_SECONDS: Final = 3
 """How long a request waits for a free connection before it is answered with 503."""
 
 _AFTER_COMMIT = "gateway_after_commit"
@@ -61,6 +61,8 @@ def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
         "pool_size": size,
         "max_overflow": overflow,
         "pool_timeout": POOL_SECONDS,
+        # Messages of errors go to the log, and parameters may be hashes of passwords, or megabytes.
+        "hide_parameters": True,
     }
 
 

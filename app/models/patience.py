@@ -23,7 +23,7 @@ class Patience:
 PUBLIC: Final = Patience(lock=2, statement=5)
 """Public answers: milliseconds. Who asks has given up after seconds."""
 
-CONSOLE: Final = Patience(lock=3, statement=20)
+CONSOLE: Final = Patience(lock=2, statement=20)
 """Pages, edits, sign-ins and their audit records: a person waits, and can repeat it."""
 
 FEED: Final = Patience(lock=20, statement=60)

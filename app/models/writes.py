@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, Final
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 _REFUSED_STATES: Final = frozenset({"25006", "53100", "58030"})
@@ -17,8 +17,20 @@ _REFUSED_CODES: Final = frozenset(
 
 _OPTION: Final = "gateway_writes"
 
-# The smallest change of a table that is always there, and changes nothing.
-_PROBE: Final = text("UPDATE alembic_version SET version_num = version_num")
+_TOUCH: Final = "UPDATE alembic_version SET version_num = version_num"
+_PROBES: Final = {
+    "postgresql": (
+        _TOUCH,
+        "CREATE TEMPORARY TABLE gateway_probe ON COMMIT DROP AS"
+        " SELECT repeat('x', 1000) FROM generate_series(1, 64)",
+    ),
+    "sqlite": (
+        _TOUCH,
+        "CREATE TABLE gateway_probe AS SELECT zeroblob(65536) AS x",
+        "DROP TABLE gateway_probe",
+    ),
+}
+"""Changes that change nothing: one of a table that is always there, and one that needs room on the disk."""
 
 
 class Writes:
@@ -38,13 +50,14 @@ class Writes:
     def complaint(self, engine: Engine) -> str | None:
         """Why the database takes no changes now; None where it does, as far as is known.
 
-        After a refusal it is tried again, by a change that changes nothing.
+        After a refusal it is tried out.
         """
         if self.refused is None:
             return None
         try:
             with engine.begin() as connection:
-                connection.execute(_PROBE)
+                for probe in _PROBES[engine.dialect.name]:
+                    connection.exec_driver_sql(probe)
         except SQLAlchemyError as error:
             self.note(error)
         else:

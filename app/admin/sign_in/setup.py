@@ -16,6 +16,7 @@ from flask_wtf.csrf import CSRFProtect
 from app.admin.forms import sign_in as forms
 from app.admin.sign_in import sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
+from app.admin.sign_in.hashing import NativeHashes
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
 PREFIX: Final = "/admin"
@@ -103,7 +104,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
     )
     csrf = CSRFProtect(app)
-    Security(
+    security = Security(
         app,
         OperatorDatastore(),
         totp_cls=OneTimeCodes,
@@ -112,6 +113,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         verify_form=forms.ConfirmForm,
         change_password_form=forms.NewPasswordForm,
     )
+    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
     user_authenticated.connect(sessions.renew_session, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(sessions.close_session, app)

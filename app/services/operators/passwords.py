@@ -7,14 +7,14 @@ from typing import Final
 
 from argon2 import PasswordHasher
 
-from app.cooperation import in_native_thread
+from app.cooperation import one_at_a_time
 
 _HASHER: Final = PasswordHasher()  # Argon2id with the library's parameters, which follow RFC 9106
 
 
 def hash_password(password: str) -> str:
     """The Argon2id hash, with its salt and parameters, as one string."""
-    return in_native_thread(_HASHER.hash, password)
+    return one_at_a_time(_HASHER.hash, password)
 
 
 def generate_password() -> str:
