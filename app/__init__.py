@@ -19,10 +19,10 @@ from app.cli import register as register_commands
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
 from app.http.requests import bound_requests
+from app.models.connections.patience import CONSOLE, FEED, PUBLIC
+from app.models.connections.writes import share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
-from app.models.patience import CONSOLE, FEED, PUBLIC
 from app.models.replica import prepare_replica
-from app.models.writes import share_writes, writes_of
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock

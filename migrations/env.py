@@ -7,7 +7,7 @@ from flask import current_app
 from sqlalchemy import Column
 from sqlalchemy.types import TypeEngine
 
-from app.models.patience import MIGRATION, set_patience
+from app.models.connections.patience import MIGRATION, set_patience
 from app.models.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
 database = current_app.extensions["migrate"].db

@@ -9,11 +9,17 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
-from app.models.greenlets import wait_by_greenlets
-from app.models.patience import Patience, patience_of, set_patience, set_session_limits, take_advisory_lock
-from app.models.pool import FairPool
-from app.models.sqlite import prepare_sqlite
-from app.models.writes import writes_of
+from app.models.connections.greenlets import wait_by_greenlets
+from app.models.connections.patience import (
+    Patience,
+    patience_of,
+    set_patience,
+    set_session_limits,
+    take_advisory_lock,
+)
+from app.models.connections.pool import FairPool
+from app.models.connections.sqlite import prepare_sqlite
+from app.models.connections.writes import writes_of
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.models.writes import is_refusal
+from app.models.connections.writes import is_refusal
 
 DATABASE_UNAVAILABLE: Final = (OperationalError, InterfaceError, PoolTimeout)
 """Connection refused or lost, a lock or an answer not given in time, no free connection."""

@@ -10,7 +10,7 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.domain.reporting.token import IngestToken
-from app.models.patience import COMMAND, set_patience
+from app.models.connections.patience import COMMAND, set_patience
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.public_reads import PublicReads

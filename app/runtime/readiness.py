@@ -12,8 +12,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
+from app.models.connections.writes import writes_of
 from app.models.engine import ask
-from app.models.writes import writes_of
 from app.queries.runtime.readiness import applied_migrations, is_read_only
 from app.runtime.gateway import Gateway
 

@@ -7,9 +7,9 @@ import threading
 from sqlalchemy import create_engine, func, select
 from sqlalchemy.engine import make_url
 
+from app.models.connections.patience import CONSOLE
 from app.models.engine import prepare, writing
 from app.models.events import ChainProgress
-from app.models.patience import CONSOLE
 from tests.services.feed.world import NOW
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import event, make_url
 
 from app import create_app
 from app.extensions import db
-from app.models.writes import writes_of
+from app.models.connections.writes import writes_of
 from app.outages import FailureLog
 from config import ALL_DOORS
 from tests.applications import close_connections, gateway_of, make_settings

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, event
 
 from app.cooperation import in_native_thread
-from app.models.patience import patience_of
+from app.models.connections.patience import patience_of
 from app.models.types import SqliteExactSum
 
 _BUSY: Final = 5  # SQLITE_BUSY
