@@ -58,7 +58,10 @@ class Connection:
         self._patience = BODY_SECONDS
 
     def settimeout(self, seconds: float | None) -> None:
-        """Bound each wait for a piece of a body, beside the deadline for the whole."""
+        """Bound each wait for a piece of a body, in place of the whole.
+
+        A door does so for callers that it knows: a reporter may pause between two events.
+        """
         self._silence = seconds
 
     def gettimeout(self) -> float | None:
@@ -72,8 +75,8 @@ class Connection:
         """
         began = monotonic()
         left = self._patience if self._in_body else self._deadline - began
-        if self._silence is not None:
-            left = min(left, self._silence)
+        if self._silence is not None and self._in_body:
+            left = self._silence
         if left <= 0:
             raise TooSlow
         self._sock.settimeout(left)
