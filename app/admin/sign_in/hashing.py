@@ -9,7 +9,7 @@ from passlib.context import CryptContext
 from app.cooperation import one_at_a_time
 
 
-class NativeHashes(CryptContext):  # type: ignore[misc]  # the library has no types
+class NativeHashes(CryptContext):
     """A context whose slow work is done in a thread of its own: a hash takes as long as a hundred answers."""
 
     def hash(self, *args: Any, **kwargs: Any) -> Any:
