@@ -16,9 +16,6 @@ from app.models.connections.patience import patience_of
 from app.models.types import SqliteExactSum
 
 _BUSY: Final = 5  # SQLITE_BUSY
-_BUSY_MS: Final = 2000
-"""How long any other statement waits: in WAL only while another process repairs or closes the file."""
-
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.02
 
@@ -73,7 +70,8 @@ def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
         # The driver's own implicit BEGIN comes too late to see a stable snapshot.
         dbapi.isolation_level = None
         dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
-        for pragma in (f"busy_timeout={_BUSY_MS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        _wait_for_locks(dbapi, engine)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             dbapi.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -112,4 +110,9 @@ def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time
             pause = min(2 * pause, _LONGEST_PAUSE)
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # so that SQLAlchemy raises what it would have raised
     finally:
-        dbapi.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+        _wait_for_locks(dbapi, connection)
+
+
+def _wait_for_locks(dbapi: sqlite3.Connection, bind: Engine | Connection) -> None:
+    """Let any other statement wait for locks: a migration for a writer, others while the file is repaired."""
+    dbapi.execute(f"PRAGMA busy_timeout={round(patience_of(bind).lock * 1000)}")
