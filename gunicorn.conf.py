@@ -5,11 +5,20 @@ Settings come from the environment through config.py; a bad one ends the start h
 
 from __future__ import annotations
 
+from gevent import monkey
+
+# Before anything else is imported: a lock or a pool that was made earlier would stop the whole process
+# instead of one greenlet. Signals and children are the master's, which looks after them itself.
+monkey.patch_all(os=False, signal=False, subprocess=False)
+
 import json
 import logging
 import os
+import resource
 import socket
 import sys
+import threading
+import time
 from typing import Any
 
 from gunicorn import glogging, util
@@ -17,10 +26,12 @@ from gunicorn import glogging, util
 from app.extensions import db
 from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
 from config import INSTANCE, load_settings
+from serving.shares import SHARES
 
 _settings = load_settings()
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
 _UNIX_PATH_MAX = 107
+_OPEN_FILES = 16384
 
 
 class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
@@ -40,13 +51,24 @@ def _available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# Threads keep connections alive between requests (the sync worker closes each) and let one slow
-# writer wait without stopping the readers beside it. Past eight workers, connections to the database
-# are the scarce thing (workers x threads), so more must be asked for by WEB_CONCURRENCY.
+def _raise_open_files() -> int:
+    """Allow this process and its workers all the open files that the system lets them have; how many."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    return wanted
+
+
+# A greenlet for each connection: slow and idle clients cost memory and nothing else
+# (docs/decisions/0012-server.md). Past eight workers, connections to the database are the scarce thing
+# (workers x threads), so more must be asked for by WEB_CONCURRENCY.
 bind = [f"{_host}:{_settings.port}"]
-worker_class = "gthread"
+worker_class = "serving.worker.GatewayWorker"
 workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
-threads = _settings.web_threads
+
+# Each connection is an open file; some are left for the database, logs and the server itself.
+worker_connections = max(32, min(8192, _raise_open_files() - 256))
+backlog = 2048
 
 # Longer than the 60 s for which common load balancers hold a connection: the side that closes first
 # must not be this one, or a request in flight is lost.
@@ -54,9 +76,12 @@ keepalive = 75
 timeout = 60
 graceful_timeout = 30
 
-# Loaded once, before forking: memory is shared, and a fault in the start ends it instead of
-# restarting workers for ever. What must not be shared is dropped in post_fork.
+# Loaded once, before forking: memory is shared, a worker that died is replaced at once, and a fault in the
+# start ends it instead of restarting workers for ever. What must not be shared is dropped in post_fork.
 preload_app = True
+
+# Files are sent like any other answer, within the deadline for the client.
+sendfile = False
 
 # The largest gunicorn knows, so that the application answers long queries with its own envelope.
 limit_request_line = 8190
@@ -83,6 +108,12 @@ _handler.setFormatter(LineFormatter())
 logging.basicConfig(level=_settings.log_level, handlers=[_handler])
 
 
+def on_starting(server: Any) -> None:
+    """Refuse what this worker does not do."""
+    if server.cfg.is_ssl:
+        sys.exit("certfile: TLS ends at a proxy in front; see docs/scaling.md")
+
+
 def when_ready(server: Any) -> None:
     """Print where the gateway answers, once it listens."""
     for listener in server.LISTENERS:
@@ -99,20 +130,35 @@ def when_ready(server: Any) -> None:
     sys.stdout.flush()
 
 
+def pre_fork(_server: Any, _worker: Any) -> None:
+    """Let timers that the start set end before they are copied: the library of limits sets one of 10 ms."""
+    until = time.monotonic() + 1
+    while time.monotonic() < until and any(isinstance(t, threading.Timer) for t in threading.enumerate()):
+        time.sleep(0.005)
+
+
 def post_fork(_server: Any, worker: Any) -> None:
     """Forget connections made before the fork: two processes on one socket mix up their answers."""
+    worker.behind_proxy = _settings.trusted_proxies > 0
     application = worker.app.wsgi()
     with application.app_context():
         for engine in db.engines.values():
             engine.dispose(close=False)
 
 
+def child_exit(_server: Any, worker: Any) -> None:
+    """Leave out a worker that died when connections are shared out."""
+    SHARES.forget(worker.age)
+
+
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:
     """Answer what gunicorn itself cannot read with the gateway's envelope; clients parse no HTML."""
     body = json.dumps({"err": {"code": 500, "msg": message or reason}})
+    retry = "Retry-After: 1\r\n" if status == 503 else ""
+    word = "unavailable" if status == 503 else "internal" if status == 500 else "bad_request"
     head = (
-        f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        f"X-Gateway-Reason: bad_request\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n{retry}"
+        f"X-Gateway-Reason: {word}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     util.write_nonblock(sock, (head + body).encode("ascii", "replace"))
 

@@ -21,7 +21,10 @@ from app.domain.proposals.two_persons import TwoPersons
 from app.domain.reporting.token import environment_token
 from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
-from app.models.engine import READER_OPTIONS, prepare
+from app.http.requests import bound_requests
+from app.models.connections.patience import CONSOLE, FEED, PUBLIC
+from app.models.connections.writes import share_writes, writes_of
+from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.models.replica import prepare_replica
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
@@ -32,8 +35,12 @@ from app.services.network.snapshot import NetworkSnapshots
 from config import Door, Settings, load_settings
 
 WRITER_CONNECTIONS = 2
-"""Kept open in each process beside one for each thread's reads. Writers take turns, so more would mostly
-idle, and a server of 100 connections must do for eight processes; what a burst needs is opened for it."""
+"""Kept open in each process for the feed, and as many for the console and what else writes, beside those for
+reads. Writers take turns, so more would mostly idle, and a server of 100 connections must do for eight
+processes."""
+
+CONSOLE_OVERFLOW = 6
+"""Opened beyond them while several pages are read at once."""
 
 
 def create_app(settings: Settings | None = None, clock: Clock = system_clock) -> Flask:
@@ -50,18 +57,25 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SQLALCHEMY_DATABASE_URI=settings.database_url,
         # Before a transaction of many lines one round trip to make sure of the connection is nothing, and
         # a restart of the database costs no upload.
-        SQLALCHEMY_ENGINE_OPTIONS={"pool_size": WRITER_CONNECTIONS, "pool_pre_ping": True},
-        SQLALCHEMY_BINDS=_readers(settings),
+        SQLALCHEMY_ENGINE_OPTIONS={
+            **pool_options(WRITER_CONNECTIONS, CONSOLE_OVERFLOW),
+            "pool_pre_ping": True,
+        },
+        SQLALCHEMY_BINDS=_engines(settings),
     )
+    bound_requests(app)
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
         reads = db.engines["reads"]
-        prepare(db.engine)
-        prepare(reads)
+        prepare(db.engine, CONSOLE)
+        prepare(reads, PUBLIC)
+        prepare(db.engines["feed"], FEED)
+        share_writes(db.engines["feed"], writes_of(db.engine))
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
             reads=reads,
+            feed=db.engines["feed"],
             public_reads=_public_reads(settings, db.engines),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
@@ -73,8 +87,6 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
         )
-        for engine in db.engines.values():
-            engine.hide_parameters = True  # tracebacks would have what people typed, and digests of secrets
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
     api.register_always(app, trusted_proxies=settings.trusted_proxies)
@@ -91,10 +103,17 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     return app
 
 
-def _readers(settings: Settings) -> dict[str, dict[str, Any]]:
-    """The engines for single-statement reads: a connection for each thread, to each database."""
-    options = {"pool_size": settings.web_threads, **READER_OPTIONS}
-    binds = {"reads": {"url": settings.database_url, **options}}
+def _engines(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The engines beside the main one, each with a pool of its own, so that neither waits for the others.
+
+    ``reads`` and ``replica`` are for single-statement reads; ``feed`` is for batches of events.
+    """
+    options = {**pool_options(settings.web_threads), **READER_OPTIONS}
+    feed = {**pool_options(WRITER_CONNECTIONS), "pool_timeout": FEED.lock, "pool_pre_ping": True}
+    binds = {
+        "reads": {"url": settings.database_url, **options},
+        "feed": {"url": settings.database_url, **feed},
+    }
     if settings.database_replica_url:
         binds["replica"] = {"url": settings.database_replica_url, **options}
     return binds
@@ -103,8 +122,8 @@ def _readers(settings: Settings) -> dict[str, dict[str, Any]]:
 def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> PublicReads:
     if "replica" not in engines:
         return PublicReads(engines[None], engines["reads"])
-    prepare(engines["replica"])
-    prepare_replica(engines["replica"])
+    prepare_replica(engines["replica"])  # first: its way to connect has shorter deadlines
+    prepare(engines["replica"], PUBLIC)
     replica = Replica(engines["replica"], engines["reads"], settings.replica_max_lag_seconds)
     return PublicReads(engines[None], engines["reads"], replica)
 

@@ -28,19 +28,17 @@ STATUS = Contender("status", (GUNICORN, OURS, POSTGRES), "status")
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Settings to compare. ``sync`` closes every connection and has one thread."""
+    """Settings to compare: processes, and connections to the database in each."""
 
     processes: int
     threads: int
-    worker_class: str = "gthread"
 
     def __str__(self) -> str:
-        return f"{self.worker_class}, {self.processes} × {self.threads}"
+        return f"{self.processes} × {self.threads}"
 
 
 COMPARED = (
-    Served(2, 1, "sync"),
-    Served(2, 1),
+    Served(1, 8),
     Served(2, 2),
     Served(2, 4),
     Served(2, 8),
@@ -62,7 +60,6 @@ def main() -> int:
         for number, served in enumerate(COMPARED):
             setting = replace(shared, processes=served.processes, threads=served.threads)
             environment = settings_for(STATUS.server, setting)
-            environment["GUNICORN_CMD_ARGS"] += f" --worker-class {served.worker_class}"
             started = serving(command(STATUS.server, setting), environment, folder / f"{number}.log")
             servers[served] = stack.enter_context(started)
         for number in range(-1, ROUNDS):  # the first warms up and is not counted

@@ -7,6 +7,7 @@ from flask import current_app
 from sqlalchemy import Column
 from sqlalchemy.types import TypeEngine
 
+from app.models.connections.patience import MIGRATION, set_patience
 from app.models.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
 database = current_app.extensions["migrate"].db
@@ -37,6 +38,7 @@ def same_type(
 
 def run() -> None:
     """Migrate in one transaction, so that a failure leaves nothing half done."""
+    set_patience(database.engine, MIGRATION)
     with database.engine.connect() as connection:
         context.configure(
             connection=connection,

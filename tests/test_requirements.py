@@ -22,13 +22,14 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV, BENCH = "requirements", "requirements-dev", "requirements-bench"
 FILES = (RUN, DEV, BENCH)
 """Each contains the one before it."""
-OURS = {"app", "bench", "config", "wsgi", "scripts", "tests"} | {
+OURS = {"app", "bench", "config", "wsgi", "scripts", "serving", "tests"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
 USED_OTHERWISE = {
     "cryptography": "libpass encrypts the secrets of one-time codes with it",
     "eth-hash": "the keccak behind eth-abi and eth-keys",
     "granian": "a contestant of make bench",
+    "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that all three files pin it alike",
     "httptools": "uvicorn parses requests with it",
     "uvicorn": "a contestant of make bench",
     "uvloop": "uvicorn's loop",

@@ -13,6 +13,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
+from app.admin.requests import allow_forms
 from app.admin.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.admin.sign_in.step_up import step_up
 from app.domain.operators import Role
@@ -115,6 +116,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         return redirect(url_for("security.login", next=back, ended="1" if ended else None))
     if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:
         return redirect(url_for("security.change_password"))
+    if audience is not Audience.ANYONE:
+        allow_forms()
     changes = request.method not in READ_METHODS
     if changes:
         csrf.protect()

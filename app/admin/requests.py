@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from flask import current_app, request
+from flask import current_app, g, request
 from flask_login import current_user
 
 from app.domain.audit import Actor, Source
 from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
 from app.http import public
+
+SIGNED_IN_BYTES: Final = 8 * 1024 * 1024
+"""The largest form of somebody who is signed in: ten thousand base fees take half of it."""
+
+SIGNED_IN_PARTS: Final = 1000
+"""Its fields."""
+
+
+def want_forms(largest: int) -> None:
+    """Note that a view takes forms of so many bytes."""
+    g.largest_form = largest
+
+
+def allow_forms() -> None:
+    """Take forms as large as the view wants them. Before that, a form may be as large as a sign-in."""
+    largest = g.get("largest_form", SIGNED_IN_BYTES)
+    request.max_form_memory_size = request.max_content_length = largest
+    request.max_form_parts = SIGNED_IN_PARTS
 
 
 def caller() -> str:

@@ -11,7 +11,9 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import BadHost, HTTPException
 
 from app.domain.errors import GatewayError, Unavailable
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.http.errors import RETRY_SECONDS
+from app.outages import FAILURES
+from app.runtime.faults import is_unavailable
 from app.services.operators.throttle import MustWait
 from app.services.proposals.results import SecondPersonNeeded
 
@@ -57,15 +59,15 @@ def answer_error(error: Exception) -> Response:
     """A page that says what happened and what to do. The gateway's own errors show their own message."""
     status, (title, advice) = _explain(error)
     if status >= 500:
-        _log.log(
-            logging.ERROR if status == 500 else logging.WARNING,
-            "%s %s answered %d", request.method, request.path, status, exc_info=error,
-        )  # fmt: skip
+        level = logging.ERROR if status == 500 else logging.WARNING
+        FAILURES.report(_log, level, "%s %s answered %d", request.method, request.path, status, error=error)
     # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
     response = Response(page.render(status=status, title=title, advice=advice), status)
     if isinstance(error, MustWait):
         response.headers["Retry-After"] = str(error.seconds)
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
     return protect(response)
 
 
@@ -74,7 +76,7 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
         return 400, ("This form is out of date", "Go back, load the page again and send it once more.")
     if isinstance(error, MustWait):
         return 429, (str(error), "What was sent was not looked at.")
-    if isinstance(error, (*DATABASE_UNAVAILABLE, Unavailable)):
+    if isinstance(error, Unavailable) or is_unavailable(error):
         return 503, _WORDS[503]
     if isinstance(error, SecondPersonNeeded):
         return 409, ("This waits for a second operator", "Nothing was changed. Propose it on its own page.")

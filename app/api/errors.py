@@ -15,7 +15,8 @@ from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import BadRequest, GatewayError
 from app.http.errors import UNREADABLE, as_gateway_error, retry_after
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.outages import FAILURES
+from app.runtime.faults import is_unavailable
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ def refuse(error: Exception) -> Response:
 
 def status_and_error(error: Exception) -> tuple[int, GatewayError]:
     """The HTTP status of the answer, and the error in it."""
-    answered = as_gateway_error(error, DATABASE_UNAVAILABLE)
+    answered = as_gateway_error(error, is_unavailable)
     if answered.kind is ErrorKind.INTERNAL and isinstance(error, framework.HTTPException):
         status = error.code or 500
         if 400 <= status < 500:  # a status without a reason of its own, such as 408 or 416
@@ -63,7 +64,7 @@ def status_and_error(error: Exception) -> tuple[int, GatewayError]:
 def _log(error: Exception, status: int, reason: Reason) -> None:
     """Log the cause, which the caller does not learn."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
-    log.log(level, "%s %s answered %d", request.method, request.path, status, exc_info=error)
+    FAILURES.report(log, level, "%s %s answered %d", request.method, request.path, status, error=error)
 
 
 def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:

@@ -9,7 +9,7 @@ from flask.cli import AppGroup, with_appcontext
 
 from app.cli.text import Refusal
 from app.runtime.audit_keys import AuditKeyUnusable
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
 from app.services.proposals.results import ReasonMissing, SecondPersonNeeded
@@ -24,7 +24,9 @@ class DataGroup(AppGroup):
         _check_database()
         try:
             return super().invoke(ctx)
-        except DATABASE_UNAVAILABLE as error:
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             raise Refusal(
                 f"the database cannot be reached or is held by others ({cause}); run the command again"
@@ -37,5 +39,6 @@ class DataGroup(AppGroup):
 
 @with_appcontext
 def _check_database() -> None:
+    current_gateway().work_as_command()
     if complaint := database_complaint(current_gateway()):
         raise Refusal(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")

@@ -14,7 +14,8 @@ from app.grpcweb.frames import CompressedMessage
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import Method
 from app.http.errors import as_gateway_error, retry_after
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.outages import FAILURES
+from app.runtime.faults import is_unavailable
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ def refuse(error: Exception, method: Method | None) -> Response:
         return respond(GrpcStatus.UNIMPLEMENTED, text=text, reason=Reason.UNSUPPORTED_MEDIA_TYPE)
     if isinstance(error, DeadlineExceeded):
         return respond(GrpcStatus.DEADLINE_EXCEEDED, text="the time of grpc-timeout is over")
-    answered = as_gateway_error(error, DATABASE_UNAVAILABLE)
+    answered = as_gateway_error(error, is_unavailable)
     status, reason = GRPC_STATUS[answered.kind], answered.reason
     if status in (GrpcStatus.INTERNAL, GrpcStatus.UNAVAILABLE):
         _log(error, status)
@@ -55,4 +56,4 @@ def refuse(error: Exception, method: Method | None) -> Response:
 def _log(error: Exception, status: GrpcStatus) -> None:
     """Log the cause, which the caller does not learn."""
     level = logging.ERROR if status is GrpcStatus.INTERNAL else logging.WARNING
-    log.log(level, "%s %s answered %s", request.method, request.path, status.name, exc_info=error)
+    FAILURES.report(log, level, "%s %s answered %s", request.method, request.path, status.name, error=error)

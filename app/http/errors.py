@@ -6,6 +6,7 @@ No message tells anything about the inside of the gateway: the log has the cause
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from flask import g
@@ -34,17 +35,18 @@ FRAMEWORK_ERRORS: Final[dict[type[BaseException], tuple[Reason, str]]] = {
 """Reason and message of the framework's own exceptions; subclasses count as the nearest of these."""
 
 
-def as_gateway_error(error: Exception, unreachable: tuple[type[Exception], ...]) -> GatewayError:
+def as_gateway_error(error: Exception, is_unavailable: Callable[[Exception], bool]) -> GatewayError:
     """The error itself where it is the gateway's own; else the one that says what it means.
 
-    :param unreachable: exceptions which mean that the database cannot be reached. Whatever else is not
-        known here is a fault of the gateway.
+    :param is_unavailable: says of an exception whether it means that trying again may succeed. Whatever else
+        is not known here is a fault of the gateway.
     """
     if isinstance(error, GatewayError):
         return error
-    if isinstance(error, unreachable):
+    if is_unavailable(error):
         return GatewayError(
-            "the gateway cannot reach its database; try again in a moment", reason=Reason.UNAVAILABLE
+            "the gateway cannot reach its database; try again in a moment",
+            reason=Reason.UNAVAILABLE,
         )
     for ancestor in type(error).__mro__:
         if ancestor in FRAMEWORK_ERRORS:

@@ -20,10 +20,10 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 events need. The bytes sent are bounded as well, because gzip can be larger than what it decompresses to."""
 
 MAX_LINES: Final = 100_000
-"""Lines of one body: about a minute's work. It keeps a thread busy, and proxies wait that long."""
+"""Lines of one body: about a minute's work. Proxies wait that long."""
 
 SILENCE_SECONDS: Final = 30
-"""How long to wait for the next byte. Without a limit, a dead connection would keep a thread for ever."""
+"""How long to wait for the next byte. Without a limit, a dead connection would be kept for ever."""
 
 _CHUNK: Final = 64 * 1024
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -44,6 +44,7 @@ def lines_of_request() -> Iterator[bytes]:
         raise UnsupportedFormat("the body must be sent as it is or with Content-Encoding: gzip")
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_many_bytes()
+    request.max_content_length = MAX_BYTES + 1  # this door counts for itself, and says what to do
     _bound_silence()
     body: io.RawIOBase = _Body(request.stream, request.content_length)
     if encoding != "identity":
@@ -52,7 +53,7 @@ def lines_of_request() -> Iterator[bytes]:
 
 
 def _bound_silence() -> None:
-    """Set a timeout on gunicorn's socket, which has none."""
+    """Bound each wait for a piece, where gunicorn serves: the server's own bound is for the whole body."""
     socket = request.environ.get("gunicorn.socket")
     if socket is not None:
         socket.settimeout(SILENCE_SECONDS)

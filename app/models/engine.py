@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
-from app.models.types import SqliteExactSum
+from app.models.connections.greenlets import wait_by_greenlets
+from app.models.connections.patience import (
+    Patience,
+    patience_of,
+    set_patience,
+    set_session_limits,
+    take_advisory_lock,
+)
+from app.models.connections.pool import FairPool
+from app.models.connections.sqlite import prepare_sqlite
+from app.models.connections.writes import writes_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,78 +38,66 @@ READER_OPTIONS: dict[str, Any] = {
 """How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
 and no switching of their isolation level, which costs as much as the read itself."""
 
+POOL_SECONDS: Final = 3
+"""How long a request waits for a free connection before it is answered with 503."""
+
 _AFTER_COMMIT = "gateway_after_commit"
 
 _ADVISORY_KEY = 0x67617465  # "gate"
 
 
-def prepare(engine: Engine) -> None:
+_CONNECT: Final[dict[str, Any]] = {
+    "connect_timeout": 5,  # seconds
+    "keepalives_idle": 30,  # seconds of silence, after which the system asks whether the server is there
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # milliseconds; an unplugged machine acknowledges nothing
+}
+"""How long to wait for a server that does not answer at all; what the URL says counts more."""
+
+
+def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
+    """How the pool of an engine is made.
+
+
+    :param size: connections that are kept open.
+    :param overflow: connections opened beyond them when they are needed.
+    """
+    return {
+        "poolclass": FairPool,
+        "pool_size": size,
+        "max_overflow": overflow,
+        "pool_timeout": POOL_SECONDS,
+        # Messages of errors go to the log, and parameters may be hashes of passwords, or megabytes.
+        "hide_parameters": True,
+    }
+
+
+def prepare(engine: Engine, patience: Patience) -> None:
     """Attach the connection behaviour this application relies on. Call once per engine."""
-    if engine.dialect.name == "postgresql":
-        event.listen(engine, "connect", _count_in_utc)
-        if engine.get_execution_options().get(READER):
-            event.listen(engine, "connect", _plan_once)
+    set_patience(engine, patience)
+    reader = bool(engine.get_execution_options().get(READER))
     if engine.dialect.name == "sqlite":
-        _prepare_sqlite(engine)
+        prepare_sqlite(engine, reader=reader, writer_option=WRITER)
+    if engine.dialect.name == "postgresql":
+        _prepare_postgresql(engine, reader=reader)
 
 
-def _count_in_utc(dbapi: Any, _record: Any) -> None:
-    """Let the server write times in UTC, whatever zone it, its role or the URL sets.
+def _prepare_postgresql(engine: Engine, *, reader: bool) -> None:
+    wait_by_greenlets()
 
-    West of it the first hours of the year 1 are in the year 1 BC, which Python cannot read.
-    """
-    autocommit, dbapi.autocommit = dbapi.autocommit, True
-    dbapi.execute("SET TIME ZONE 'UTC'")
-    dbapi.autocommit = autocommit
-
-
-def _plan_once(dbapi: Any, _record: Any) -> None:
-    """Keep the plans of prepared statements: planning a median takes five times as long as running it.
-
-    All reads of public answers use an index, whatever the parameters. Behind a pooler that shares server
-    connections the setting may reach other clients, or not all of ours; that affects speed only.
-    """
-    autocommit, dbapi.autocommit = dbapi.autocommit, True
-    dbapi.execute("SET plan_cache_mode = force_generic_plan")
-    dbapi.execute("SET jit = off")
-    dbapi.autocommit = autocommit
-
-
-def _prepare_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "do_connect")
-    def _make_file(*_: Any) -> None:
-        file = engine.url.database
-        if file and not file.startswith((":", "file:")):
-            with suppress(OSError):  # the driver says it better: it cannot open the file
-                _own_file(Path(file))
+    def _wait_for_server(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> None:
+        for name, value in _CONNECT.items():
+            params.setdefault(name, value)
 
     @event.listens_for(engine, "connect")
-    def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
-        # The driver's own implicit BEGIN comes too late to see a stable snapshot.
-        dbapi.isolation_level = None
-        dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
-            dbapi.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        options = connection.get_execution_options()
-        if options.get("isolation_level") != "AUTOCOMMIT" and not options.get(READER):
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(WRITER) else "BEGIN")
-
-
-def _own_file(file: Path) -> None:
-    """Make the file, which SQLite would let everybody read, or take that away from others.
-
-    SQLite gives the -wal and -shm files beside it the same mode.
-    """
-    file.parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
-    try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & stat.S_IRWXO:
-            file.chmod(mode & ~stat.S_IRWXO)
+    def _set_limits(dbapi: Any, _record: Any) -> None:
+        # Planning a median takes five times as long as running it. All reads of public answers use an
+        # index, whatever the parameters. Behind a pooler that shares server connections the settings may
+        # reach other clients, or not all of ours (docs/scaling.md).
+        planning = {"plan_cache_mode": "force_generic_plan", "jit": "off"} if reader else {}
+        set_session_limits(dbapi, patience_of(engine), **planning)
 
 
 @contextmanager
@@ -113,6 +107,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Facts are folded one writer at a time: then the order of sequence numbers is the order of
     commits, "accepted before" has a meaning, and both databases behave alike
     (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
+
+    :raises OperationalError: the lock was not granted in the time that the engine's patience allows.
     """
     callbacks: list[Callable[[], None]] = []
     options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
@@ -120,10 +116,16 @@ def writing(engine: Engine) -> Iterator[Connection]:
         # Stricter levels, which a server may have as its default, would keep the view of the database
         # from before the wait for the lock.
         options["isolation_level"] = "READ COMMITTED"
-    with engine.connect().execution_options(**options) as connection, connection.begin():
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
-        yield connection
+    writes = writes_of(engine)
+    try:
+        with engine.connect().execution_options(**options) as connection, connection.begin():
+            if connection.dialect.name == "postgresql":
+                take_advisory_lock(connection, _ADVISORY_KEY)
+            yield connection
+    except DBAPIError as error:
+        writes.note(error)
+        raise
+    writes.note(None)
     for callback in callbacks:
         callback()
 

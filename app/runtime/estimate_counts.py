@@ -24,6 +24,7 @@ from app.domain.times import MINUTE, minute_of
 from app.models.engine import writing
 from app.models.estimates import EstimateCount
 from app.models.upsert import add_up
+from app.outages import FAILURES
 
 KEPT: Final = timedelta(days=7)
 PRUNE_EVERY: Final = 60
@@ -137,9 +138,10 @@ def _write_regularly(counts: weakref.ref[EstimateCounts], ending: threading.Even
             return
         try:
             alive.flush()
-        except Exception:
+        except Exception as error:
             # The counts are kept for the next time, and the log has the cause.
-            _log.warning("estimates that were counted could not be written yet", exc_info=True)
+            text = "estimates that were counted could not be written yet"
+            FAILURES.report(_log, logging.WARNING, text, error=error)
         if last:
             return
         del alive

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
+from app.models.connections.patience import COMMAND, set_patience
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.public_reads import PublicReads
@@ -31,6 +32,8 @@ class Gateway:
     engine: Engine
     reads: Engine
     """For single-statement reads of the newest facts; see ``app.models.engine.ask``."""
+    feed: Engine
+    """For batches of events: its few connections are all that uploads can keep waiting."""
     public_reads: PublicReads
     """For public answers, which a replica may give."""
     clock: Clock
@@ -42,6 +45,14 @@ class Gateway:
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS
     """Which changes wait for a second operator."""
+
+    def work_as_command(self) -> None:
+        """Give this process's work on the database the time that commands may take.
+
+        To be called before the first connection is opened.
+        """
+        for engine in (self.engine, self.reads, self.feed):
+            set_patience(engine, COMMAND)
 
 
 def current_gateway() -> Gateway:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.models.engine import ask, reading, reading_consistently
-from app.runtime.faults import DATABASE_UNAVAILABLE
+from app.runtime.faults import is_unavailable
 from app.runtime.replica import Replica
 
 P = ParamSpec("P")
@@ -60,5 +60,5 @@ class PublicReads:
 
 def _note(replica: Replica, error: SQLAlchemyError) -> None:
     """A replica that is in trouble is left out; a fault of the question will show on the primary."""
-    if isinstance(error, DATABASE_UNAVAILABLE):
+    if is_unavailable(error):
         replica.failed(error)

@@ -12,8 +12,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
+from app.models.connections.writes import writes_of
 from app.models.engine import ask
-from app.queries.runtime.readiness import applied_migrations
+from app.queries.runtime.readiness import applied_migrations, is_read_only
 from app.runtime.gateway import Gateway
 
 _MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
@@ -25,6 +26,8 @@ def what_is_wrong(gateway: Gateway) -> str | None:
     The first thing that is wrong hides the others, which follow from it.
     """
     if complaint := database_complaint(gateway):
+        return complaint
+    if complaint := _writing_complaint(gateway):
         return complaint
     try:
         gateway.snapshots.current()
@@ -42,6 +45,19 @@ def database_complaint(gateway: Gateway) -> str | None:
     needed = migration_heads()
     if applied != needed:
         return f"migrations: the database is at {_named(applied)}, this version needs {_named(needed)}"
+    return None
+
+
+def _writing_complaint(gateway: Gateway) -> str | None:
+    """Why the database takes no changes, in words for its operator; None when it does."""
+    try:
+        read_only = ask(gateway.reads, is_read_only)
+    except SQLAlchemyError as error:
+        return f"the database cannot be reached ({type(error).__name__})"
+    if read_only:
+        return "the database takes no changes: it is a standby, or was made read-only"
+    if refusal := writes_of(gateway.engine).complaint(gateway.engine):
+        return f"the database takes no changes ({refusal})"
     return None
 
 

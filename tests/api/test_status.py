@@ -136,6 +136,20 @@ def test_an_unknown_id_tells_how_fresh_the_view_is(app: Flask, client: FlaskClie
     assert message == f"transfer not found; newest events: {seen}"
 
 
+def test_chains_that_nobody_knows_do_not_make_the_answer_longer(app: Flask, client: FlaskClient) -> None:
+    """3,000 heads of such chains made it 69 kB long."""
+    unknown = (
+        event("chain.head", timedelta(seconds=1), chain_id=10_000 + number, block=5) for number in range(300)
+    )
+    tell(app, *unknown, event("chain.head", timedelta(days=2), chain_id=1, block=5))
+    message = assert_refused(
+        client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS
+    )
+    assert "Ethereum 2 d ago" in message
+    assert message.endswith(", and 277 more")
+    assert len(message) < 1000
+
+
 def test_an_unknown_id_before_any_event(client: FlaskClient) -> None:
     message = assert_refused(
         client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS

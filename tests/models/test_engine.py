@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy import create_engine, func, select
 from sqlalchemy.engine import make_url
 
+from app.models.connections.patience import CONSOLE
 from app.models.engine import READER_OPTIONS, prepare, reading, writing
 from app.models.events import ChainProgress
 from tests.services.feed.world import NOW
@@ -21,7 +22,7 @@ def test_who_waited_for_the_writer_sees_what_it_wrote(database_url: str) -> None
     if url.get_backend_name() == "postgresql":
         url = url.update_query_dict({"options": "-c default_transaction_isolation=serializable"})
     engine = create_engine(url)
-    prepare(engine)
+    prepare(engine, CONSOLE)
     waiting, seen = threading.Event(), []
 
     def wait_and_count() -> None:
@@ -52,7 +53,7 @@ def test_others_cannot_read_the_embedded_database(tmp_path: Path) -> None:
 
 def _write_a_row(file: Path) -> None:
     engine = create_engine(f"sqlite:///{file}")
-    prepare(engine)
+    prepare(engine, CONSOLE)
     with writing(engine) as connection:
         connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS one (number INTEGER)")
     with reading(engine) as connection:
@@ -71,7 +72,7 @@ def test_the_first_hours_of_the_year_1_are_read_west_of_utc(database_url: str) -
     first = datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=1)
     for options in ({}, READER_OPTIONS):
         engine = create_engine(url, **options)
-        prepare(engine)
+        prepare(engine, CONSOLE)
         with writing(engine) as connection:
             connection.execute(ChainProgress.__table__.delete())
             connection.execute(ChainProgress.__table__.insert().values(chain_id=1, newest_at=first))

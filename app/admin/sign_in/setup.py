@@ -22,6 +22,7 @@ from app.admin import devices
 from app.admin.forms import sign_in as forms
 from app.admin.sign_in import passkey_forms, recovery, sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
+from app.admin.sign_in.hashing import NativeHashes
 from app.admin.sign_in.passkeys import ANSWERED_WITHIN, PasskeyUtil
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
@@ -155,6 +156,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
     )
     # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
     security.want_json(lambda _request: False)
+    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
     user_authenticated.connect(sessions.renew_session, app)
     user_authenticated.connect(devices.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, url_for
 from flask_admin import Admin, BaseView
 
 from app.admin.access import READ, Access, may
+from app.admin.requests import want_forms
 
 SECTIONS: Final = ("Overview", "Network", "Protection", "Records", "People")
 """The groups of the menu, in its order."""
@@ -34,8 +35,8 @@ class ConsoleView(BaseView):
         self._urls = [url for url in self._urls if url[1] not in self.closed]
         blueprint: Blueprint = super().create_blueprint(admin)
         if self.largest_form is not None:
-            # Runs before the guard, which reads the form.
-            blueprint.before_request(partial(_allow_forms, self.largest_form))
+            # Runs before the guard, which allows it to those who are signed in.
+            blueprint.before_request(partial(want_forms, self.largest_form))
         return blueprint
 
     def access_rules(self) -> dict[str, Access]:
@@ -59,10 +60,6 @@ class ConsoleView(BaseView):
     def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         # The library's version runs a view again when it raises TypeError.
         return fn(self, *args, **kwargs)
-
-
-def _allow_forms(largest: int) -> None:
-    request.max_form_memory_size = request.max_content_length = largest
 
 
 @dataclass(frozen=True, slots=True)

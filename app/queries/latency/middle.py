@@ -11,7 +11,7 @@ Each step is joined to the one before. Subqueries would be planned and run again
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -52,6 +52,10 @@ _COUNTS = LatencyCount.__table__.alias("c")
 _RECORD, _COUNT = _RECORDS.c, _COUNTS.c
 _RECORDS_OF_PAIR = (_RECORD.src_chain_id == _SRC, _RECORD.dst_chain_id == _DST)
 _COUNTS_OF_PAIR = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _DST)
+
+
+Ranks = Callable[[ColumnElement[int]], tuple[ColumnElement[int], ColumnElement[int]]]
+"""From the number of all latencies to the two ranks that are asked for; both are the same where it is one."""
 
 
 def _number(value: int) -> ColumnElement[int]:
@@ -140,12 +144,12 @@ def _fine(correction: CTE, position: CTE) -> Subquery:
     )
 
 
-def _position(buckets: Subquery, name: str) -> CTE:
-    """The bucket of the middle (two where the number is even), and how many latencies are below it."""
+def _position(buckets: Subquery, ranks: Ranks, name: str) -> CTE:
+    """The bucket of the ranks (two where they are in two), and how many latencies are below it."""
     running = _sum(buckets.c.n, over={"order_by": buckets.c.bucket})
     below = (buckets.c.base + running - buckets.c.n).label("below")
     ranked = select(buckets.c.bucket, buckets.c.n, buckets.c.total, below).subquery().c
-    lower, upper = _middle(ranked.total)
+    lower, upper = ranks(ranked.total)
     return (
         select(
             func.min(ranked.bucket).label("first"),
@@ -158,14 +162,22 @@ def _position(buckets: Subquery, name: str) -> CTE:
     )
 
 
-def _middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+def the_middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
     """The ranks of the middle in sorted order, from 0; both are the same where the number is odd."""
     return (total - _number(1)) // _number(2), total // _number(2)
 
 
-def _statement() -> Select[*tuple[Any, ...]]:
+def the_ninth_tenth(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+    """The rank that nine in ten do not exceed (nearest rank), from 0; twice."""
+    rank = (_number(9) * total + _number(9)) // _number(10) - _number(1)
+    return rank, rank
+
+
+def latencies_at(ranks: Ranks) -> Select[*tuple[Any, ...]]:
+    """The latencies at these ranks of one pair, sorted, each with the number of all."""
     correction = _correction()
-    position = _position(_fine(correction, _position(_wide(correction), "wide_place")), "fine_place")
+    wide = _position(_wide(correction), ranks, "wide_place")
+    position = _position(_fine(correction, wide), ranks, "fine_place")
     latency = _RECORD.latency_us
     rank = position.c.base + func.row_number().over(order_by=latency) - _number(1)
     ranked = (
@@ -180,15 +192,16 @@ def _statement() -> Select[*tuple[Any, ...]]:
         .subquery()
         .c
     )
-    lower, upper = _middle(ranked.total)
+    lower, upper = ranks(ranked.total)
     return (
-        select(ranked.latency_us)
+        select(ranked.latency_us, ranked.total)
         .where(or_(ranked.rank == lower, ranked.rank == upper))
         .order_by(ranked.latency_us)
     )
 
 
-_MIDDLE: Final = DirectSelect(_statement(), int)
+_AT_THE_MIDDLE: Final = latencies_at(the_middle)
+_MIDDLE: Final = DirectSelect(_AT_THE_MIDDLE.with_only_columns(_AT_THE_MIDDLE.selected_columns[0]), int)
 
 
 def middle_latencies(

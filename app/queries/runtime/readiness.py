@@ -1,8 +1,8 @@
-"""Is the database there, and at which migration?"""
+"""Is the database there, at which migration, and does it take changes?"""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, String, column, inspect, select, table
+from sqlalchemy import Connection, String, column, func, inspect, select, table
 
 _VERSIONS = select(column("version_num", String)).select_from(table("alembic_version"))
 
@@ -12,3 +12,10 @@ def applied_migrations(connection: Connection) -> frozenset[str]:
     if not inspect(connection).has_table("alembic_version"):
         return frozenset()
     return frozenset(connection.scalars(_VERSIONS).all())
+
+
+def is_read_only(connection: Connection) -> bool:
+    """Whether the server refuses every change, as a standby does. SQLite says so only when it is asked to."""
+    if connection.dialect.name != "postgresql":
+        return False
+    return connection.scalar(select(func.current_setting("transaction_read_only"))) == "on"

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, case, func, select
 
+from app.domain.keys import ChainId
 from app.models.events import ChainProgress, Event
 
-_FRESHNESS = select(ChainProgress.chain_id, ChainProgress.newest_at).order_by(
-    ChainProgress.newest_at.desc(), ChainProgress.chain_id
+_NEWEST = (
+    select(ChainProgress.chain_id, ChainProgress.newest_at, func.count().over().label("reporting"))
+    .order_by(
+        case((ChainProgress.chain_id.in_(bindparam("first", expanding=True)), 0), else_=1),
+        ChainProgress.newest_at.desc(),
+        ChainProgress.chain_id,
+    )
+    .limit(bindparam("most"))
 )
 
 
-def newest_events(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Each chain that has reported, with the time of its newest accepted event, the freshest first."""
-    return connection.execute(_FRESHNESS).all()
+def newest_events(
+    connection: Connection, first: Iterable[ChainId], most: int
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Chains that have reported, the time of their newest accepted event, and how many such chains there are.
+
+    :param first: these come before all others, which anybody who may report can make up; then the freshest.
+    :param most: how many to return.
+    """
+    return connection.execute(_NEWEST, {"first": list(first), "most": most}).all()
 
 
 def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:

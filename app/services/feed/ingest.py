@@ -11,6 +11,7 @@ from typing import Final
 from marshmallow import Schema
 from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.domain.reporting.scope import EVERYTHING, Scope
 from app.domain.transfer.events import EventType
 from app.domain.transfer.judge import (
@@ -110,7 +111,7 @@ def ingest_lines(
         unreadable = IngestResult()
         readable = _read(batch, gateway.clock(), unreadable, schemas)
         if readable or (unreadable.refused and terms.most_in_batch is not None):
-            with writing(gateway.engine) as connection:
+            with writing(gateway.feed) as connection:
                 terms.admit(connection)
                 taken = _take(connection, readable, reporter, gateway, scope)
                 taken.add(unreadable)
@@ -150,7 +151,7 @@ def _read(
     batch: list[tuple[int, bytes]], now: datetime, result: IngestResult, schemas: Mapping[EventType, Schema]
 ) -> list[ReadLine]:
     readable: list[ReadLine] = []
-    for number, text in batch:
+    for number, text in in_turns(batch):
         line = read_line(number, text, now, schemas)
         if isinstance(line, ReadLine):
             readable.append(line)
@@ -171,7 +172,7 @@ def _take(
     for segment in _segments(lines):
         events = [line.event for line in segment]
         known = load_known(connection, events, scope, gateway.max_reorg_blocks)
-        verdicts = judge_segment(events, known)
+        verdicts = judge_segment(in_turns(events), known)
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
     follow_window(connection, now)

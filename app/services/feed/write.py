@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
@@ -68,7 +69,9 @@ def _fold(
     """
     touched = dict.fromkeys(event.transfer_id for event in events if isinstance(event, TransferEvent))
     if touched:
-        project(connection, [known.histories[transfer_id] for transfer_id in touched], known.facts, now)
+        project(
+            connection, in_turns(known.histories[transfer_id] for transfer_id in touched), known.facts, now
+        )
     of_chains = [e for e in events if isinstance(e, ChainEvent)]
     if of_chains:
         chains.fold_chain_readings(connection, of_chains)

@@ -16,6 +16,7 @@ from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
 from app.models.engine import reading, reading_consistently
+from app.outages import FAILURES
 from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
 from app.queries.network.rows import load_rows
 from app.queries.network.versions import PartVersion, load_versions
@@ -105,10 +106,11 @@ class NetworkSnapshots:
         try:
             self._kept = _Kept(load_snapshot(self._engine, before), started)
             self._failed_at = None
-        except Exception:
+        except Exception as error:
             # For a while the old view is served whatever the error is. The log has it.
             self._failed_at = started
-            _log.exception("the network configuration could not be read")
+            text = "the network configuration could not be read"
+            FAILURES.report(_log, logging.ERROR, text, error=error)
 
 
 def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> NetworkSnapshot:

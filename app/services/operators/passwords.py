@@ -9,6 +9,7 @@ from typing import Final
 from argon2 import PasswordHasher
 from zxcvbn import zxcvbn
 
+from app.cooperation import one_at_a_time
 from app.domain.operators import normal_password, password_complaint
 
 _HASHER: Final = PasswordHasher()  # Argon2id with the library's parameters, which follow RFC 9106
@@ -26,7 +27,7 @@ _OWN_WORDS: Final = ("transfer", "gateway", "bridge", "console", "operator", "ad
 
 def hash_password(password: str) -> str:
     """The Argon2id hash, with its salt and parameters, as one string."""
-    return _HASHER.hash(normal_password(password))
+    return one_at_a_time(_HASHER.hash, normal_password(password))
 
 
 def generate_password() -> str:

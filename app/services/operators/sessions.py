@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import delete, insert, update
+from sqlalchemy.exc import OperationalError
 
 from app.domain.audit import Actor
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
@@ -71,7 +73,8 @@ def session_is_open(gateway: Gateway, operator_id: int, secret: str) -> bool:
     with reading(gateway.engine) as connection:
         seen_at = session_last_used(connection, operator_id, session_digest(secret), now)
     if seen_at is not None and now - seen_at >= _SEEN_EVERY:
-        with writing(gateway.engine) as connection:
+        # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
+        with suppress(OperationalError), writing(gateway.engine) as connection:
             # A session that was ended meanwhile has no row, and stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
     return seen_at is not None

@@ -16,6 +16,9 @@ from app.queries.transfers.freshness import newest_events
 from app.queries.transfers.status import TransferRow, pruned_status, transfer_row
 from app.runtime.gateway import Gateway
 
+NAMED_CHAINS: Final = 24
+"""Chains in the message about an unknown transfer."""
+
 
 @dataclass(frozen=True, slots=True)
 class TransferStatus:
@@ -51,7 +54,8 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
     """The error for an id that is not known, or no longer, for the caller to raise.
 
     Its message says when the newest event of each chain happened, so that users whose transfer is missing
-    see whether their chain is being read.
+    see whether their chain is being read. It names the configured chains first, and not more than
+    ``NAMED_CHAINS``.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -62,13 +66,15 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
             f"transfer not found: it {_ENDS[Status(status)]} long ago and is no longer kept here",
             reason=Reason.TRANSFER_NOT_FOUND,
         )
-    newest = gateway.public_reads.ask(newest_events)
+    newest = gateway.public_reads.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
     now = gateway.clock()
     ages = []
-    for progress in newest:
+    for progress in sorted(newest, key=lambda progress: progress.newest_at, reverse=True):
         chain = terms.chain_infos.get(progress.chain_id)
         name = chain.name if chain else f"chain {progress.chain_id}"
         ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
+    if newest and newest[0].reporting > len(newest):
+        ages.append(f"and {newest[0].reporting - len(newest)} more")
     freshness = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
     return GatewayError(f"transfer not found; {freshness}", reason=Reason.TRANSFER_NOT_FOUND)
 

@@ -1,0 +1,87 @@
+"""How work lets the other requests of its process run.
+
+Under ``gunicorn.conf.py`` a process serves its requests by greenlets: one that neither waits nor gives way
+holds up all the others. Elsewhere (commands, tests, servers with threads) the
+same calls cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any, Final, ParamSpec, TypeVar
+
+from gevent import Timeout, get_hub
+from gevent.monkey import is_module_patched
+from gevent.threadpool import ThreadPool
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+TURN_SECONDS: Final = 0.002
+"""How long a computation goes on before others have their turn: about what a public answer takes."""
+
+
+def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:
+    """The items, with turns for others in between: whoever works on thousands of them goes through this."""
+    until = monotonic() + TURN_SECONDS
+    for item in items:
+        if monotonic() >= until:
+            time.sleep(0)
+            until = monotonic() + TURN_SECONDS
+        yield item
+
+
+def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What ``work`` returns; while it runs, the other greenlets do.
+
+    For calls that hold up a thread and know nothing of greenlets, such as a statement of SQLite. Where no
+    greenlets serve, the call is made right here.
+    """
+    if not served_by_greenlets():
+        return work(*args, **kwargs)
+    result: T = get_hub().threadpool.apply(work, args, kwargs)
+    return result
+
+
+def one_at_a_time(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """As :func:`in_native_thread`, for work that keeps a processor busy, such as the hash of a password.
+
+    One thread of the process does all of it, in the order in which it was asked for: whoever sends a hundred
+    passwords at once waits for them, and the other requests still find a processor.
+    """
+    if not served_by_greenlets():
+        return work(*args, **kwargs)
+    result: T = _one_thread().apply(work, args, kwargs)
+    return result
+
+
+@cache
+def _one_thread() -> Any:
+    return ThreadPool(1)
+
+
+def served_by_greenlets() -> bool:
+    """Whether this process serves its requests by greenlets."""
+    patched: bool = is_module_patched("threading")
+    return patched
+
+
+def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exception) -> None:
+    """Let the others run until a file descriptor is ready.
+
+    :param events: 1 to read, 2 to write, 3 for either.
+    :param seconds: how long to wait, None for ever; then ``too_late`` is raised.
+    """
+    hub = get_hub()
+    watcher = hub.loop.io(number, events)
+    try:
+        if seconds is None:
+            hub.wait(watcher)
+            return
+        with Timeout(max(seconds, 0.0), too_late):
+            hub.wait(watcher)
+    finally:
+        watcher.close()

@@ -1,0 +1,93 @@
+"""How long the database may keep each kind of work waiting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, text
+
+_OPTION: Final = "gateway_patience"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Limits of one kind of work, in seconds; 0 is none. PostgreSQL knows all of them, SQLite the first."""
+
+    lock: float
+    """How long to wait for the writer's lock, or any other."""
+    statement: float
+    """How long one statement may run, waits for locks included."""
+
+
+PUBLIC: Final = Patience(lock=2, statement=5)
+"""Public answers: milliseconds. Who asks has given up after seconds."""
+
+CONSOLE: Final = Patience(lock=2, statement=20)
+"""Pages, edits, sign-ins and their audit records: a person waits, and can repeat it."""
+
+FEED: Final = Patience(lock=20, statement=60)
+"""Batches of events: reporters send them again, which costs more than waiting."""
+
+COMMAND: Final = Patience(lock=60, statement=0)
+"""Commands: whole logs are read, and whoever runs one can end it."""
+
+MIGRATION: Final = Patience(lock=10, statement=0)
+"""Migrations may take long, but while one waits for a table, everybody else waits behind it."""
+
+
+def set_patience(engine: Engine, patience: Patience) -> None:
+    """Give an engine its limits. They hold for the connections that are opened afterwards."""
+    engine.update_execution_options(**{_OPTION: patience})
+
+
+def patience_of(bind: Engine | Connection) -> Patience:
+    """The limits of an engine or of one of its connections."""
+    patience = bind.get_execution_options().get(_OPTION, CONSOLE)
+    assert isinstance(patience, Patience)  # noqa: S101  narrows the type of an untyped registry
+    return patience
+
+
+def set_session_limits(dbapi: Any, patience: Patience, **settings: str) -> None:
+    """Set the limits for a new connection to PostgreSQL, and other settings with them, in one round trip.
+
+    They are set by a statement and not by the startup packet's ``options``, which PgBouncer refuses.
+    """
+    limits = {
+        "statement_timeout": _milliseconds(patience.statement),
+        "lock_timeout": _milliseconds(patience.lock),
+        # A process that was stopped within a transaction must not keep its locks.
+        "idle_in_transaction_session_timeout": "60000",
+        # Whatever zone the server, its role or the URL sets: west of UTC the first hours of the year 1 are in
+        # the year 1 BC, which Python cannot read.
+        "TimeZone": "UTC",
+    }
+    autocommit, dbapi.autocommit = dbapi.autocommit, True
+    names = limits | settings
+    asked = ", ".join("set_config(%s, %s, false)" for _ in names)
+    dbapi.execute(f"SELECT {asked}", [word for pair in names.items() for word in pair])
+    dbapi.autocommit = autocommit
+
+
+_LOCKED: Final = text(
+    "SELECT set_config('lock_timeout', :lock, true), set_config('statement_timeout', :statement, true),"
+    " pg_advisory_xact_lock(:key)"
+)
+
+
+def take_advisory_lock(connection: Connection, key: int) -> None:
+    """Take a lock of PostgreSQL until the end of the transaction, and set its limits in the same round trip.
+
+    Behind a pooler that shares connections, these hold whatever a connection was set to before.
+
+    :raises OperationalError: it was not granted in time.
+    """
+    patience = patience_of(connection)
+    # The wait for the lock is part of the first statement, which the session's own limit bounds.
+    statement = patience.statement and patience.statement + patience.lock
+    limits = {"lock": _milliseconds(patience.lock), "statement": _milliseconds(statement)}
+    connection.execute(_LOCKED, limits | {"key": key})
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(round(seconds * 1000))

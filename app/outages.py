@@ -1,0 +1,64 @@
+"""How failures are logged: one of a kind a minute with its traceback, however many there are."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+EVERY_SECONDS: Final = 60.0
+_KINDS: Final = 256
+
+
+@dataclass(slots=True)
+class _Kind:
+    logged_at: float
+    since: int = 0
+
+
+class FailureLog:
+    """Failures of one process, by their kind: what was raised, and for faults of the code also where."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._kinds: dict[tuple[object, ...], _Kind] = {}
+        self._lock = Lock()
+
+    def report(self, log: logging.Logger, level: int, text: str, *args: object, error: BaseException) -> None:
+        """Log a failure with its traceback, unless one of its kind was logged within the last minute.
+
+        :param text: with ``args`` the line of the log, as ``logging`` takes them.
+        """
+        now = self._monotonic()
+        key = (log.name, *_kind_of(error, level))
+        with self._lock:
+            known = self._kinds.get(key)
+            if known is not None and now - known.logged_at < EVERY_SECONDS:
+                known.since += 1
+                return
+            if len(self._kinds) >= _KINDS:
+                self._kinds.clear()
+            self._kinds[key] = _Kind(now)
+        if known is not None and known.since:
+            text, args = f"{text} (and %d more like it since the last was logged)", (*args, known.since)
+        log.log(level, text, *args, exc_info=error)
+
+
+def _kind_of(error: BaseException, level: int) -> tuple[object, ...]:
+    """An outage is one kind wherever it is met; a fault of the code is told by its place, too."""
+    cause = getattr(error, "orig", None)
+    kind = (type(error), type(cause))
+    if level < logging.ERROR:
+        return kind
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    place = () if traceback is None else (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+    return (*kind, *place)
+
+
+FAILURES: Final = FailureLog()
+"""Those of this process."""

@@ -1,0 +1,104 @@
+"""A client's connection with a deadline for everything that the client can be slow at."""
+
+from __future__ import annotations
+
+import math
+import socket
+from time import monotonic
+from typing import Any, Final
+
+FIRST_BYTE_SECONDS: Final = 10.0
+"""How long a new connection may say nothing. One that was used before may stay idle for ``keepalive``."""
+
+HEAD_SECONDS: Final = 10.0
+"""How long a request line and its headers may take from their first byte on."""
+
+BODY_SECONDS: Final = 30.0
+"""How long to wait for a body in all, besides the time that its bytes take at ``BODY_RATE``. Only waiting
+counts, not what the application does between two reads."""
+
+BODY_RATE: Final = 1024
+"""Bytes a second of a body. Who is slower is cut off when ``BODY_SECONDS`` are used up."""
+
+SEND_SECONDS: Final = 30.0
+"""How long the client may take for a piece of an answer."""
+
+
+class TooSlow(TimeoutError):
+    """The client took longer than it may; its connection is of no further use."""
+
+
+class Connection:
+    """What gunicorn reads requests from and writes answers to, in place of the socket.
+
+    Reading has phases, and the worker says when one begins. What is not defined here is the socket's.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._silence: float | None = None
+        self._deadline = math.inf
+        self._patience = 0.0
+        self._in_body = False
+        self.begun = False
+        """Whether anything of the request has come in."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+    def await_request(self, seconds: float) -> None:
+        """Wait for the next request for so long; once it begins, its head has ``HEAD_SECONDS``."""
+        self.begun = self._in_body = False
+        self._silence = None
+        self._deadline = monotonic() + seconds
+
+    def await_body(self) -> None:
+        """The head is complete: what is read from now on is the body."""
+        self._in_body = True
+        self._patience = BODY_SECONDS
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Bound each wait for a piece of a body, in place of the whole.
+
+        A door does so for callers that it knows: a reporter may pause between two events.
+        """
+        self._silence = seconds
+
+    def gettimeout(self) -> float | None:
+        """The bound of each wait."""
+        return self._silence
+
+    def recv(self, size: int) -> bytes:
+        """The next bytes; none at the end.
+
+        :raises TooSlow: they did not come in time.
+        """
+        began = monotonic()
+        left = self._patience if self._in_body else self._deadline - began
+        if self._silence is not None and self._in_body:
+            left = self._silence
+        if left <= 0:
+            raise TooSlow
+        self._sock.settimeout(left)
+        try:
+            data = self._sock.recv(size)
+        except TimeoutError:
+            raise TooSlow from None
+        now = monotonic()
+        if self._in_body:
+            self._patience += len(data) / BODY_RATE - (now - began)
+        elif not self.begun and data:
+            self.begun = True
+            self._deadline = now + HEAD_SECONDS
+        return data
+
+    def sendall(self, data: bytes) -> None:
+        """Send everything.
+
+        :raises TooSlow: the client does not take it.
+        """
+        self._sock.settimeout(SEND_SECONDS)
+        try:
+            self._sock.sendall(data)
+        except TimeoutError:
+            raise TooSlow from None

@@ -1,0 +1,153 @@
+"""Gunicorn's gevent worker with deadlines, with bounds, and with an even share of the connections."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+import gevent
+from gevent import socket
+from gevent.pool import Group
+from gevent.socket import wait_read
+from gunicorn import http, util
+from gunicorn.workers.ggevent import GeventWorker
+
+from serving.connection import FIRST_BYTE_SECONDS, Connection, TooSlow
+from serving.places import NoPlace, Places
+from serving.shares import SHARES
+
+LINGER_SECONDS: Final = 1.0
+"""How long a worker that was told to stop leaves idle connections open: a request may be on its way."""
+
+DRAIN_SECONDS: Final = 2.0
+"""How long to read what is left of a body that nobody wanted, before the connection is closed instead."""
+
+TURN_SECONDS: Final = 0.01
+"""How long a worker leaves a new connection to others that have fewer. They may be busy."""
+
+_PAUSE_SECONDS: Final = 0.002
+
+
+class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
+    """Serves HTTP/1.1: a greenlet for each connection, so a slow client holds up nobody.
+
+    What it does by itself is to accept, to wait for requests and to stop. Reading and answering a request is
+    gunicorn's.
+    """
+
+    behind_proxy = False
+    """Whether all connections may come from one address, which ``gunicorn.conf.py`` knows."""
+
+    def patch(self) -> None:
+        """Make the listeners gevent's own. The rest was patched before anything was imported."""
+        self.sockets: list[Any] = [
+            socket.socket(listener.FAMILY, socket.SOCK_STREAM, fileno=listener.sock.detach())
+            for listener in self.sockets
+        ]
+
+    def run(self) -> None:
+        """Serve until told to stop, then finish what is being answered."""
+        bound = self.worker_connections
+        self._places = Places(bound, bound if self.behind_proxy else max(1, bound // 2))
+        self._serving = Group()
+        SHARES.note(self.age, 0)
+        accepting = [gevent.spawn(self._accept, listener) for listener in self.sockets]
+        while self.alive:
+            self.notify()
+            gevent.sleep(0.2)
+        SHARES.forget(self.age)
+        gevent.killall(accepting)
+        for listener in self.sockets:
+            listener.close()
+        self._finish()
+
+    def _finish(self) -> None:
+        started = time.monotonic()
+        while len(self._serving) and time.monotonic() - started < self.cfg.graceful_timeout:
+            if time.monotonic() - started >= LINGER_SECONDS:
+                self._places.send_all_away()
+            self.notify()
+            gevent.sleep(0.05)
+        if len(self._serving):
+            self.log.warning("Worker graceful timeout (pid:%s)", self.pid)
+
+    def _accept(self, listener: Any) -> None:
+        """Accept for ever, leaving to each other worker its share."""
+        listener.setblocking(0)
+        name = listener.getsockname()
+        while True:
+            wait_read(listener.fileno())
+            until = time.monotonic() + TURN_SECONDS
+            while not self._has_few() and time.monotonic() < until:
+                gevent.sleep(_PAUSE_SECONDS)
+            while True:
+                try:
+                    client, address = listener.accept()
+                except BlockingIOError:
+                    break
+                except OSError as error:  # such as too many open files: closing some takes a moment
+                    self.log.warning("a connection could not be accepted: %s", error)
+                    gevent.sleep(0.1)
+                    break
+                self._serving.start(gevent.Greenlet(self.handle, name, client, address))
+                SHARES.note(self.age, len(self._serving))
+                if not self._has_few():
+                    break
+
+    def _has_few(self) -> bool:
+        """Whether no other worker has clearly fewer connections."""
+        own = len(self._serving)
+        return own <= SHARES.least() + own // 8
+
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        """Serve one connection to its end.
+
+        :param listener: the address that it came to, as ``getsockname`` tells it.
+        :param client: its socket.
+        :param addr: where it comes from, as ``accept`` told it.
+        """
+        try:
+            with self._places.taken_by(addr) as holder:
+                self._serve(listener, Connection(client), addr, holder)
+        except NoPlace:
+            util.write_error(
+                client, 503, "Service Unavailable", "too many connections: try again in a moment"
+            )
+        finally:
+            util.close_graceful(client)
+            SHARES.note(self.age, len(self._serving) - 1)
+
+    def _serve(self, listener: Any, connection: Connection, addr: Any, holder: str) -> None:
+        req = None
+        try:
+            parser = http.get_parser(self.cfg, connection, addr)
+            connection.await_request(FIRST_BYTE_SECONDS)
+            while True:
+                req = None
+                with self._places.waiting(connection, holder):
+                    req = next(parser)
+                connection.await_body()
+                self.handle_request(listener, req, connection, addr)
+                if not _read_to_end(parser):
+                    return
+                connection.await_request(self.cfg.keepalive)
+                # A client whose next request is here already must not keep all others waiting.
+                gevent.sleep(0)
+        except (StopIteration, http.errors.NoMoreData):
+            pass  # one of the two sides is done
+        except TooSlow:
+            if req is None and connection.begun:
+                util.write_error(connection, 408, "Request Timeout", "the request took too long to arrive")
+        except OSError as error:
+            self.log.debug("a connection broke: %s", error)
+        except Exception as error:
+            self.handle_error(req, connection, addr, error)
+
+
+def _read_to_end(parser: Any) -> bool:
+    """Whether the next request can be read: what is left of the body was little and came at once."""
+    try:
+        done: bool = parser.finish_body(deadline=time.monotonic() + DRAIN_SECONDS)
+    except Exception:  # whatever is wrong with it, the answer is out, and the connection is closed
+        return False
+    return done

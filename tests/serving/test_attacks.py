@@ -1,0 +1,225 @@
+"""One client must not take the process down: slow, large and malformed requests against a real gunicorn."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import psutil
+import psycopg
+import pytest
+from sqlalchemy import create_engine, make_url
+
+from tests.databases import BACKENDS, empty_tables
+from tests.ingest.kit import EVENTS, NDJSON, TOKEN
+from tests.serving.attackers import connect, exchange, slow_clients, slowest_answer
+from tests.serving.server import Server, serving
+
+WRITERS_KEY = 0x67617465
+"""The writer's lock in PostgreSQL (docs/decisions/0002-one-writer.md)."""
+
+SIGN_IN = "/admin/sign-in"
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An empty, migrated database of each kind."""
+    if request.param == "sqlite":
+        folder = tmp_path_factory.mktemp("attacked")
+        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "gateway.db")
+        yield f"sqlite:///{folder / 'gateway.db'}"
+    else:
+        found = request.getfixturevalue("postgres_url")
+        yield found
+        empty_tables(found)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("log") / "log"
+
+
+@pytest.fixture(scope="module")
+def server(url: str, log: Path) -> Iterator[Server]:
+    """Two workers."""
+    with serving("wsgi:app", log, DATABASE_URL=url, INGEST_TOKENS=TOKEN) as running:
+        slowest_answer(running, 0.2)  # both workers are up
+        yield running
+
+
+def test_connections_come_out_even(server: Server) -> None:
+    """One worker took all 16 of them."""
+    master = psutil.Process(server.process.pid)
+    connections = [server.connect() for _ in range(16)]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda each: each.request("GET", "/healthz"), connections))
+    assert {each.getresponse().status for each in connections} == {200}
+    held = [
+        sum(each.status == "ESTABLISHED" for each in worker.net_connections()) for worker in master.children()
+    ]
+    for each in connections:
+        each.close()
+    assert min(held) >= 5, held
+
+
+def test_slow_clients_hold_up_nobody(server: Server) -> None:
+    """The gateway answered 2 of 16 probes while 20 such clients were there; here are 240."""
+    with slow_clients(server, silent=120, dripping=120):
+        assert slowest_answer(server, 2.0) < 1
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
+DOORS = {
+    "public": ("/v2/getTransferStatus", "Content-Type: application/json\r\n", b"400"),
+    "grpcweb": (
+        "/sgn.gateway.v1.Web/GetTransferStatus",
+        "Content-Type: application/grpc-web+proto\r\n",
+        b"200",
+    ),
+    "ingest": (EVENTS, f"Content-Type: {NDJSON}\r\nAuthorization: Bearer {TOKEN}\r\n", b"400"),
+    "console": (SIGN_IN, FORM, b"400"),
+}
+MALFORMED = {
+    "negative": b"-1\r\nx\r\n0\r\n\r\n",
+    "prefixed": b"0x5\r\nhello\r\n0\r\n\r\n",
+    "underscored": b"1_0\r\nhello\r\n0\r\n\r\n",
+    "extended": b"5;" + b"x" * 70_000 + b"\r\nhello\r\n0\r\n\r\n",
+    "unfinished": b"5\r\nhel",
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("chunks", MALFORMED)
+def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, door: str, chunks: str) -> None:
+    path, headers, status = DOORS[door]
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Transfer-Encoding: chunked\r\n\r\n"
+    with connect(server) as wire:
+        wire.sendall(head.encode() + MALFORMED[chunks])
+        if chunks == "unfinished":
+            wire.shutdown(1)
+        answer = wire.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 " + status), answer
+    if door == "grpcweb":
+        assert b"grpc-status: 3" in answer.lower(), answer
+    assert "Traceback" not in log.read_text()
+
+
+def post(path: str, headers: str, length: int) -> bytes:
+    return f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {length}\r\n\r\n".encode()
+
+
+@contextmanager
+def little_memory(server: Server) -> Iterator[None]:
+    """What is done here takes no worker more than 32 MB, and none of them a second of its processor."""
+    workers = psutil.Process(server.process.pid).children()
+    before = [(worker.memory_info().rss, sum(worker.cpu_times()[:2])) for worker in workers]
+    yield
+    for worker, (rss, spent) in zip(workers, before, strict=True):
+        assert worker.memory_info().rss - rss < 32 << 20
+        assert sum(worker.cpu_times()[:2]) - spent < 1
+
+
+@pytest.mark.parametrize("path", [SIGN_IN, "/admin/anomalies/", "/admin/blocked/", "/admin/network/"])
+def test_forms_of_strangers_are_small(server: Server, path: str) -> None:
+    """20 MB of ``a&`` took a gigabyte and seven seconds before anybody was asked who they are."""
+    body = b"a&" * (10 << 20)
+    with little_memory(server):
+        answer = exchange(server, post(path, FORM, len(body)), body)
+    assert not answer or answer.split()[1] in (b"302", b"400", b"404", b"405", b"413"), answer[:200]
+
+
+def test_a_form_has_few_fields(server: Server) -> None:
+    body = b"a&" * 30_000  # within the bytes that a stranger may send
+    answer = exchange(server, post(SIGN_IN, FORM, len(body)), body)
+    assert answer.startswith(b"HTTP/1.1 413 "), answer[:200]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_body_without_an_end_is_cut_off(server: Server, door: str) -> None:
+    path, headers, _ = DOORS[door]
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Transfer-Encoding: chunked\r\n\r\n".encode()
+    chunk = b"10000\r\n" + b"a" * 65_536 + b"\r\n"
+    with little_memory(server):
+        answer = exchange(server, head, *[chunk] * 160)
+    assert not answer or answer.split()[1] in (b"200", b"400", b"413"), answer[:200]
+    assert slowest_answer(server, 0.1) < 1
+
+
+def test_json_is_not_read_where_a_form_is_expected(server: Server) -> None:
+    deep = b'{"email":' * 5_000 + b"1" + b"}" * 5_000
+    for body in (deep, b'{"email":{},"password":{}}', b"[]"):
+        answer = exchange(server, post(SIGN_IN, "Content-Type: application/json\r\n", len(body)), body)
+        assert answer.split()[1] in (b"200", b"302", b"400"), answer[:200]
+
+
+@contextmanager
+def writer_elsewhere(url: str) -> Iterator[None]:
+    """Another process holds the writer's lock."""
+    if url.startswith("sqlite"):
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield
+        engine.dispose()
+    else:
+        with psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string(False)) as holder:
+            holder.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_KEY])
+            yield
+            holder.rollback()
+
+
+def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> None:
+    """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
+
+    def sign_in(number: int) -> tuple[int, str | None, float]:
+        connection = server.connect()
+        connection.request("GET", SIGN_IN)
+        page = connection.getresponse()
+        cookie, text = page.headers["Set-Cookie"].split(";")[0], page.read().decode()
+        token = text.split('name="csrf_token"')[1].split('value="')[1].split('"')[0]
+        fields = {"email": f"nobody{number}@example.org", "password": "wrong", "csrf_token": token}
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+        began = time.monotonic()
+        connection.request("POST", SIGN_IN, urlencode(fields), headers)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status, answer.headers["Retry-After"], time.monotonic() - began
+
+    with writer_elsewhere(url), ThreadPoolExecutor(20) as pool:
+        answers = [pool.submit(sign_in, number) for number in range(20)]
+        assert slowest_answer(server, 2.0) < 1
+        told = [answer.result() for answer in answers]
+    for status, retry, seconds in told:
+        assert (status, retry) in ((503, "1"), (200, None)), told
+        assert seconds < 12
+    assert any(status == 503 for status, _, _ in told)
+
+
+def test_one_address_cannot_take_all_places(tmp_path: Path, sqlite_template: Path) -> None:
+    settings = {
+        "DATABASE_URL": f"sqlite:///{sqlite_template}",
+        "WEB_CONCURRENCY": "1",
+        "GUNICORN_CMD_ARGS": "--no-control-socket --worker-connections 32",
+    }
+    with serving("wsgi:app", tmp_path / "log", **settings) as small:
+        slowest_answer(small, 0.1)
+        with slow_clients(small, silent=40, dripping=40) as sockets:
+            assert slowest_answer(small, 1.0) < 1
+            sockets[0].settimeout(1)
+            assert sockets[0].recv(1) == b""  # the one that waited longest had to leave
+        uploads = [connect(small) for _ in range(40)]
+        for wire in uploads:
+            wire.sendall(post("/v2/getTransferStatus", "Content-Type: application/json\r\n", 100))
+        assert slowest_answer(small, 0.3) < 1
+        told = uploads[-1].recv(65536)
+        assert told.startswith(b"HTTP/1.1 503 "), told
+        assert b"Retry-After: 1" in told
+        assert json.loads(told.partition(b"\r\n\r\n")[2])["err"]["code"] == 500
+        for wire in uploads:
+            wire.close()

@@ -1,0 +1,130 @@
+"""The deadlines of a connection, without waiting for them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from serving import connection as under_test
+from serving.connection import BODY_RATE, BODY_SECONDS, FIRST_BYTE_SECONDS, HEAD_SECONDS, Connection, TooSlow
+
+
+class Wire:
+    """A socket whose client sends a piece each so many seconds, on a clock of its own."""
+
+    def __init__(self, pieces: list[tuple[float, bytes]]) -> None:
+        self.now = 1000.0
+        self._pieces = pieces
+        self._timeout: float | None = None
+
+    def settimeout(self, seconds: float | None) -> None:
+        self._timeout = seconds
+
+    def recv(self, _size: int) -> bytes:
+        after, data = self._pieces.pop(0)
+        assert self._timeout is not None
+        self.now += min(after, self._timeout)
+        if after > self._timeout:
+            raise TimeoutError
+        return data
+
+    def sendall(self, _data: bytes) -> None:
+        raise TimeoutError
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """Gives the connection of a client that sends these pieces."""
+
+    def made(*pieces: tuple[float, bytes]) -> tuple[Connection, Wire]:
+        wire = Wire(list(pieces))
+        monkeypatch.setattr(under_test, "monotonic", lambda: wire.now)
+        return Connection(wire), wire  # type: ignore[arg-type]
+
+    yield made
+
+
+def read_until_cut_off(connection: Connection) -> int:
+    """The bytes that came before the client was too slow."""
+    received = 0
+    with pytest.raises(TooSlow):
+        while True:
+            received += len(connection.recv(8192))
+    return received
+
+
+def test_a_silent_client_is_cut_off(serve) -> None:
+    connection, wire = serve((3600, b"x"))
+    connection.await_request(FIRST_BYTE_SECONDS)
+    assert read_until_cut_off(connection) == 0
+    assert not connection.begun
+    assert wire.now == 1000 + FIRST_BYTE_SECONDS
+
+
+def test_a_head_has_a_deadline_for_the_whole(serve) -> None:
+    """A byte a second is a sign of life, and no reason to wait for ever."""
+    connection, wire = serve(*[(1.0, b"x")] * 100)
+    connection.await_request(FIRST_BYTE_SECONDS)
+    assert read_until_cut_off(connection) == 1 + HEAD_SECONDS
+    assert connection.begun
+    assert wire.now == 1000 + 1 + HEAD_SECONDS
+
+
+def test_an_idle_connection_may_wait_longer_than_a_new_one(serve) -> None:
+    connection, _ = serve((70.0, b"GET"), (HEAD_SECONDS + 1, b""))
+    connection.await_request(75)
+    assert connection.recv(8192) == b"GET"
+    with pytest.raises(TooSlow):
+        connection.recv(8192)
+
+
+def test_a_body_has_a_least_rate(serve) -> None:
+    connection, wire = serve(*[(1.0, b"x")] * 100)
+    connection.await_body()
+    assert read_until_cut_off(connection) == BODY_SECONDS
+    assert wire.now < 1000 + BODY_SECONDS + 1
+
+
+def test_a_long_body_may_take_its_time(serve) -> None:
+    connection, _ = serve(*[(1.0, b"x" * BODY_RATE)] * 1000)
+    connection.await_body()
+    for _ in range(1000):
+        assert len(connection.recv(8192)) == BODY_RATE
+
+
+def test_what_the_application_does_between_two_reads_is_not_the_clients_time(serve) -> None:
+    connection, wire = serve((1.0, b"x"), (1.0, b"y"))
+    connection.await_body()
+    connection.recv(8192)
+    wire.now += 10 * BODY_SECONDS
+    assert connection.recv(8192) == b"y"
+
+
+def test_a_door_may_bound_each_wait(serve) -> None:
+    """For callers that it knows, such as reporters: they may pause as often as they like."""
+    connection, wire = serve(*[(1.5, b"x")] * 100, (5.0, b"x"))
+    connection.await_body()
+    connection.settimeout(2)
+    assert connection.gettimeout() == 2
+    assert read_until_cut_off(connection) == 100
+    assert wire.now == 1152
+    connection.await_request(75)
+    assert connection.gettimeout() is None
+
+
+def test_who_does_not_take_the_answer_is_cut_off(serve) -> None:
+    connection, _ = serve()
+    with pytest.raises(TooSlow):
+        connection.sendall(b"answer")
+
+
+def test_everything_else_is_the_sockets() -> None:
+    one, other = socket.socketpair()
+    connection = Connection(one)
+    assert connection.fileno() == one.fileno()
+    connection.sendall(b"all")
+    assert other.recv(10) == b"all"
+    one.close()
+    other.close()
