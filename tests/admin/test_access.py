@@ -69,6 +69,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "ingest_tokens.new": (ADMIN, ADMIN),
     "ingest_tokens.show": (ADMIN, NOBODY),
     "ingest_tokens.revoke": (NOBODY, ADMIN),
+    "ingest_tokens.rotate": (NOBODY, ADMIN),
 }
 """Who may read and who may change through each endpoint. A route that is not here fails the test."""
 
