@@ -120,6 +120,34 @@ def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> N
     assert "Version 1" in validators
 
 
+def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    fields = {"name": "watcher-eth", "days": "30", "quota_events": "1000", "quota_seconds": "60"}
+    admin.post("/admin/ingest_tokens/new", fields)
+    (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', admin.get("/admin/ingest_tokens/").text))
+    second = re.search(r"<code class=\"break\">([^<]+)</code>", admin.post(f"{path}/rotate", {}).text)
+    assert second
+    token = authenticate(network, second[1].encode())
+    assert (token.name, str(token.quota), token.expires_at is None) == (
+        "watcher-eth",
+        "1,000 events in 60 s",
+        False,
+    )
+    assert admin.post(f"{path}/rotate", {}).location == path
+    assert "has 2 valid tokens already" in admin.get(path).text
+    admin.post(f"{path}/revoke", {"typed": "watcher-eth"})
+    assert authenticate(network, second[1].encode()), "only the one of the page is revoked"
+    for wrong in (
+        {"days": "0"},
+        {"days": "x"},
+        {"quota_events": "5"},
+        {"quota_events": "-1", "quota_seconds": "1"},
+    ):
+        answer = admin.post("/admin/ingest_tokens/new", {"name": "another"} | wrong)
+        assert "break" not in answer.text, wrong
+    assert len(list_tokens(network)) == 3
+
+
 def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"name": "watcher-eth", "types": ["chain.head", "transfer.sent"], "chains": ["1", "56"]}

@@ -70,6 +70,8 @@ SOURCE = [
     ("network.status", {"xfer_status": 2}),
     ("refund.requested", {}),
     ("refund.submitted", {"tx_hash": "0x" + "aa" * 32}),
+    ("refund.failed", {"tx_hash": "0x" + "ab" * 32}),
+    ("refund.delayed", {"delayed_id": "0x" + "ac" * 32}),
     ("refund.completed", {}),
 ]
 DESTINATION = [("transfer.delayed", {}), ("transfer.released", {"dst_tx_hash": "0x" + "bb" * 32})]

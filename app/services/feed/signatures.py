@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert
 from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.limits import MAX_ASIDE
-from app.domain.transfer.events import RefundSigned
+from app.domain.transfer.events import RefundPrepared, RefundSigned
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.signatures import not_needed, signature_refusal, without
 from app.domain.transfer.standing import Logged
@@ -75,7 +75,9 @@ def with_signatures_now(
 def _take_aside(
     connection: Connection, histories: Mapping[TransferId, TransferHistory], facts: NetworkFacts
 ) -> dict[bytes, TransferHistory]:
-    rows = load_aside(connection, list(histories))
+    # Nothing can be said of a signature before its request is known: most transfers have none.
+    asked = [i for i, history in histories.items() if _has_request(history)]
+    rows = load_aside(connection, asked) if asked else ()
     if not rows:
         return {}
     changed: dict[bytes, TransferHistory] = {}
@@ -93,6 +95,10 @@ def _take_aside(
             _forget(connection, row)
             changed[row.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
     return changed
+
+
+def _has_request(history: TransferHistory) -> bool:
+    return any(isinstance(logged.event, RefundPrepared) for logged in history.log)
 
 
 def _forget(connection: Connection, row: AsideRow) -> None:

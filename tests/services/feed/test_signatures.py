@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
@@ -184,7 +185,8 @@ class TestTooMany:
             assert sum(logged.event.type == "refund.signed" for logged in log) == 2
             found.append((state(gateway), served))
         assert found[0] == found[1] == found[2]
-        assert min(each["signature"] for each in many) or served
+        least = min(many, key=lambda each: base64.b64decode(each["signature"]))
+        assert least["signature"] in served
 
     def test_copies_of_one_signature_too_and_a_retraction_brings_them_back(
         self, gateway: Gateway, status: Callable[[int], Any]
