@@ -23,6 +23,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import Pool
 
 from app import create_app
+from app.outages import FAILURES
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
 
@@ -137,6 +138,12 @@ def shared_postgresql(postgres_server: str, postgres_template: str) -> Iterator[
     database = SharedPostgres(new_postgres_database(postgres_server, postgres_template))
     yield database
     database.close()
+
+
+@pytest.fixture(autouse=True)
+def _log_anew() -> None:
+    """Each test sees its failures in the log, also those of a kind that another test had a moment ago."""
+    FAILURES._kinds.clear()
 
 
 @pytest.fixture
