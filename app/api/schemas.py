@@ -6,6 +6,8 @@ every field (docs/interface.md#json-envelope).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, fields, post_load
@@ -104,12 +106,30 @@ class StatusBody(Question):
     )
 
 
-class Err(Schema):
+class Shape(Schema):
+    """Any object in an answer. Clients must expect fields that are added later, so none are ruled out."""
+
+    class Meta:
+        """Options of every object in an answer."""
+
+        unknown = EXCLUDE
+
+
+def enumerated(values: Iterable[IntEnum]) -> dict[str, Any]:
+    """An enum's numbers and, for generated clients, its names."""
+    members = list(values)
+    return {
+        "enum": [value.value for value in members],
+        "x-enum-varnames": [value.name for value in members],
+    }
+
+
+class Err(Shape):
     """Why there is no answer."""
 
     code = fields.Integer(
         required=True,
-        metadata=describe("See the table of errors.", 500, enum=[code.value for code in ErrCode if code]),
+        metadata=describe("ErrCode.", 500) | enumerated(code for code in ErrCode if code),
     )
     msg = fields.String(
         required=True,
@@ -117,7 +137,7 @@ class Err(Schema):
     )
 
 
-class Answer(Schema):
+class Answer(Shape):
     """What every answer has."""
 
     err = fields.Nested(
@@ -163,11 +183,6 @@ class EstimateAnswer(Answer):
     drop_gas_amt = AmountString(
         dump_default="", metadata=describe("Native gas token dropped on the destination chain.", "0")
     )
-
-
-def enumerated(values: type[TransferHistoryStatus | XferStatus | BridgeType]) -> dict[str, Any]:
-    """An enum's numbers and, for generated clients, its names."""
-    return {"enum": [value.value for value in values], "x-enum-varnames": [value.name for value in values]}
 
 
 class StatusAnswer(Answer):
