@@ -5,7 +5,6 @@ Settings come from the environment through config.py; a bad one ends the start h
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import socket
@@ -14,6 +13,7 @@ from typing import Any
 
 from gunicorn import glogging, util
 
+from app.api.unread import unread_answer
 from app.extensions import db
 from config import INSTANCE, load_settings
 
@@ -103,12 +103,7 @@ def post_fork(_server: Any, worker: Any) -> None:
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:
     """Answer what gunicorn itself cannot read with the gateway's envelope; clients parse no HTML."""
-    body = json.dumps({"err": {"code": 500, "msg": message or reason}})
-    head = (
-        f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        f"X-Gateway-Reason: bad_request\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    util.write_nonblock(sock, (head + body).encode("ascii", "replace"))
+    util.write_nonblock(sock, unread_answer(status, reason, message))
 
 
 util.write_error = _write_error  # gunicorn has no setting for it

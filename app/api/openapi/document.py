@@ -18,6 +18,7 @@ from app.api.door import (
     STATUS_PATH,
     ApiDoor,
 )
+from app.api.openapi.bodies import in_form, in_json
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
@@ -25,7 +26,6 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
     compat_status_examples,
 )
-from app.api.openapi.json_bodies import in_json
 from app.api.openapi.responses import ETAG, HEADERS, responses
 from app.api.openapi.text import INTRODUCTION
 
@@ -40,7 +40,6 @@ def document(door: ApiDoor) -> dict[str, Any]:
 
     /v1 is left out: it has the same operations, and one description of each is enough.
     """
-    plugin = MarshmallowPlugin(schema_name_resolver=_component_name)
     spec = APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
@@ -51,10 +50,11 @@ def document(door: ApiDoor) -> dict[str, Any]:
             {"name": "Transfers", "description": "The three operations and what they can be asked about."},
             {"name": "Health", "description": "For load balancers and operators."},
         ],
-        plugins=[plugin],
+        plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
     )
     for name, header in HEADERS.items():
         spec.components.header(name, header)
+    spec.components.schema("EstimateQuery", schema=door.estimate_query)
     spec.path(PREFIX + ESTIMATE_PATH, operations={"get": _estimate(door), "post": _estimate_by_post(door)})
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status(door)})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
@@ -68,7 +68,8 @@ def document(door: ApiDoor) -> dict[str, Any]:
     for name, component in schemas.items():
         if not name.endswith(_QUESTIONS):  # an answer has every field of its table, always
             component["required"] = list(component["properties"])
-    schemas["EstimateBody"] = in_json(schemas["EstimateQuery"])
+    fields = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
+    schemas |= {"EstimateBody": in_json(fields), "EstimateForm": in_form(fields)}
     return made
 
 
@@ -100,7 +101,7 @@ def _estimate(door: ApiDoor) -> dict[str, Any]:
 def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
     content: dict[str, Any] = {
         _JSON: {"schema": {"$ref": "#/components/schemas/EstimateBody"}},
-        _FORM: {"schema": door.estimate_query},
+        _FORM: {"schema": {"$ref": "#/components/schemas/EstimateForm"}},
     }
     return {
         "operationId": "estimateAmtByPost",
@@ -118,8 +119,11 @@ def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
 
 
 def _any_type(door: ApiDoor, content: dict[str, Any]) -> dict[str, Any]:
-    """The bodies of a POST; with ``COMPAT_CLIENTS`` JSON may be declared as anything."""
-    return content | ({"*/*": content[_JSON]} if door.compat_clients else {})
+    """The bodies of a POST; with ``COMPAT_CLIENTS`` JSON may be declared as anything.
+
+    A range of types such as ``*/*`` would promise that XML is read, too.
+    """
+    return content | ({"text/plain": content[_JSON]} if door.compat_clients else {})
 
 
 def _status(door: ApiDoor) -> dict[str, Any]:
