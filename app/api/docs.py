@@ -12,6 +12,7 @@ from flask import Blueprint, Response, request, send_from_directory
 from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
 from app.api.door import ApiDoor, current_door
 from app.api.openapi.document import document
+from app.http.public import preflight
 
 _ASSETS: Final = Path(__file__).parent / "static" / "docs"
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
@@ -27,6 +28,12 @@ docs = Blueprint("docs", __name__)
 def document_bytes(*, compat_clients: bool) -> bytes:
     """The document of a door with this setting, as JSON."""
     return orjson.dumps(document(ApiDoor.make(trusted_proxies=0, compat_clients=compat_clients)))
+
+
+@docs.route("/openapi.json", methods=["OPTIONS"])
+def ask_first() -> Response:
+    """The preflight of a page that sends back the document's ETag."""
+    return preflight(204)
 
 
 @docs.get("/openapi.json")

@@ -1,4 +1,4 @@
-"""What the server answers before it knows the path: every client finds its fields (docs/interface.md#unread)."""
+"""What the server answers before it knows the path (docs/interface.md#unread)."""
 
 from __future__ import annotations
 
@@ -48,11 +48,10 @@ def test_it_is_a_whole_answer(status: int, phrase: str, complaint: str, words: t
     assert response.headers["X-Gateway-Reason"] == ("internal" if status == 500 else "bad_request")
     body = json.loads(response.read())
     assert response.read() == b""
-    assert body.pop("err")["code"] == 500
+    err = body.pop("err")
+    assert err["code"] == 500
     for word in words:
-        assert (
-            word in json.loads(unread_answer(status, phrase, complaint).split(b"\r\n\r\n")[1])["err"]["msg"]
-        )
+        assert word in err["msg"]
     for zeroes in ZEROES.values():
         assert body.items() >= zeroes.items()
 
