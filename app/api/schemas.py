@@ -78,7 +78,14 @@ class EstimateQuery(Question):
 class CompatEstimateQuery(EstimateQuery):
     """For clients that leave the tolerance out (docs/interface.md#compat-clients)."""
 
-    slippage_tolerance = Uint(32)
+    slippage_tolerance = Uint(
+        32,
+        metadata=describe(
+            "Tolerated slippage in parts per million: 3000 is 0.3 %. Left out, it is 0 and passes. A value that "
+            "is sent must be from 1 to 999999: else a pool transfer gets code 1012.",
+            3000,
+        ),
+    )
 
     @post_load
     def _default_to_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
