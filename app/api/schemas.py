@@ -81,8 +81,8 @@ class CompatEstimateQuery(EstimateQuery):
     slippage_tolerance = Uint(
         32,
         metadata=describe(
-            "Tolerated slippage in parts per million: 3000 is 0.3 %. Left out, it is 0 and passes. A value that "
-            "is sent must be from 1 to 999999: else a pool transfer gets code 1012.",
+            "Tolerated slippage in parts per million: 3000 is 0.3 %. Left out, it is 0 and passes. A value "
+            "that is sent must be from 1 to 999999: else a pool transfer gets code 1012.",
             3000,
         ),
     )

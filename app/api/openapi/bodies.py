@@ -1,7 +1,7 @@
-"""The fields of a query as the body of a POST, in the OpenAPI document.
+"""The fields of a question in a query, a form and a JSON body, in the OpenAPI document.
 
-One schema reads all three. In JSON a field may have its own type beside the text that a query has; a form has
-text alone, of which the document says which texts are read.
+One schema reads all three. In JSON a field may have its own type beside the text that a query has. A query
+and a form have text alone, and the document says which texts are read.
 """
 
 from __future__ import annotations
@@ -31,6 +31,14 @@ def in_json(fields: dict[str, Any]) -> dict[str, Any]:
 def in_form(fields: dict[str, Any]) -> dict[str, Any]:
     """The schema of a form with the same fields, of which an empty one is left out."""
     return _body(fields, _EMPTY)
+
+
+def in_query(parameters: list[dict[str, Any]]) -> None:
+    """Say of each optional parameter, in place, which texts are read; an empty one leaves it out."""
+    for parameter in parameters:
+        optional = parameter["in"] == "query" and not parameter["required"]
+        if optional and parameter["schema"].get("type") in _AS_TEXT:
+            parameter["schema"] = _member(parameter["schema"], (_EMPTY,))
 
 
 def _body(fields: dict[str, Any], *left_out: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from app.api.door import (
     STATUS_PATH,
     ApiDoor,
 )
-from app.api.openapi.bodies import in_form, in_json
+from app.api.openapi.bodies import in_form, in_json, in_query
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
@@ -70,6 +70,9 @@ def document(door: ApiDoor) -> dict[str, Any]:
     for path in ("/healthz", "/readyz"):
         spec.path(path, operations={"get": _health(path)})
     made = spec.to_dict()
+    for path in made["paths"].values():
+        for operation in path.values():
+            in_query(operation.get("parameters", []))
     schemas = made["components"]["schemas"]
     for name, component in schemas.items():
         if not name.endswith(_QUESTIONS):  # an answer has every field of its table, always
