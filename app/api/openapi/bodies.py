@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-_AS_TEXT: Final[dict[str, dict[str, Any]]] = {
-    "integer": {"type": "string", "pattern": "^[0-9]{1,9}$"},  # longer ones too, within the number's bounds
-    "boolean": {
-        "type": "string",
-        "pattern": "^([Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[01])$",
-    },
+_TEXTS: Final = {
+    "integer": "[0-9]{1,9}",  # longer ones too, within the number's bounds
+    "boolean": "[Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[01]",
 }
-_EMPTY: Final[dict[str, Any]] = {"type": "string", "maxLength": 0}
-_NULL: Final[dict[str, Any]] = {"type": "null"}
-_OF_THE_FIELD: Final = ("description", "example")
+"""Which texts are read as a value of a type, as a regular expression."""
 
 
 def in_json(fields: dict[str, Any]) -> dict[str, Any]:
@@ -25,35 +20,44 @@ def in_json(fields: dict[str, Any]) -> dict[str, Any]:
 
     :param fields: the schema of the fields as a query has them.
     """
-    return _body(fields, _EMPTY, _NULL)
+    return _body(fields, "null")
 
 
 def in_form(fields: dict[str, Any]) -> dict[str, Any]:
     """The schema of a form with the same fields, of which an empty one is left out."""
-    return _body(fields, _EMPTY)
+    return _body(fields)
 
 
 def in_query(parameters: list[dict[str, Any]]) -> None:
     """Say of each optional parameter, in place, which texts are read; an empty one leaves it out."""
     for parameter in parameters:
-        optional = parameter["in"] == "query" and not parameter["required"]
-        if optional and parameter["schema"].get("type") in _AS_TEXT:
-            parameter["schema"] = _member(parameter["schema"], (_EMPTY,))
+        if parameter["in"] == "query" and not parameter["required"]:
+            parameter["schema"] = _optional(parameter["schema"])
 
 
-def _body(fields: dict[str, Any], *left_out: dict[str, Any]) -> dict[str, Any]:
+def _body(fields: dict[str, Any], *more_types: str) -> dict[str, Any]:
     required = fields.get("required", [])
     members = {
-        name: _member(field, () if name in required else left_out)
+        name: _as_text(field) if name in required else _optional(field, *more_types)
         for name, field in fields["properties"].items()
     }
-    return fields | {"properties": members}
+    example = {name: field["example"] for name, field in fields["properties"].items() if "example" in field}
+    return fields | {"properties": members, "example": example}
 
 
-def _member(field: dict[str, Any], left_out: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    """A field in its own type, as text, and as what leaves it out."""
-    said = {key: field[key] for key in _OF_THE_FIELD if key in field}
-    own = {key: rule for key, rule in field.items() if key not in said}
-    forms = [own, _AS_TEXT[own["type"]]] if own["type"] in _AS_TEXT else [own]
-    forms += [form for form in left_out if form is not _EMPTY or own["type"] != "string"]
-    return said | (own if len(forms) == 1 else {"anyOf": forms})
+def _as_text(field: dict[str, Any]) -> dict[str, Any]:
+    """The field, written in its own type or as text. The pattern is about texts alone."""
+    own = str(field.get("type"))
+    if own not in _TEXTS:
+        return field
+    return field | {"type": [own, "string"], "pattern": f"^({_TEXTS[own]})$"}
+
+
+def _optional(field: dict[str, Any], *more_types: str) -> dict[str, Any]:
+    """The field as text, which may be empty, or of further types."""
+    own = str(field.get("type"))
+    if own in _TEXTS:
+        field = field | {"type": [own, "string", *more_types], "pattern": f"^({_TEXTS[own]})?$"}
+    elif more_types:
+        field = field | {"type": [own, *more_types]}
+    return field
