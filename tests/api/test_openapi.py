@@ -147,6 +147,27 @@ def test_the_bounds_of_parameters(document: dict[str, Any]) -> None:
         assert parameter["schema"]["maximum"] == 2**64 - 1
 
 
+@pytest.mark.parametrize(
+    "text", ["", "true", "TRUE", "t", "F", "false", "1", "0", "2", "yes", "tru", "01", "null", " t", "t "]
+)
+def test_the_texts_of_a_flag_are_those_that_are_read(
+    client: FlaskClient, document: dict[str, Any], text: str
+) -> None:
+    """In a query, a form and JSON."""
+    asked = {"src_chain_id": 1, "dst_chain_id": 1, "token_symbol": "A", "amt": "1", "slippage_tolerance": 1}
+    (flag,) = (p["schema"] for p in operation(document, ESTIMATE)["parameters"] if p["name"] == "is_pegged")
+    bodies = [document["components"]["schemas"][name] for name in ("EstimateBody", "EstimateForm")]
+    responses = (
+        client.get(ESTIMATE, query_string=asked | {"is_pegged": text}),
+        client.post(ESTIMATE, json=asked | {"is_pegged": text}),
+        client.post(ESTIMATE, data=asked | {"is_pegged": text}),
+    )
+    for schema in (flag, *(body["properties"]["is_pegged"] for body in bodies)):
+        assert {"boolean", "string"} <= set(schema["type"])
+        read = re.fullmatch(schema["pattern"].strip("^$"), text) is not None
+        assert {response.status_code for response in responses} == {200 if read else 400}
+
+
 def test_examples_have_the_shape_of_their_answers(document: dict[str, Any]) -> None:
     shown = 0
     for path in ZEROES:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from app.domain.codes import TransferHistoryStatus
 from app.sandbox.catalogue import sandbox_id
 from tests.grpcweb.node import run
 from tests.openapi import generated
-from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
@@ -33,13 +31,6 @@ CALLED = {
     "health": [None, None],
     "refused": [400, 500, ""],
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("generated")
-    with serving_sandbox(folder, sqlite_template, WEB_CONCURRENCY="1") as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
