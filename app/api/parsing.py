@@ -24,7 +24,7 @@ def read_query(schema: Schema) -> dict[str, Any]:
 
     :raises BadRequest: naming every parameter that is missing or of the wrong form.
     """
-    return _load(schema, query_values(request.environ.get("QUERY_STRING", ""), schema.load_fields))
+    return _read_encoded(schema, request.environ.get("QUERY_STRING", ""))
 
 
 def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dic
     if request.method != "POST":
         return read_query(schema)
     if request.mimetype == _FORM:
-        return _load(schema, query_values(request.get_data().decode("latin-1"), schema.load_fields))
+        return _read_encoded(schema, request.get_data().decode("latin-1"))
     try:
         return read_body(schema, any_content_type=any_content_type)
     except UnsupportedMediaType:
@@ -67,6 +67,11 @@ def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, An
     if not isinstance(document, dict):
         raise BadRequest("body: must be a JSON object")
     return _load(schema, {name: value for name, value in document.items() if value not in (None, "")})
+
+
+def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
+    """The fields of a query or a form, as :func:`query_values` takes it."""
+    return _load(schema, query_values(encoded, schema.load_fields))
 
 
 def query_values(query: str, known: Container[str]) -> dict[str, str]:

@@ -69,21 +69,27 @@ def document(door: ApiDoor) -> dict[str, Any]:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
     for path in ("/healthz", "/readyz"):
         spec.path(path, operations={"get": _health(path)})
-    made = spec.to_dict()
-    for path in made["paths"].values():
-        for operation in path.values():
-            in_query(operation.get("parameters", []))
-    schemas = made["components"]["schemas"]
-    for name, component in schemas.items():
-        if not name.endswith(_QUESTIONS):  # an answer has every field of its table, always
-            component["required"] = list(component["properties"])
-    fields = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
-    schemas |= {"EstimateBody": in_json(fields), "EstimateForm": in_form(fields)}
-    return made
+    return _completed(spec.to_dict())
 
 
 _QUESTIONS: Final = ("Query", "Body")
 """How the names of schemas end that clients fill in."""
+
+
+def _completed(made: dict[str, Any]) -> dict[str, Any]:
+    """The document with what schemas cannot say: how questions may be written, which answers are whole."""
+    for path in made["paths"].values():
+        for operation in path.values():
+            in_query(operation.get("parameters", []))
+    schemas = made["components"]["schemas"]
+    for name, shape in schemas.items():
+        if not name.endswith(_QUESTIONS):  # an answer has every field of its table, always
+            shape["required"] = list(shape["properties"])
+    fields = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
+    schemas["EstimateBody"] = fields
+    schemas |= {name: in_json(shape) for name, shape in schemas.items() if name.endswith("Body")}
+    schemas["EstimateForm"] = in_form(fields)
+    return made
 
 
 def _component_name(schema: type[Schema] | Schema | str) -> str:
