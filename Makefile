@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench fuzz soak lint format-check format types requirements proto contracts screenshots clean
+.PHONY: help run test check bench fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -52,6 +52,10 @@ bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, f
 fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 10,000
 	$(VENV) requirements-dev.txt
 	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py $(ARGS)
+
+schemathesis: ## send 20,000 requests made from the OpenAPI document, with and without COMPAT_CLIENTS; `make test` sends some hundred
+	$(VENV) requirements-dev.txt
+	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 
 soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 plays another sequence)
 	$(VENV) requirements-dev.txt

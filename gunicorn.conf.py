@@ -11,7 +11,6 @@ from gevent import monkey
 # instead of one greenlet. Signals and children are the master's, which looks after them itself.
 monkey.patch_all(os=False, signal=False, subprocess=False)
 
-import json
 import logging
 import os
 import resource
@@ -23,6 +22,7 @@ from typing import Any
 
 from gunicorn import glogging, util
 
+from app.api.unread import unread_answer
 from app.extensions import db
 from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
 from config import INSTANCE, load_settings
@@ -153,14 +153,7 @@ def child_exit(_server: Any, worker: Any) -> None:
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:
     """Answer what gunicorn itself cannot read with the gateway's envelope; clients parse no HTML."""
-    body = json.dumps({"err": {"code": 500, "msg": message or reason}})
-    retry = "Retry-After: 1\r\n" if status == 503 else ""
-    word = "unavailable" if status == 503 else "internal" if status == 500 else "bad_request"
-    head = (
-        f"HTTP/1.1 {status} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\n{retry}"
-        f"X-Gateway-Reason: {word}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    util.write_nonblock(sock, (head + body).encode("ascii", "replace"))
+    util.write_nonblock(sock, unread_answer(status, reason, message))
 
 
 util.write_error = _write_error  # gunicorn has no setting for it

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV, BENCH = "requirements", "requirements-dev", "requirements-bench"
 FILES = (RUN, DEV, BENCH)
 """Each contains the one before it."""
-OURS = {"app", "bench", "config", "wsgi", "scripts", "serving", "tests"} | {
+OURS = {"app", "bench", "config", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
 USED_OTHERWISE = {
@@ -36,10 +36,12 @@ USED_OTHERWISE = {
     "grpcio-tools": "make proto",
     "import-linter": "make lint",
     "mypy": "make types",
+    "openapi-python-client": "tests/openapi generates a client with it",
     "pytest-xdist": "make test",
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
+    "schemathesis": "make schemathesis",
     "types-protobuf": "make types",
     "uv": "make requirements",
 }

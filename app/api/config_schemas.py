@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from marshmallow import Schema, fields
+from marshmallow import fields
 
-from app.api.schemas import Answer, describe
+from app.api.schemas import Answer, Shape, describe
 
 
-class ChainConfig(Schema):
+class ChainConfig(Shape):
     """A chain."""
 
     id = fields.Integer(metadata=describe("Chain id.", 1))
@@ -22,7 +22,7 @@ class ChainConfig(Schema):
     drop_gas_amt = fields.String(metadata=describe("Gas token dropped to receivers, smallest units.", "0"))
 
 
-class Token(Schema):
+class Token(Shape):
     """A token on one chain."""
 
     symbol = fields.String(metadata=describe("Symbol, the same on every chain.", "USDT"))
@@ -31,7 +31,7 @@ class Token(Schema):
     xfer_disabled = fields.Boolean(metadata=describe("Whether its transfers are stopped.", False))
 
 
-class TokenInfo(Schema):
+class TokenInfo(Shape):
     """A token with its limits."""
 
     token = fields.Nested(Token)
@@ -42,13 +42,13 @@ class TokenInfo(Schema):
     transfer_disabled = fields.Boolean(metadata=describe("Whether its chain is disabled.", False))
 
 
-class ChainTokens(Schema):
+class ChainTokens(Shape):
     """The tokens of one chain."""
 
     token = fields.List(fields.Nested(TokenInfo))
 
 
-class PeggedPair(Schema):
+class PeggedPair(Shape):
     """A token locked on its original chain and minted on another."""
 
     org_chain_id = fields.Integer(metadata=describe("Original chain.", 1))
@@ -62,7 +62,7 @@ class PeggedPair(Schema):
     bridge_version = fields.Integer(metadata=describe("Version of the bridge contract.", 2))
 
 
-class BlockedDirection(Schema):
+class BlockedDirection(Shape):
     """A token that cannot be transferred in one direction."""
 
     symbol = fields.String(metadata=describe("Token symbol.", "USDT"))

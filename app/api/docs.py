@@ -10,7 +10,9 @@ import orjson
 from flask import Blueprint, Response, request, send_from_directory
 
 from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
+from app.api.door import ApiDoor, current_door
 from app.api.openapi.document import document
+from app.http.public import preflight
 
 _ASSETS: Final = Path(__file__).parent / "static" / "docs"
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
@@ -23,15 +25,22 @@ docs = Blueprint("docs", __name__)
 
 
 @cache
-def document_bytes() -> bytes:
-    """The document as JSON."""
-    return orjson.dumps(document())
+def document_bytes(*, compat_clients: bool) -> bytes:
+    """The document of a door with this setting, as JSON."""
+    return orjson.dumps(document(ApiDoor.make(trusted_proxies=0, compat_clients=compat_clients)))
+
+
+@docs.route("/openapi.json", methods=["OPTIONS"])
+def ask_first() -> Response:
+    """The preflight of a page that sends back the document's ETag."""
+    return preflight(204)
 
 
 @docs.get("/openapi.json")
 def openapi() -> Response:
     """The document, readable from pages of any origin."""
-    response = Response(document_bytes(), headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
+    body = document_bytes(compat_clients=current_door().compat_clients)
+    response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()
     response.make_conditional(request)
     return response

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import Schema, fields
+from marshmallow import fields
 
 from app.api.fields import AmountString
-from app.api.schemas import Answer, StatusBody, describe, enumerated
+from app.api.schemas import Answer, Shape, StatusBody, describe, enumerated
 from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.refund.delayed import Funds
 from app.domain.refund.own_reasons import own_reasons
@@ -20,7 +20,7 @@ class EvidenceQuery(StatusBody):
     """Which transfer's refund: named as for its status."""
 
 
-class CallArgument(Schema):
+class CallArgument(Shape):
     """One argument of the call."""
 
     name = fields.String(metadata=describe("Name.", "wdmsg"))
@@ -33,7 +33,7 @@ class CallArgument(Schema):
     )
 
 
-class ContractCall(Schema):
+class ContractCall(Shape):
     """The call that pays the refund."""
 
     function = fields.String(metadata=describe("Its name.", "withdraw"))
@@ -52,7 +52,7 @@ class ContractCall(Schema):
     )
 
 
-class Domain(Schema):
+class Domain(Shape):
     """What binds a signature to one chain, one contract and one kind of refund."""
 
     text = fields.String(metadata=describe("Name of the kind of request.", "WithdrawMsg"))
@@ -61,7 +61,7 @@ class Domain(Schema):
     )
 
 
-class SignerRow(Schema):
+class SignerRow(Shape):
     """One validator of the source chain."""
 
     address = fields.String(metadata=describe("Who signs.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
@@ -70,7 +70,7 @@ class SignerRow(Schema):
     signature = fields.String(allow_none=True, metadata=describe("The signature, 0x hex; null without one."))
 
 
-class OtherRequest(Schema):
+class OtherRequest(Shape):
     """Another request for the same transfer."""
 
     wd_onchain = fields.String(metadata=describe("The request, base64."))

@@ -1,7 +1,8 @@
 """Marshmallow fields of public requests and answers.
 
-Values of a query are text. Python's ``int`` also accepts signs, spaces, underscores and the digits of every
-script; requests may use none of them (docs/interface.md#integers).
+Values of a query or a form are text; a JSON body may also write an integer as a number and a flag as true or
+false. Python's ``int`` accepts signs, spaces, underscores and the digits of every script as well; requests
+may use none of them (docs/interface.md#integers).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from app.domain.amounts import is_ascii_digits, parse_uint256, rate_as_number
 from app.domain.wire_values import MISSING, bounded_text, bounded_uint, parse_transfer_id
 
 _MAX_DIGITS: Final = 78
+_TOO_LARGE: Final = 1 << 64
+_WITHOUT_NUL: Final = r"^[^\u0000]*$"
 _FLAGS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
     "required": MISSING,
@@ -22,24 +25,40 @@ _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
 
 
 class Uint(fields.Integer):
-    """An unsigned integer of 32 or 64 bits, written in ASCII digits alone (docs/interface.md#integers)."""
+    """An unsigned integer of 32 or 64 bits: ASCII digits, or a JSON integer (docs/interface.md#integers)."""
 
     default_error_messages = _MESSAGES
 
     def __init__(self, bits: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
         self.bits = bits
-        # JavaScript shows the largest 64-bit number inexactly, so that bound is given as a format.
-        bounds = {"minimum": 0} | ({"maximum": 2**bits - 1} if bits <= 32 else {"format": f"uint{bits}"})
+        bounds = {"minimum": 0, "maximum": 2**bits - 1}
+        if bits > 32:  # JavaScript shows such a bound inexactly: the format says it, too
+            bounds["format"] = f"uint{bits}"
         super().__init__(metadata=bounds | (metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if not isinstance(value, str) or not is_ascii_digits(value):
+        number = _whole_number(value)
+        if number is None:
             raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
         try:
-            # int() raises for thousands of digits; longer texts count as too large without being converted.
-            return bounded_uint(int(value) if len(value) <= _MAX_DIGITS else 1 << self.bits, self.bits)
+            return bounded_uint(number, self.bits)
         except ValueError as error:
             raise ValidationError(str(error)) from None
+
+
+def _whole_number(value: Any) -> int | None:
+    """The number that a text or a JSON number says, however large; None where it is none of 0, 1, 2, …
+
+    To JSON 3000.0 is the integer 3000: some writers know one type of numbers.
+    """
+    if isinstance(value, str):
+        if not is_ascii_digits(value):
+            return None
+        # int() raises for thousands of digits; longer texts count as too large without being converted.
+        return int(value) if len(value) <= _MAX_DIGITS else _TOO_LARGE
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
+        return None
+    return int(value)
 
 
 class AmountString(fields.String):
@@ -48,6 +67,8 @@ class AmountString(fields.String):
     default_error_messages = _MESSAGES
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str):  # readers of JSON keep few digits of a number
+            raise ValidationError("must be a string of digits")
         try:
             return parse_uint256(value)
         except ValueError as error:
@@ -61,7 +82,9 @@ class BoundedText(fields.String):
 
     def __init__(self, longest: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
         self.longest = longest
-        super().__init__(metadata={"maxLength": longest} | (metadata or {}), **kwargs)
+        shortest = {"minLength": 1} if kwargs.get("required") else {}  # an empty one counts as missing
+        limits = shortest | {"maxLength": longest, "pattern": _WITHOUT_NUL}
+        super().__init__(metadata=limits | (metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         if not isinstance(value, str):
@@ -73,11 +96,13 @@ class BoundedText(fields.String):
 
 
 class Flag(fields.Boolean):
-    """true, false, 1, 0, t or f, in any case (docs/interface.md#booleans)."""
+    """true, false, 1, 0, t or f, in any case, or JSON's true or false (docs/interface.md#booleans)."""
 
     default_error_messages = _MESSAGES
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if isinstance(value, bool):
+            return value
         flag = _FLAGS.get(value.lower()) if isinstance(value, str) else None
         if flag is None:
             raise ValidationError("must be true or false")

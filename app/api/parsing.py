@@ -11,10 +11,11 @@ from flask import request
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import UnsupportedMediaType
 
-from app.domain.errors import BadRequest
+from app.domain.errors import BadRequest, UnsupportedFormat
 from app.services import strict_json
 
 _JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -23,11 +24,34 @@ def read_query(schema: Schema) -> dict[str, Any]:
 
     :raises BadRequest: naming every parameter that is missing or of the wrong form.
     """
-    return _load(schema, query_values(request.environ.get("QUERY_STRING", ""), schema.load_fields))
+    return _read_encoded(schema, request.environ.get("QUERY_STRING", ""))
+
+
+def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
+    """The same fields, each as the schema's field reads it: from the query of a GET, from the body of a POST.
+
+    The body is a JSON object, or a form, which is written and read like a query. Of a POST the query is not
+    looked at.
+
+    :param any_content_type: read every body that is not a form as JSON (``COMPAT_CLIENTS``).
+    :raises BadRequest: naming every field that is missing or of the wrong form.
+    :raises UnsupportedFormat: the body does not say that it is one of the two.
+    """
+    if request.method != "POST":
+        return read_query(schema)
+    if request.mimetype == _FORM:
+        return _read_encoded(schema, request.get_data().decode("latin-1"))
+    try:
+        return read_body(schema, any_content_type=any_content_type)
+    except UnsupportedMediaType:
+        raise UnsupportedFormat(f"the body must be sent as Content-Type: {_JSON} or {_FORM}") from None
 
 
 def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
     """The members of the JSON object in the body, each as the schema's field reads it.
+
+    As in a query, members that the schema does not know are not looked at, and an empty one counts as left
+    out, as does null.
 
     :param any_content_type: do not ask for ``application/json`` (``COMPAT_CLIENTS``).
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
@@ -37,12 +61,17 @@ def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, An
     if declared != _JSON and not any_content_type and request.mimetype != _JSON:
         raise UnsupportedMediaType
     try:
-        document = strict_json.loads(request.get_data())
+        document = strict_json.loads(request.get_data(), nul_allowed=True)
     except ValueError as error:
         raise BadRequest(f"body: {error}") from None
     if not isinstance(document, dict):
         raise BadRequest("body: must be a JSON object")
-    return _load(schema, document)
+    return _load(schema, {name: value for name, value in document.items() if value not in (None, "")})
+
+
+def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
+    """The fields of a query or a form, as :func:`query_values` takes it."""
+    return _load(schema, query_values(encoded, schema.load_fields))
 
 
 def query_values(query: str, known: Container[str]) -> dict[str, str]:

@@ -6,6 +6,8 @@ every field (docs/interface.md#json-envelope).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, fields, post_load
@@ -76,7 +78,14 @@ class EstimateQuery(Question):
 class CompatEstimateQuery(EstimateQuery):
     """For clients that leave the tolerance out (docs/interface.md#compat-clients)."""
 
-    slippage_tolerance = Uint(32)
+    slippage_tolerance = Uint(
+        32,
+        metadata=describe(
+            "Tolerated slippage in parts per million: 3000 is 0.3 %. Left out, it is 0 and passes. A value "
+            "that is sent must be from 1 to 999999: else a pool transfer gets code 1012.",
+            3000,
+        ),
+    )
 
     @post_load
     def _default_to_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -104,12 +113,30 @@ class StatusBody(Question):
     )
 
 
-class Err(Schema):
+class Shape(Schema):
+    """Any object in an answer. Clients must expect fields that are added later, so none are ruled out."""
+
+    class Meta:
+        """Options of every object in an answer."""
+
+        unknown = EXCLUDE
+
+
+def enumerated(values: Iterable[IntEnum]) -> dict[str, Any]:
+    """An enum's numbers and, for generated clients, its names."""
+    members = list(values)
+    return {
+        "enum": [value.value for value in members],
+        "x-enum-varnames": [value.name for value in members],
+    }
+
+
+class Err(Shape):
     """Why there is no answer."""
 
     code = fields.Integer(
         required=True,
-        metadata=describe("See the table of errors.", 500, enum=[code.value for code in ErrCode if code]),
+        metadata=describe("ErrCode.", 500) | enumerated(code for code in ErrCode if code),
     )
     msg = fields.String(
         required=True,
@@ -117,7 +144,7 @@ class Err(Schema):
     )
 
 
-class Answer(Schema):
+class Answer(Shape):
     """What every answer has."""
 
     err = fields.Nested(
@@ -163,11 +190,6 @@ class EstimateAnswer(Answer):
     drop_gas_amt = AmountString(
         dump_default="", metadata=describe("Native gas token dropped on the destination chain.", "0")
     )
-
-
-def enumerated(values: type[TransferHistoryStatus | XferStatus | BridgeType]) -> dict[str, Any]:
-    """An enum's numbers and, for generated clients, its names."""
-    return {"enum": [value.value for value in values], "x-enum-varnames": [value.name for value in values]}
 
 
 class StatusAnswer(Answer):

@@ -6,7 +6,7 @@ from flask import Blueprint, Response
 
 from app.api.answers import answer
 from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
-from app.api.parsing import read_body, read_query
+from app.api.parsing import read_body, read_query, read_query_or_body
 from app.api.request_policy import apply_request_policy, caller
 from app.domain.estimate.inputs import EstimateRequest
 from app.runtime.gateway import current_gateway
@@ -28,10 +28,11 @@ def get_transfer_status() -> Response:
 
 
 @operations.get(ESTIMATE_PATH)
+@operations.post(ESTIMATE_PATH)
 def estimate_amt() -> Response:
     """What would this transfer bring?"""
     door = current_door()
-    asked = read_query(door.estimate_query)
+    asked = read_query_or_body(door.estimate_query, any_content_type=door.compat_clients)
     usr_addr = asked.pop("usr_addr", None)
     estimate = estimate_transfer(current_gateway(), EstimateRequest(**asked), usr_addr, caller())
     return answer(door.estimate_answer, estimate)

@@ -76,7 +76,8 @@ class ErrorRow:
 ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.BAD_REQUEST, ErrorKind.BAD_REQUEST, _COMMON,
-        "The request cannot be read: a value is missing, repeated or of the wrong form.",
+        "The request cannot be read: a value is missing, repeated or of the wrong form. With HTTP 414 or 431 "
+        "its first line or its headers are too long.",
         "Correct the value that `msg` names. Sending the same again fails again.",
     ),
     ErrorRow(
@@ -101,7 +102,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.UNSUPPORTED_MEDIA_TYPE, ErrorKind.UNSUPPORTED_MEDIA, _COMMON,
-        "The POST does not say that its body is JSON; of the event feed: lines of JSON, plain or in gzip.",
+        "The POST does not say that its body is JSON; of an estimate: JSON or a form; of the event feed: "
+        "lines of JSON, plain or in gzip.",
         "Send `Content-Type: application/json`; events as `application/x-ndjson`.",
     ),
     ErrorRow(

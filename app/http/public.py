@@ -15,17 +15,21 @@ MAX_QUESTION_BYTES: Final = 64 * 1024
 
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
-EXPOSED_HEADERS: Final = "X-Gateway-Reason, Retry-After"
+EXPOSED_HEADERS: Final = "X-Gateway-Reason, Retry-After, ETag"
 """Headers of an answer that pages of other origins may read, on every door."""
+
+_ALLOWED_HEADERS: Final = (
+    "content-type, cache-control, if-none-match, x-grpc-web, x-user-agent, grpc-timeout, "
+    "authorization, x-requested-with"
+)
+"""Headers that pages may send. The last two are read by no operation, but pages set them on every request,
+and a browser would not send the question at all."""
 
 _PREFLIGHT: Final = (
     ANY_ORIGIN,
     NO_STORE,
     ("Access-Control-Allow-Methods", "GET, POST, OPTIONS"),
-    (
-        "Access-Control-Allow-Headers",
-        "content-type, cache-control, x-grpc-web, x-user-agent, grpc-timeout",
-    ),
+    ("Access-Control-Allow-Headers", _ALLOWED_HEADERS),
     ("Access-Control-Max-Age", "86400"),
 )
 

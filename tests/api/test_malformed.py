@@ -123,7 +123,7 @@ BODIES: list[tuple[bytes, str]] = [
     (b'{"transfer_id": "' + b"_" * 64 + b'"}', "transfer_id"),
     (('{"transfer_id": "' + "\u0661" * 64 + '"}').encode(), "transfer_id"),
     (('{"transfer_id": "' + "\uff11" * 64 + '"}').encode(), "transfer_id"),
-    (b'{"transfer_id": "' + b"\\u0000" * 64 + b'"}', "body"),
+    (b'{"transfer_id": "' + b"\\u0000" * 64 + b'"}', "transfer_id"),
     (b'{"transfer_id": "' + b"\x00" * 64 + b'"}', "body"),
     (b'{"transfer_id": "\\ud800"}', "body"),
     (b'{"transfer_id": "\\udfff\\ud800"}', "body"),
@@ -170,7 +170,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
         for kind in NOT_JSON
     ),
     *((STATUS, {"method": m}, 405, "method_not_allowed", STATUS) for m in METHODS if m != "POST"),
-    *((ESTIMATE, {"method": m}, 405, "method_not_allowed", ESTIMATE) for m in METHODS if m != "GET"),
+    *((ESTIMATE, {"method": m}, 405, "method_not_allowed", ESTIMATE) for m in METHODS[2:]),
     *((LATENCY, {"method": m}, 405, "method_not_allowed", LATENCY) for m in METHODS if m != "GET"),
     *((EVIDENCE, {"method": m}, 405, "method_not_allowed", EVIDENCE) for m in METHODS if m != "GET"),
     *((CONFIGS, {"method": m}, 405, "method_not_allowed", CONFIGS) for m in METHODS if m != "GET"),

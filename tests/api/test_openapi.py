@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from openapi_spec_validator import validate
 from app.api.error_tables import codes_table, reasons_table
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
 from app.domain.error_catalogue import CODE_CAUSES, ERRORS
-from tests.api.shapes import ZEROES
+from tests.api.shapes import ESTIMATE, STATUS, ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 ASSETS = Path(__file__).parents[2] / "app" / "api" / "static" / "docs"
@@ -30,7 +31,9 @@ def document(client: FlaskClient) -> dict[str, Any]:
 
 
 def operation(document: dict[str, Any], path: str) -> dict[str, Any]:
-    (found,) = document["paths"][path].values()
+    """The path's operation; of an estimate, which can be asked by POST as well, the GET."""
+    found, *others = document["paths"][path].values()
+    assert (path == ESTIMATE) == bool(others)
     assert isinstance(found, dict)
     return found
 
@@ -79,6 +82,13 @@ def test_both_enums_with_their_names(document: dict[str, Any], values: type[Tran
         assert f"| {value.value} | `{value.name}` |" in document["info"]["description"]
 
 
+def test_the_codes_of_errors_have_their_names(document: dict[str, Any]) -> None:
+    codes = document["components"]["schemas"]["Err"]["properties"]["code"]
+    sent = [code for code in ErrCode if code]
+    assert codes["enum"] == [code.value for code in sent]
+    assert codes["x-enum-varnames"] == [code.name for code in sent]
+
+
 def test_the_rules_for_clients(document: dict[str, Any]) -> None:
     description = document["info"]["description"]
     rules = description[description.index("## Rules") : description.index("## Status of")]
@@ -95,6 +105,67 @@ def test_every_answer_has_every_field(document: dict[str, Any]) -> None:
             shape = component(document, operation(document, path), status)
             assert set(shape["properties"]) == {"err", *zeroes}
             assert set(shape["required"]) == {"err", *zeroes}
+
+
+def test_objects_in_answers_are_whole_and_may_grow(document: dict[str, Any]) -> None:
+    answered = objects(document, "Query", "Body", "Form")
+    assert len(answered) >= 15
+    for name, shape in answered.items():
+        assert shape["required"] == list(shape["properties"]), name
+        assert shape.get("additionalProperties") is not False, name
+    assert '"additionalProperties":false' not in json.dumps(document, separators=(",", ":"))
+
+
+def objects(document: dict[str, Any], *but: str) -> dict[str, dict[str, Any]]:
+    """The components that describe an object, but for those whose names end so."""
+    schemas = document["components"]["schemas"]
+    return {name: shape for name, shape in schemas.items() if not name.endswith(but)}
+
+
+def test_any_answer_may_come_from_the_server_itself(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        for asked in operations.values():
+            assert {"414", "431"} <= set(asked["responses"]), path
+
+
+def test_an_estimate_by_post_has_the_fields_of_the_query(document: dict[str, Any]) -> None:
+    asked = document["paths"][ESTIMATE]
+    names = [p["name"] for p in asked["get"]["parameters"]]
+    content = asked["post"]["requestBody"]["content"]
+    assert list(content) == ["application/json", "application/x-www-form-urlencoded"]
+    for body in content.values():
+        shape = document["components"]["schemas"][body["schema"]["$ref"].rsplit("/", 1)[1]]
+        assert list(shape["properties"]) == names
+        assert set(shape["required"]) == {p["name"] for p in asked["get"]["parameters"] if p["required"]}
+
+
+def test_the_bounds_of_parameters(document: dict[str, Any]) -> None:
+    estimate = {p["name"]: p["schema"] for p in operation(document, ESTIMATE)["parameters"]}
+    assert estimate["token_symbol"]["minLength"] == 1
+    assert estimate["src_chain_id"]["maximum"] == 2**32 - 1
+    for parameter in operation(document, "/v2/getLatest7DayTransferLatencyForQuery")["parameters"]:
+        assert parameter["schema"]["maximum"] == 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "true", "TRUE", "t", "F", "false", "1", "0", "2", "yes", "tru", "01", "null", " t", "t "]
+)
+def test_the_texts_of_a_flag_are_those_that_are_read(
+    client: FlaskClient, document: dict[str, Any], text: str
+) -> None:
+    """In a query, a form and JSON."""
+    asked = {"src_chain_id": 1, "dst_chain_id": 1, "token_symbol": "A", "amt": "1", "slippage_tolerance": 1}
+    (flag,) = (p["schema"] for p in operation(document, ESTIMATE)["parameters"] if p["name"] == "is_pegged")
+    bodies = [document["components"]["schemas"][name] for name in ("EstimateBody", "EstimateForm")]
+    responses = (
+        client.get(ESTIMATE, query_string=asked | {"is_pegged": text}),
+        client.post(ESTIMATE, json=asked | {"is_pegged": text}),
+        client.post(ESTIMATE, data=asked | {"is_pegged": text}),
+    )
+    for schema in (flag, *(body["properties"]["is_pegged"] for body in bodies)):
+        assert {"boolean", "string"} <= set(schema["type"])
+        read = re.fullmatch(schema["pattern"].strip("^$"), text) is not None
+        assert {response.status_code for response in responses} == {200 if read else 400}
 
 
 def test_examples_have_the_shape_of_their_answers(document: dict[str, Any]) -> None:
@@ -124,10 +195,35 @@ def test_parameters_are_those_of_the_interface(document: dict[str, Any]) -> None
     }
 
 
-def test_twins_and_compatibility_are_not_announced(open_app: Any) -> None:
-    text = open_app(compat_clients=True).test_client().get("/openapi.json").get_data(as_text=True)
+def test_twins_are_not_announced(client: FlaskClient) -> None:
+    text = client.get("/openapi.json").get_data(as_text=True)
     assert "/v1/" not in text
     assert "bridge_type" not in text
+
+
+def test_compatibility_has_a_document_of_its_own(open_app: Any, document: dict[str, Any]) -> None:
+    response = open_app(compat_clients=True).test_client().get("/openapi.json")
+    compat = response.get_json()
+    validate(compat)
+    assert component(compat, operation(compat, STATUS))["properties"]["bridge_type"]["enum"] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert "bridge_type" in component(compat, operation(compat, STATUS))["required"]
+    for path in (ESTIMATE, STATUS):
+        posted = compat["paths"][path]["post"]
+        assert "text/plain" in posted["requestBody"]["content"]
+        assert "415" not in posted["responses"]
+        assert "415" in document["paths"][path]["post"]["responses"]
+    required = [p["name"] for p in operation(compat, ESTIMATE)["parameters"] if p["required"]]
+    assert required == ["src_chain_id", "dst_chain_id", "token_symbol", "amt"]
+    for name in ("EstimateBody", "EstimateForm"):
+        assert set(compat["components"]["schemas"][name]["required"]) == set(required)
+    # Code that is generated from one of them has the names of the other.
+    assert set(compat["components"]["schemas"]) == set(document["components"]["schemas"])
 
 
 def test_every_announced_path_exists(app: Flask, document: dict[str, Any]) -> None:

@@ -20,9 +20,17 @@ ORIGIN = {"Origin": "https://wallet.example"}
 
 
 @pytest.mark.parametrize(
-    "path", [STATUS, ESTIMATE, LATENCY, CONFIGS, "/v1/estimateAmt", "/v1/getTransferStatus"]
+    "path", [STATUS, ESTIMATE, LATENCY, CONFIGS, "/v1/estimateAmt", "/v1/getTransferStatus", "/openapi.json"]
 )
-@pytest.mark.parametrize("header", ["content-type", "cache-control, x-grpc-web, x-user-agent, grpc-timeout"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "content-type",
+        "cache-control, x-grpc-web, x-user-agent, grpc-timeout",
+        "authorization, x-requested-with",
+        "if-none-match",
+    ],
+)
 def test_preflight(client: FlaskClient, path: str, header: str) -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": header}
     response = client.options(path, headers=ORIGIN | asked)
@@ -50,6 +58,15 @@ def test_any_origin_may_read_answers_and_errors(client: FlaskClient, path: str, 
 @pytest.mark.parametrize("path", ["/admin/", "/ingest/v1/events", "/healthz", "/readyz", "/elsewhere"])
 def test_no_origin_may_read_the_rest(client: FlaskClient, path: str) -> None:
     assert "Access-Control-Allow-Origin" not in client.get(path, headers=ORIGIN).headers
+
+
+@pytest.mark.parametrize("path", [CONFIGS, "/v1/getTransferConfigs", "/openapi.json"])
+def test_pages_of_other_origins_can_ask_whether_anything_changed(client: FlaskClient, path: str) -> None:
+    first = client.get(path, headers=ORIGIN)
+    assert "ETag" in first.headers["Access-Control-Expose-Headers"].split(", ")
+    again = client.get(path, headers=ORIGIN | {"If-None-Match": first.headers["ETag"]})
+    assert again.status_code == 304
+    assert again.headers["Access-Control-Allow-Origin"] == "*"
 
 
 def chunked(client: FlaskClient, path: str, method: str, size: int) -> Any:

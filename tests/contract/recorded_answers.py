@@ -110,6 +110,8 @@ def requests() -> Iterator[Request]:
     for query in re.findall(r"`(src_chain_id=[^`]*)`", text):
         yield _get(f"{ESTIMATE}?{query}")
         yield _grpc("EstimateAmt", _estimate_message(query))
+        yield {"method": "POST", "path": ESTIMATE, "headers": _FORM, "body": query}
+    yield from _twins(ids)
     yield {**_get(f"{ESTIMATE}?{QUOTE}"), "caller": BLOCKED_CALLER}
     for src, dst in [*re.findall(r"^\| (\d+) \| (\d+) \| [\d.]+ \|$", text, re.M), (1, 1), (10, 56), (1, 9)]:
         yield _get(f"{LATENCY}?src_chain_id={src}&dst_chain_id={dst}")
@@ -126,6 +128,21 @@ def requests() -> Iterator[Request]:
     yield from _ingested()
     for command in COMMANDS:
         yield {"command": list(command)}
+
+
+def _twins(ids: list[str]) -> Iterator[Request]:
+    """The operations under /v1, and an estimate asked in JSON."""
+    twin = "/v1/"
+    yield _post(STATUS.replace("/v2/", twin), {"transfer_id": ids[0]})
+    yield _post(STATUS.replace("/v2/", twin), {"transfer_id": 1})
+    yield _get(f"{twin}estimateAmt?{QUOTE}")
+    yield _get(f"{twin}getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
+    yield _get(f"{twin}getRefundEvidence?transfer_id={ids[0]}")
+    fields = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "slippage_tolerance": 3000}
+    for path in (ESTIMATE, f"{twin}estimateAmt"):
+        for changes in ({"amt": "1000000"}, {"amt": 1000000}, {"amt": "1", "is_pegged": None}, {}):
+            yield _post(path, fields | changes)
+        yield {"method": "POST", "path": path, "headers": _FORM, "body": QUOTE}
 
 
 def _malformed() -> Iterator[Request]:
@@ -180,6 +197,7 @@ def _ingested() -> Iterator[Request]:
 
 
 _JSON = {"Content-Type": "application/json"}
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def _get(path: str) -> Request:

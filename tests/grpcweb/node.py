@@ -26,7 +26,7 @@ NPM_CI = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--logleve
 
 def missing(what: str) -> None:
     """Skip the test; in continuous integration a skip is a failure."""
-    text = f"{what} is not there: the real gRPC-Web clients are not tested"
+    text = f"{what} is not there: the real clients are not tested"
     if os.environ.get("CI"):
         pytest.fail(text)
     pytest.skip(text)
@@ -66,10 +66,8 @@ def workshop() -> Path:
     node_path = node()
     WORKSHOP.mkdir(parents=True, exist_ok=True)
     with locked(WORKSHOP / "lock"):
-        for source in SOURCES.iterdir():
-            if not is_same(source, WORKSHOP / source.name):
-                shutil.copy(source, WORKSHOP)
-        install(node_path)
+        if install(node_path, SOURCES, WORKSHOP):
+            shutil.rmtree(GENERATED, ignore_errors=True)
         generate()
     return WORKSHOP
 
@@ -86,15 +84,22 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
-def install(node_path: str) -> None:
-    """The packages, exactly as the lock file has them, where they are not there already."""
+def install(node_path: str, sources: Path, folder: Path) -> bool:
+    """Put the sources into the folder, and the packages exactly as their lock file has them.
+
+    Gives whether the packages were not there already.
+    """
+    for source in sources.iterdir():
+        if source.is_file() and not is_same(source, folder / source.name):
+            shutil.copy(source, folder)
     digest = hashlib.sha256(run(node_path, "--version").encode())
-    digest.update((SOURCES / "package-lock.json").read_bytes())
-    stamp = WORKSHOP / "node_modules" / ".stamp"
-    if not stamp.exists() or stamp.read_text() != digest.hexdigest():
-        run(*NPM_CI, cwd=WORKSHOP)
-        shutil.rmtree(GENERATED, ignore_errors=True)
-        stamp.write_text(digest.hexdigest())
+    digest.update((sources / "package-lock.json").read_bytes())
+    stamp = folder / "node_modules" / ".stamp"
+    if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        return False
+    run(*NPM_CI, cwd=folder)
+    stamp.write_text(digest.hexdigest())
+    return True
 
 
 def generate() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import struct
 import subprocess
 import threading
@@ -19,18 +18,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app import create_app
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus
-from app.extensions import db
-from app.runtime.gateway import current_gateway
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
-from app.sandbox.loader import load_sandbox
-from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
-from tests.applications import make_settings
 from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
 from tests.grpcweb.wire import INVALID_ARGUMENT, UNIMPLEMENTED
-from tests.serving.server import Server, serving
+from tests.serving.sandbox import serving_sandbox
+from tests.serving.server import Server
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
@@ -69,20 +63,13 @@ QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ i
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("clients")
-    shutil.copy(sqlite_template, folder / "gateway.db")
-    url = f"sqlite:///{folder / 'gateway.db'}"
-    app = create_app(make_settings(url))
-    with app.app_context():
-        load_sandbox(current_gateway(), actor=TESTER)
-        db.engine.dispose()
-    with serving("wsgi:app", folder / "log", DATABASE_URL=url) as running:
+    with serving_sandbox(tmp_path_factory.mktemp("clients"), sqlite_template) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def base(server: Server) -> str:
-    return f"http://{server.host}:{server.port}"
+    return server.base
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,11 @@ class Server:
     host: str
     port: int
 
+    @property
+    def base(self) -> str:
+        """Its base address."""
+        return f"http://{self.host}:{self.port}"
+
     def connect(self) -> HTTPConnection:
         """A new connection to it."""
         return HTTPConnection(self.host, self.port, timeout=20)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from config import INSTANCE
+from tests.api.shapes import ZEROES
 from tests.databases import BACKENDS, empty_tables
 from tests.serving.server import COMMAND, ROOT, Server, environment, serving
 
@@ -75,12 +76,29 @@ def test_a_long_query_reaches_the_application(server: Server) -> None:
     assert json.load(response)["query"] == 8004
 
 
-def test_what_gunicorn_refuses_has_the_envelope_too(server: Server) -> None:
-    response = server.ask("GET", "/probe?amt=" + "9" * 9000)
-    assert response.status == 414
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/probe?amt=" + "9" * 9000, {}, 414),
+        ("/probe", {"X-Long": "9" * 9000}, 431),
+        ("/probe", {f"X-{number}": "9" for number in range(120)}, 431),
+        ("/probe", {"Bad header": "9"}, 400),
+    ],
+)
+def test_what_gunicorn_refuses_has_the_envelope_too(
+    server: Server, path: str, headers: dict[str, str], status: int
+) -> None:
+    response = server.ask("GET", path, headers)
+    assert response.status == status
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["X-Gateway-Reason"] == "bad_request"
-    assert json.load(response)["err"]["code"] == 500
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "X-Gateway-Reason" in response.headers["Access-Control-Expose-Headers"]
+    assert response.headers["Cache-Control"] == "no-store"
+    body = json.load(response)
+    assert body.pop("err")["code"] == 500
+    for zeroes in ZEROES.values():
+        assert body.items() >= zeroes.items()
 
 
 def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:

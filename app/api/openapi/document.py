@@ -2,55 +2,50 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
-from app.api.config_schemas import ConfigsAnswer
-from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, EVIDENCE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
-from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
+from app.api.door import (
+    CONFIGS_PATHS,
+    ESTIMATE_PATH,
+    EVIDENCE_PATH,
+    LATENCY_PATH,
+    NOTHING_BUT_ERR,
+    PREFIX,
+    STATUS_PATH,
+    ApiDoor,
+)
+from app.api.openapi.bodies import in_form, in_json, in_query
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
     LATENCY_EXAMPLES,
     STATUS_EXAMPLES,
+    compat_status_examples,
 )
+from app.api.openapi.responses import ETAG, HEADERS, responses
 from app.api.openapi.text import INTRODUCTION
-from app.api.schemas import (
-    EstimateAnswer,
-    EstimateQuery,
-    LatencyAnswer,
-    LatencyQuery,
-    PlainAnswer,
-    StatusAnswer,
-    StatusBody,
-)
-from app.domain.error_catalogue import ERRORS
 
-_FAILURES: Final = {
-    400: "The request cannot be read.",
-    404: "There is nothing at this path.",
-    405: "The path does not take this method.",
-    413: "The body is larger than 64 KiB.",
-    415: "The body is not declared as application/json.",
-    429: "Too many requests from this caller.",
-    500: "The gateway failed.",
-    503: "The gateway cannot answer right now.",
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_IGNORED_HEADER: Final = {
+    "in": "header",
+    "name": "X-Requested-With",
+    "schema": {"type": "string"},
+    "description": "Some pages send it with every request. It is not looked at.",
 }
-_REASON_HEADER: Final = {
-    "X-Gateway-Reason": {
-        "description": "Why, for machines; there on every err.",
-        "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
-    }
-}
+_READ: Final = (400, 405, 413, 429, 500, 503)
+"""How an operation fails that takes its question from the query."""
 
 
-@cache
-def document() -> dict[str, Any]:
-    """The whole document. It leaves out /v1 and what ``COMPAT_CLIENTS`` adds."""
+def document(door: ApiDoor) -> dict[str, Any]:
+    """The whole document of a door, made from the schemas that it reads and answers with.
+
+    /v1 is left out: it has the same operations, and one description of each is enough.
+    """
     spec = APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
@@ -63,27 +58,47 @@ def document() -> dict[str, Any]:
         ],
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
     )
-    spec.path(PREFIX + ESTIMATE_PATH, operations={"get": _estimate()})
-    spec.path(PREFIX + STATUS_PATH, operations={"post": _status()})
-    spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency()})
-    spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence()})
+    for name, header in HEADERS.items():
+        spec.components.header(name, header)
+    spec.components.schema("EstimateQuery", schema=door.estimate_query)
+    spec.path(PREFIX + ESTIMATE_PATH, operations={"get": _estimate(door), "post": _estimate_by_post(door)})
+    spec.path(PREFIX + STATUS_PATH, operations={"post": _status(door)})
+    spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
+    spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
     for path in CONFIGS_PATHS:
-        spec.path(PREFIX + path, operations={"get": _configs(path)})
+        spec.path(PREFIX + path, operations={"get": _configs(door, path)})
     for path in ("/healthz", "/readyz"):
         spec.path(path, operations={"get": _health(path)})
-    made = spec.to_dict()
-    for name, component in made["components"]["schemas"].items():
-        if name.endswith("Answer"):
-            component["required"] = list(component["properties"])
+    return _completed(spec.to_dict())
+
+
+_QUESTIONS: Final = ("Query", "Body")
+"""How the names of schemas end that clients fill in."""
+
+
+def _completed(made: dict[str, Any]) -> dict[str, Any]:
+    """The document with what schemas cannot say: how questions may be written, which answers are whole."""
+    for path in made["paths"].values():
+        for operation in path.values():
+            in_query(operation.get("parameters", []))
+    schemas = made["components"]["schemas"]
+    for name, shape in schemas.items():
+        if not name.endswith(_QUESTIONS):  # an answer has every field of its table, always
+            shape["required"] = list(shape["properties"])
+    fields = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
+    schemas["EstimateBody"] = fields
+    schemas |= {name: in_json(shape) for name, shape in schemas.items() if name.endswith("Body")}
+    schemas["EstimateForm"] = in_form(fields)
     return made
 
 
 def _component_name(schema: type[Schema] | Schema | str) -> str:
+    """The schema's name; with ``COMPAT_CLIENTS`` the same as without, so that generated code is the same."""
     kind = schema if isinstance(schema, type) else type(schema)
-    return kind.__name__
+    return kind.__name__.removeprefix("Compat")
 
 
-def _estimate() -> dict[str, Any]:
+def _estimate(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "estimateAmt",
         "tags": ["Transfers"],
@@ -93,12 +108,43 @@ def _estimate() -> dict[str, Any]:
             "Mind the rules for clients in the overview: compare `max_slippage` with the contract's minimum, "
             "and ask again just before the final submit."
         ),
-        "parameters": [{"in": "query", "schema": EstimateQuery}],
-        "responses": _responses(EstimateAnswer, ESTIMATE_EXAMPLES, 400, 405, 413, 429, 500, 503),
+        "parameters": [{"in": "query", "schema": door.estimate_query}],
+        "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *_READ),
     }
 
 
-def _status() -> dict[str, Any]:
+def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        _JSON: {"schema": {"$ref": "#/components/schemas/EstimateBody"}},
+        _FORM: {"schema": {"$ref": "#/components/schemas/EstimateForm"}},
+    }
+    return {
+        "operationId": "estimateAmtByPost",
+        "tags": ["Transfers"],
+        "summary": "The same, asked by a POST",
+        "description": (
+            "The same fields by the same rules, as a JSON object or a form. In JSON, integers may also be "
+            "written as text, and null counts as left out. Of a POST the query is not looked at."
+        ),
+        # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
+        "parameters": [_IGNORED_HEADER],
+        "requestBody": {"required": True, "content": _any_type(door, content)},
+        "responses": responses(
+            door.estimate_answer, ESTIMATE_EXAMPLES, *_READ, *(() if door.compat_clients else (415,))
+        ),
+    }
+
+
+def _any_type(door: ApiDoor, content: dict[str, Any]) -> dict[str, Any]:
+    """The bodies of a POST; with ``COMPAT_CLIENTS`` JSON may be declared as anything.
+
+    A range of types such as ``*/*`` would promise that XML is read, too.
+    """
+    return content | ({"text/plain": content[_JSON]} if door.compat_clients else {})
+
+
+def _status(door: ApiDoor) -> dict[str, Any]:
+    content = {_JSON: {"schema": door.status_body}}
     return {
         "operationId": "getTransferStatus",
         "tags": ["Transfers"],
@@ -108,12 +154,17 @@ def _status() -> dict[str, Any]:
             "for the on-chain refund (`getRefundEvidence` makes the call of it). For an unknown id, `msg` "
             "says how fresh the gateway's view of each chain is."
         ),
-        "requestBody": {"required": True, "content": {"application/json": {"schema": StatusBody}}},
-        "responses": _responses(StatusAnswer, STATUS_EXAMPLES, 400, 405, 413, 415, 429, 500, 503),
+        "requestBody": {"required": True, "content": _any_type(door, content)},
+        "responses": responses(
+            door.status_answer,
+            compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
+            *_READ,
+            *(() if door.compat_clients else (415,)),
+        ),
     }
 
 
-def _latency() -> dict[str, Any]:
+def _latency(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getLatest7DayTransferLatencyForQuery",
         "tags": ["Transfers"],
@@ -122,12 +173,12 @@ def _latency() -> dict[str, Any]:
             "The exact median time from the send to the release, over the transfers between the two "
             "chains that were released in the last 7 days."
         ),
-        "parameters": [{"in": "query", "schema": LatencyQuery}],
-        "responses": _responses(LatencyAnswer, LATENCY_EXAMPLES, 400, 405, 413, 429, 500, 503),
+        "parameters": [{"in": "query", "schema": door.latency_query}],
+        "responses": responses(door.latency_answer, LATENCY_EXAMPLES, *_READ),
     }
 
 
-def _evidence() -> dict[str, Any]:
+def _evidence(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getRefundEvidence",
         "tags": ["Transfers"],
@@ -138,12 +189,12 @@ def _evidence() -> dict[str, Any]:
             "transfer's status is 8; then `call` has the arguments, and `call.data` is what a wallet sends "
             "to `contract` on chain `chain_id`."
         ),
-        "parameters": [{"in": "query", "schema": EvidenceQuery}],
-        "responses": _responses(EvidenceAnswer, EVIDENCE_EXAMPLES, 400, 405, 413, 429, 500, 503),
+        "parameters": [{"in": "query", "schema": door.evidence_query}],
+        "responses": responses(door.evidence_answer, EVIDENCE_EXAMPLES, *_READ),
     }
 
 
-def _configs(path: str) -> dict[str, Any]:
+def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
     return {
         "operationId": path[1:],
         "tags": ["Transfers"],
@@ -163,8 +214,8 @@ def _configs(path: str) -> dict[str, Any]:
                 "description": "The ETag of the answer you have.",
             }
         ],
-        "responses": {"304": {"description": "Nothing has changed."}}
-        | _responses(ConfigsAnswer, {}, 405, 413, 429, 500, 503),
+        "responses": {"304": {"description": "Nothing has changed.", "headers": ETAG}}
+        | responses(door.configs_answer, {}, *_READ[1:], more_headers=ETAG),
     }
 
 
@@ -181,25 +232,5 @@ def _health(path: str) -> dict[str, Any]:
         "tags": ["Health"],
         "summary": "Can it serve?" if ready else "Is it up?",
         "description": text,
-        "responses": _responses(PlainAnswer, {}, *((503,) if ready else ())),
+        "responses": responses(NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
     }
-
-
-def _responses(shape: type[Schema], examples: dict[str, Any], *failures: int) -> dict[str, Any]:
-    """The answers of an operation; all of them have one shape."""
-    content = {"application/json": {"schema": shape}}
-    good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
-    answers: dict[str, Any] = {
-        "200": {
-            "description": "The answer; or, with `err`, why there is none.",
-            "headers": _REASON_HEADER,
-            "content": good,
-        }
-    }
-    for status in failures:
-        answers[str(status)] = {
-            "description": _FAILURES[status],
-            "headers": _REASON_HEADER,
-            "content": content,
-        }
-    return answers

@@ -84,6 +84,17 @@ STATUS_EXAMPLES: Final[dict[str, Any]] = {
         ),
     ),
 }
+
+
+def compat_status_examples() -> dict[str, Any]:
+    """The same as a gateway with ``COMPAT_CLIENTS`` answers them."""
+    kinds = {"completed": 1, "to be refunded": 1, "not found": 0}
+    return {
+        name: example | {"value": example["value"] | {"bridge_type": kinds[name]}}
+        for name, example in STATUS_EXAMPLES.items()
+    }
+
+
 LATENCY_EXAMPLES: Final[dict[str, Any]] = {
     "median": _example("A median", err=None, median_transfer_latency_in_second=612.5),
     "no transfers": _example(

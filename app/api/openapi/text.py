@@ -64,7 +64,10 @@ For machines, this page is [openapi.json](/openapi.json).
   source tokens, the amounts of an answer count destination tokens: the two may have different decimals.
 - Integers in the query are ASCII digits alone. An empty optional parameter is left out, an empty
   required one is missing, a repeated one is refused, an unknown one is ignored.
+- Fields may be added to answers: ignore those you do not know.
 - Answers are not to be cached, but for the transfer configs, which carry an `ETag`.
+- HTTP 414 and 431 come from the server, before it knows the path: the answer then has the fields of
+  every operation.
 - The same operations are offered over gRPC-Web, at the same base address.
 
 ## Rules for clients of the estimate

@@ -1,0 +1,78 @@
+"""The answers of an operation, in the OpenAPI document: one shape for every HTTP status."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import Schema
+
+from app.domain.error_catalogue import ERRORS
+
+_FAILURES: Final = {
+    400: "The request cannot be read.",
+    405: "The path does not take this method.",
+    413: "The body is larger than 64 KiB.",
+    414: "The request line is longer than the server reads.",
+    415: "The body is not declared as one of the types that are read here.",
+    429: "Too many requests from this caller.",
+    431: "The headers are more or longer than the server reads.",
+    500: "The gateway failed.",
+    503: "The gateway cannot answer right now.",
+}
+_BEFORE_THE_PATH: Final = (414, 431)
+"""What the server answers before it knows the path: so any operation may."""
+
+HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "X-Gateway-Reason": {
+        "description": "Why, for machines; there on every err.",
+        "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before asking again.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "Allow": {
+        "description": "The methods that the path takes.",
+        "schema": {"type": "string"},
+    },
+    "ETag": {
+        "description": "Names this version of the answer, for `If-None-Match`.",
+        "schema": {"type": "string"},
+    },
+}
+"""Headers of answers, as components."""
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+ETAG: Final = _headers("ETag")
+_HINTS: Final = {405: _headers("Allow"), 429: _headers("Retry-After"), 503: _headers("Retry-After")}
+_REASON: Final = _headers("X-Gateway-Reason")
+
+
+def responses(
+    shape: Schema, examples: dict[str, Any], *failures: int, more_headers: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The answers of an operation by HTTP status; all of them have one shape.
+
+    :param failures: the HTTP statuses with which this operation can fail, but for those of every operation.
+    :param more_headers: of the good answer.
+    """
+    content = {"application/json": {"schema": shape}}
+    good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
+    answers: dict[str, Any] = {
+        "200": {
+            "description": "The answer; or, with `err`, why there is none.",
+            "headers": _REASON | (more_headers or {}),
+            "content": good,
+        }
+    }
+    for status in sorted((*failures, *_BEFORE_THE_PATH)):
+        answers[str(status)] = {
+            "description": _FAILURES[status],
+            "headers": _REASON | _HINTS.get(status, {}),
+            "content": content,
+        }
+    return answers

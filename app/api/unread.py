@@ -1,0 +1,51 @@
+"""The answer to a request that the server cannot read: its first line or its headers are too long or broken.
+
+It is made before anybody knows which path was asked, so it has the fields of every operation at their zero
+values: the clients of each find theirs (docs/interface.md#unread).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import orjson
+
+from app.api.answers import PUBLIC_HEADERS
+from app.api.door import ApiDoor
+from app.domain.codes import ErrCode, Reason
+from app.http.errors import RETRY_SECONDS
+
+_REMEDIES: Final = {
+    414: "leave out what is not needed, or send the fields in the body of a POST",
+    431: "send fewer or shorter headers",
+}
+
+
+def unread_answer(status: int, phrase: str, complaint: str) -> bytes:
+    """The whole HTTP answer, after which the server closes the connection.
+
+    :param status: the HTTP status that the server chose, and ``phrase`` its text.
+    :param complaint: what the server found, for people; may be empty.
+    """
+    said = [text for text in (complaint or phrase, _REMEDIES.get(status)) if text]
+    err = {"code": ErrCode.ERROR_CODE_COMMON, "msg": "; ".join(said)}
+    body = orjson.dumps(every_field() | {"err": err})
+    reason = {500: Reason.INTERNAL, 503: Reason.UNAVAILABLE}.get(status, Reason.BAD_REQUEST)
+    retry = (("Retry-After", str(RETRY_SECONDS)),) if status == 503 else ()
+    headers = (
+        *PUBLIC_HEADERS,
+        *retry,
+        ("X-Gateway-Reason", reason.value),
+        ("Content-Length", str(len(body))),
+        ("Connection", "close"),
+    )
+    lines = (f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers), "", "")
+    return "\r\n".join(lines).encode("ascii", "replace") + body
+
+
+@cache
+def every_field() -> dict[str, Any]:
+    """The fields of all public answers at their zero values. No two answers disagree about one."""
+    door = ApiDoor.make(trusted_proxies=0, compat_clients=True)
+    return {name: zero for shape in door.answers.values() for name, zero in shape.dump({}).items()}

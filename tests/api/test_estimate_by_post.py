@@ -1,0 +1,178 @@
+"""An estimate asked by POST: as a form and as JSON by the rules of the query (docs/interface.md#estimate)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.api.shapes import ESTIMATE, STATUS, assert_refused
+from tests.api.test_malformed import queries
+from tests.api.world import BLOCKED, configure, vector
+
+FORM = "application/x-www-form-urlencoded"
+PATHS = (ESTIMATE, "/v1/estimateAmt")
+
+GOOD: dict[str, Any] = {
+    "src_chain_id": 1,
+    "dst_chain_id": 56,
+    "token_symbol": "USDT",
+    "amt": "1000000",
+    "slippage_tolerance": 3000,
+}
+NOT_READ = [query for path, query, _ in queries() if path == ESTIMATE]
+
+
+def same(one: TestResponse, other: TestResponse) -> None:
+    """Status, reason and body."""
+    assert one.status_code == other.status_code
+    assert one.headers.get("X-Gateway-Reason") == other.headers.get("X-Gateway-Reason")
+    assert one.get_data() == other.get_data()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"usr_addr": BLOCKED},
+        {"is_pegged": "true"},
+        {"is_pegged": "F"},
+        {"token_symbol": "NONE"},
+        {"slippage_tolerance": 0},
+        {"dst_chain_id": 1},
+        {"amt": "0"},
+        {"usr_addr": ""},
+        {"nothing": "known", "\0": "\0"},
+    ],
+    ids=str,
+)
+def test_every_way_of_asking_gives_one_answer(
+    client: FlaskClient, path: str, changes: dict[str, Any]
+) -> None:
+    asked = GOOD | changes
+    by_query = client.get(path, query_string=asked)
+    assert by_query.status_code == 200
+    same(client.post(path, data=urlencode(asked), content_type=FORM), by_query)
+    same(client.post(path, data=urlencode(asked), content_type=f"{FORM}; charset=UTF-8"), by_query)
+    same(client.post(path, json=asked), by_query)
+    same(client.post(path, json={name: str(value) for name, value in asked.items()}), by_query)
+
+
+def test_it_is_the_recorded_answer(client: FlaskClient) -> None:
+    recorded = vector("estimate_usdt_1_to_56")
+    response = client.post(ESTIMATE, json=recorded["request"])
+    assert response.get_json() == recorded["recorded"] | recorded["exact"]
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("query", NOT_READ, ids=lambda query: str(query)[:60])
+def test_a_form_is_refused_as_a_query_is(client: FlaskClient, query: str) -> None:
+    raw = query.encode().decode("latin-1")
+    by_query = client.get(ESTIMATE, environ_overrides={"QUERY_STRING": raw})
+    assert by_query.status_code == 400
+    same(client.post(ESTIMATE, data=raw.encode("latin-1"), content_type=FORM), by_query)
+
+
+@pytest.mark.parametrize(
+    "name_and_value",
+    [
+        *((name, value) for name in GOOD for value in ({}, [], ["1"], -1, 1.5, True, None, "")),
+        ("amt", 1000000),
+        ("amt", 1e6),
+        ("token_symbol", 1),
+        ("token_symbol", "US\0DT"),
+        ("usr_addr", 1),
+        ("usr_addr", "\0"),
+        ("is_pegged", 1),
+        ("is_pegged", 0),
+        ("is_pegged", {}),
+        ("is_pegged", "yes"),
+        ("src_chain_id", 2**32),
+        ("src_chain_id", 2.0**32),
+        ("src_chain_id", 10**300),
+        ("src_chain_id", "1.0"),
+        ("src_chain_id", "+1"),
+        ("slippage_tolerance", 1e300),
+    ],
+    ids=str,
+)
+def test_json_of_the_wrong_type_is_refused(client: FlaskClient, name_and_value: tuple[str, Any]) -> None:
+    name, value = name_and_value
+    response = client.post(ESTIMATE, json=GOOD | {name: value})
+    message = assert_refused(response, 400, "bad_request", ESTIMATE)
+    assert message.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"slippage_tolerance": 3000.0}, {}),  # to JSON the same integer
+        ({"src_chain_id": "1", "dst_chain_id": "56"}, {}),
+        ({"usr_addr": None, "is_pegged": None}, {}),
+        ({"usr_addr": "", "is_pegged": ""}, {}),
+        ({"is_pegged": False}, {"is_pegged": "false"}),
+        ({"is_pegged": True}, {"is_pegged": "true"}),
+        ({"unknown": {"nested": [None, "\0"]}, "\0": 1}, {}),
+    ],
+    ids=str,
+)
+def test_what_json_may_write(client: FlaskClient, written: dict[str, Any], meant: dict[str, Any]) -> None:
+    same(client.post(ESTIMATE, json=GOOD | written), client.get(ESTIMATE, query_string=GOOD | meant))
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"null", b'{"amt": "1", "amt": "1"}', b'"amt"', b"amt=1", b"\xff"]
+)
+def test_json_that_cannot_be_read(client: FlaskClient, body: bytes) -> None:
+    response = client.post(ESTIMATE, data=body, content_type="application/json")
+    assert assert_refused(response, 400, "bad_request", ESTIMATE).startswith("body: ")
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "", "text/plain", "multipart/form-data; boundary=x", "application/xml"]
+)
+def test_other_types_are_not_read(client: FlaskClient, kind: str | None) -> None:
+    response = client.post(ESTIMATE, data=json.dumps(GOOD), content_type=kind)
+    message = assert_refused(response, 415, "unsupported_media_type", ESTIMATE)
+    assert "application/json" in message
+    assert FORM in message
+
+
+@pytest.mark.parametrize("kind", ["application/json", FORM, "text/plain"])
+def test_a_body_is_bounded(client: FlaskClient, kind: str) -> None:
+    response = client.post(ESTIMATE, data=b"amt=" + b"1" * 65_536, content_type=kind)
+    assert_refused(response, 413, "body_too_large", ESTIMATE)
+
+
+def test_the_query_of_a_post_is_not_looked_at(client: FlaskClient) -> None:
+    asked = client.get(ESTIMATE, query_string=GOOD)
+    same(client.post(f"{ESTIMATE}?amt=0&src_chain_id=1&src_chain_id=x", json=GOOD), asked)
+    response = client.post(f"{ESTIMATE}?{urlencode(GOOD)}", json={})
+    assert_refused(response, 400, "bad_request", ESTIMATE)
+
+
+def test_older_clients(open_app: Any) -> None:
+    app: Flask = open_app(compat_clients=True)
+    configure(app)
+    client = app.test_client()
+    asked = {name: value for name, value in GOOD.items() if name != "slippage_tolerance"}
+    by_query = client.get(ESTIMATE, query_string=asked)
+    assert by_query.get_json()["err"] is None
+    same(client.post(ESTIMATE, data=urlencode(asked), content_type=FORM), by_query)
+    for kind in (None, "text/plain", "application/json"):
+        same(client.post(ESTIMATE, data=json.dumps(asked), content_type=kind), by_query)
+    same(client.post(ESTIMATE, json=asked | {"slippage_tolerance": None}), by_query)
+
+
+def test_unknown_members_of_a_status_question_are_not_looked_at(client: FlaskClient) -> None:
+    known = {"transfer_id": "0" * 64}
+    for unknown in ({"\0": 1}, {"x": "\0"}, {"x": {"\0": ["\0"]}}):
+        response = client.post(STATUS, json=known | unknown)
+        assert_refused(response, 200, "transfer_not_found", STATUS)

@@ -1,0 +1,15 @@
+"""Applications with the small network, at a time that stands still."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.world import NOW
+from tests.applications import Applications, OpenApp
+from tests.databases import SharedDatabase
+
+
+@pytest.fixture
+def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+    """Gives applications with these settings on the test's database, at NOW."""
+    return applications.opener(database, lambda: NOW)

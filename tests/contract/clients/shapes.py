@@ -1,0 +1,200 @@
+"""The fields of each answer as clients have them, and the readers made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.contract.clients.readers import (
+    Fields,
+    Reader,
+    amount,
+    data,
+    flag,
+    go_struct,
+    list_of,
+    map_of,
+    number,
+    one_of,
+    or_null,
+    text,
+    uint,
+    zod_object,
+)
+
+Object = Any
+"""``go_struct`` or ``zod_object``."""
+
+CODES = (500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018)
+
+
+def error(made: Object) -> Reader:
+    return or_null(made({"code": one_of(*CODES), "msg": text}))
+
+
+def estimate(made: Object) -> Fields:
+    return {
+        "err": error(made),
+        "eq_value_token_amt": amount,
+        "bridge_rate": number,
+        "perc_fee": amount,
+        "base_fee": amount,
+        "slippage_tolerance": uint(32),
+        "max_slippage": uint(32),
+        "estimated_receive_amt": amount,
+        "drop_gas_amt": amount,
+    }
+
+
+def status(made: Object) -> Fields:
+    return {
+        "err": error(made),
+        "status": one_of(*range(12)),
+        "wd_onchain": or_null(data()),
+        "sorted_sigs": list_of(data(65)),
+        "signers": list_of(data(20)),
+        "powers": list_of(data()),
+        "refund_reason": one_of(*range(10)),
+        "block_delay": uint(32),
+        "src_block_tx_link": text,
+        "dst_block_tx_link": text,
+    }
+
+
+def latency(made: Object) -> Fields:
+    return {"err": error(made), "median_transfer_latency_in_second": number}
+
+
+def configs(made: Object) -> Fields:
+    token = made({"symbol": text, "address": text, "decimal": uint(31), "xfer_disabled": flag})
+    token_info = made(
+        {
+            "token": token,
+            "name": text,
+            "icon": text,
+            "inbound_lmt": amount,
+            "inbound_epoch_cap": amount,
+            "transfer_disabled": flag,
+        }
+    )
+    chain = made(
+        {
+            "id": uint(32),
+            "name": text,
+            "icon": text,
+            "block_delay": uint(32),
+            "gas_token_symbol": text,
+            "explore_url": text,
+            "contract_addr": text,
+            "drop_gas_amt": amount,
+        }
+    )
+    pair = made(
+        {
+            "org_chain_id": uint(32),
+            "org_token": token_info,
+            "pegged_chain_id": uint(32),
+            "pegged_token": token_info,
+            "pegged_deposit_contract_addr": text,
+            "pegged_burn_contract_addr": text,
+            "canonical_token_contract_addr": text,
+            "vault_version": uint(32),
+            "bridge_version": uint(32),
+        }
+    )
+    return {
+        "err": error(made),
+        "chains": list_of(chain),
+        "chain_token": map_of(made({"token": list_of(token_info)})),
+        "farming_reward_contract_addr": text,
+        "pegged_pair_configs": list_of(pair),
+        "blocked_bridge_direct": list_of(
+            made({"symbol": text, "src_chain_id": _chain_id, "dst_chain_id": _chain_id})
+        ),
+    }
+
+
+def _chain_id(value: Any, place: str) -> None:
+    """A 64-bit number: protobuf's JSON writes it as a text, and readers take both."""
+    if isinstance(value, str):
+        amount(value, place)
+    else:
+        uint(64)(value, place)
+
+
+def _go_configs(fields: Fields) -> Reader:
+    """Production's answers have fields beyond the published ones: no client of them refuses unknown names."""
+    return go_struct(fields, unknown_refused=False)
+
+
+def evidence(made: Object) -> Fields:
+    texts = or_null(text)
+    argument = made({"name": text, "type": text, "value": _text_or_texts})
+    call = made({"function": text, "signature": text, "arguments": list_of(argument), "data": texts})
+    signer = made({"address": text, "power": amount, "signed": flag, "signature": texts})
+    other = made(
+        {
+            "wd_onchain": data(),
+            "digest": texts,
+            "power_signed": amount,
+            "reached": flag,
+            "contradictions": list_of(text),
+        }
+    )
+    return {
+        "err": error(made),
+        "valid": flag,
+        "proven": flag,
+        "status": one_of(*range(12)),
+        "transfer_id": texts,
+        "kind": or_null(one_of("pool", "deposit", "burn")),
+        "chain_id": or_null(uint(64)),
+        "contract": texts,
+        "contract_role": texts,
+        "call": or_null(call),
+        "domain": or_null(made({"text": text, "separator": text})),
+        "digest": texts,
+        "wd_onchain": or_null(data()),
+        "request": _null_or_texts,
+        "withdraw_id": texts,
+        "contradictions": list_of(text),
+        "signers": list_of(signer),
+        "power_signed": amount,
+        "power_total": or_null(amount),
+        "quorum": or_null(amount),
+        "validator_set_version": or_null(uint(63)),
+        "validator_set_hash": texts,
+        "missing": list_of(text),
+        "not_signed": list_of(text),
+        "notes": list_of(text),
+        "other_requests": list_of(other),
+    }
+
+
+def _text_or_texts(value: Any, place: str) -> None:
+    (list_of(text) if isinstance(value, list) else text)(value, place)
+
+
+def _null_or_texts(value: Any, place: str) -> None:
+    """A record of texts by name."""
+    list_of(text)(list((value or {}).values()), place)
+
+
+GO: dict[str, Reader] = {
+    "estimateAmt": go_struct(estimate(go_struct)),
+    "getTransferStatus": go_struct(status(go_struct)),
+    "getLatest7DayTransferLatencyForQuery": go_struct(latency(go_struct)),
+    "getTransferConfigs": _go_configs(configs(_go_configs)),
+    "getTransferConfigsForAll": _go_configs(configs(_go_configs)),
+    "getRefundEvidence": go_struct(evidence(go_struct)),
+}
+"""A Go program's readers, by operation."""
+
+ZOD: dict[str, Reader] = {
+    "estimateAmt": zod_object(estimate(zod_object)),
+    "getTransferStatus": zod_object(status(zod_object)),
+    "getLatest7DayTransferLatencyForQuery": zod_object(latency(zod_object)),
+    "getTransferConfigs": zod_object(configs(zod_object)),
+    "getTransferConfigsForAll": zod_object(configs(zod_object)),
+    "getRefundEvidence": zod_object(evidence(zod_object)),
+}
+"""A validating SDK's readers, by operation."""

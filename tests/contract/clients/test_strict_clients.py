@@ -1,0 +1,195 @@
+"""Strict clients read every answer: recorded ones, errors of every kind, under /v1 and under /v2."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from flask import Flask
+from sqlalchemy.exc import OperationalError
+from werkzeug.test import TestResponse
+
+from app.api import v2
+from app.api.unread import unread_answer
+from tests.api.world import configure, network, sent, tell
+from tests.applications import OpenApp
+from tests.contract.clients.readers import Refused, number, one_of, parse, uint, zod_object
+from tests.contract.clients.shapes import GO, ZOD, estimate
+from tests.contract.recorded_answers import RECORDED
+
+pytestmark = pytest.mark.one_database
+
+PREFIXES = ("/v1/", "/v2/")
+FORM = "application/x-www-form-urlencoded"
+PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
+QUOTE = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance": 3000}
+ID = "0x" + "5a" * 32
+ASKED: dict[str, dict[str, Any]] = {
+    "estimateAmt": QUOTE,
+    "getLatest7DayTransferLatencyForQuery": PAIR,
+    "getRefundEvidence": {"transfer_id": ID},
+}
+
+
+def read_by_all(operation: str, body: bytes) -> None:
+    """Every client of the operation reads the body."""
+    document = parse(body)
+    GO[operation](document, operation)
+    ZOD[operation](document, operation)
+
+
+def recorded() -> Iterator[tuple[str, str, bytes]]:
+    """Every recorded answer of an operation that has a body: what was asked, the operation, the body."""
+    for exchange in json.loads(RECORDED.read_text(encoding="utf-8")):
+        request, answer = exchange["request"], exchange["answer"]
+        path = request.get("path", "").partition("?")[0]
+        operation = path.rpartition("/")[2]
+        if path.startswith(PREFIXES) and operation in GO and answer["body"]:
+            yield f"{request['method']} {request['path']}", operation, answer["body"].encode()
+
+
+def test_every_recorded_answer_is_read() -> None:
+    seen: dict[str, int] = dict.fromkeys(GO, 0)
+    for asked, operation, body in recorded():
+        try:
+            read_by_all(operation, body)
+        except Refused as refused:
+            raise AssertionError(asked) from refused
+        seen[operation] += 1
+    assert all(seen.values())
+    assert sum(seen.values()) >= 150
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    app = open_app(own=True)
+    configure(app)
+    tell(app, sent(ID))
+    return app
+
+
+def asked(app: Flask, prefix: str, operation: str, **changes: Any) -> TestResponse:
+    """The operation asked as its clients do."""
+    if operation == "getTransferStatus":
+        return app.test_client().post(prefix + operation, json={"transfer_id": ID} | changes)
+    fields = ASKED.get(operation, {})
+    return app.test_client().get(prefix + operation, query_string=fields | changes)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("operation", GO)
+def test_answers_and_errors_of_every_kind_are_read(app: Flask, prefix: str, operation: str) -> None:
+    path = prefix + operation
+    method = "POST" if operation == "getTransferStatus" else "GET"
+    large = {"method": method, "data": b" " * 70_000, "content_type": "application/json"}
+    responses = [
+        asked(app, prefix, operation),
+        asked(app, prefix, operation, transfer_id="0" * 64, dst_chain_id=1),
+        asked(app, prefix, operation, transfer_id="", dst_chain_id=""),
+        app.test_client().open(path, method="DELETE"),
+        app.test_client().open(path, **large),
+        app.test_client().post(path, data=b"{}", content_type="text/html"),
+    ]
+    assert responses[0].status_code == 200
+    assert {response.status_code for response in responses} >= {200, 405, 413}
+    for response in responses:
+        read_by_all(operation, response.get_data())
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [(RuntimeError("a fault"), 500), (OperationalError("", {}, Exception()), 503)]
+)
+def test_faults_of_the_gateway_are_read(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, fault: Exception, status: int
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise fault
+
+    for name in ("transfer_status", "estimate_transfer", "median_latency"):
+        monkeypatch.setattr(v2, name, fail)
+    for operation in ("getTransferStatus", "estimateAmt", "getLatest7DayTransferLatencyForQuery"):
+        response = asked(app, "/v2/", operation)
+        assert response.status_code == status
+        read_by_all(operation, response.get_data())
+
+
+def test_the_rate_limit_is_read(open_app: OpenApp) -> None:
+    app = open_app(rate_limit="1/hour")
+    asked(app, "/v2/", "estimateAmt")
+    for operation in GO:
+        response = asked(app, "/v2/", operation)
+        assert response.status_code == 429
+        read_by_all(operation, response.get_data())
+
+
+@pytest.mark.parametrize("status", [400, 414, 431])
+def test_what_the_server_cannot_read_is_answered_readably(status: int) -> None:
+    """With the fields of all operations: who refuses unknown names looks at the HTTP status first."""
+    body = unread_answer(status, "Refused", "").partition(b"\r\n\r\n")[2]
+    for validate in ZOD.values():
+        validate(parse(body), str(status))
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_posts_with_a_form(app: Flask, prefix: str) -> None:
+    by_query = asked(app, prefix, "estimateAmt")
+    posted = app.test_client().post(f"{prefix}estimateAmt", data=QUOTE)  # as HTML forms and requests do
+    assert posted.request.headers["Content-Type"] == FORM
+    assert posted.get_data() == by_query.get_data()
+    read_by_all("estimateAmt", posted.get_data())
+
+
+@pytest.mark.parametrize("kind", [FORM, "text/plain;charset=UTF-8", None])
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_posts_without_a_type_by_older_clients(open_app: OpenApp, prefix: str, kind: str | None) -> None:
+    app = open_app(compat_clients=True)
+    configure(app)
+    tell(app, sent(ID))
+    response = app.test_client().post(
+        f"{prefix}getTransferStatus", data=json.dumps({"transfer_id": ID}), content_type=kind
+    )
+    document = parse(response.get_data())
+    assert document.pop("bridge_type") == 1
+    GO["getTransferStatus"](document, "status")
+    body = urlencode(QUOTE) if kind == FORM else json.dumps(QUOTE)
+    quoted = app.test_client().post(f"{prefix}estimateAmt", data=body, content_type=kind)
+    assert quoted.get_json()["err"] is None
+    read_by_all("estimateAmt", quoted.get_data())
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        (GO["estimateAmt"], {"slippage_tolerance": "3000"}),
+        (GO["estimateAmt"], {"slippage_tolerance": 3000.0}),
+        (GO["estimateAmt"], {"perc_fee": 0}),
+        (GO["estimateAmt"], {"added": 1}),
+        (GO["getTransferStatus"], {"sorted_sigs": None}),
+        (GO["getTransferStatus"], {"wd_onchain": "no base64"}),
+        (GO["getTransferStatus"], {"status": "5"}),
+        (GO["getTransferConfigs"], {"chain_token": {"one": {"token": []}}}),
+        (ZOD["estimateAmt"], {"err": None}),
+        (ZOD["getLatest7DayTransferLatencyForQuery"], {"err": None}),
+        (ZOD["getTransferStatus"], {}),
+        (uint(32), True),
+        (number, "1"),
+        (one_of(0, 1), True),
+        (zod_object(estimate(zod_object)), []),
+    ],
+)
+def test_the_readers_are_strict(read: Callable[[Any, str], None], value: Any) -> None:
+    with pytest.raises(Refused):
+        read(value, "$")
+
+
+def test_a_larger_network_is_read(open_app: OpenApp) -> None:
+    app = open_app()
+    document = network()
+    document["route_blocks"] = [
+        {"symbol": "USDT", "src_chain_id": 56, "dst_chain_id": 1, "both_directions": False}
+    ]
+    configure(app, document)
+    read_by_all("getTransferConfigs", asked(app, "/v1/", "getTransferConfigs").get_data())

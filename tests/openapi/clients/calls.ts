@@ -1,0 +1,71 @@
+// Every operation, called by what openapi-typescript makes of the document: no cast, no `any`.
+import createClient from "openapi-fetch";
+import type { components, operations, paths } from "./schema.js";
+
+declare const process: { argv: string[] };
+
+type Shapes = components["schemas"];
+
+const [, , baseUrl = "", transferId = ""] = process.argv;
+const client = createClient<paths>({ baseUrl });
+
+const quote = {
+  src_chain_id: 1,
+  dst_chain_id: 56,
+  token_symbol: "USDT",
+  amt: "1000000",
+  slippage_tolerance: 3000,
+};
+const chains = { src_chain_id: 1, dst_chain_id: 56 };
+
+function good<Answer extends { err: Shapes["Err"] | null }>(called: { data?: Answer; response: Response }): Answer {
+  if (called.data === undefined) throw new Error(`HTTP ${called.response.status}`);
+  return called.data;
+}
+
+const estimate = good(await client.GET("/v2/estimateAmt", { params: { query: quote } }));
+const received: bigint = BigInt(estimate.estimated_receive_amt);
+const posted = good(
+  await client.POST("/v2/estimateAmt", { body: { ...quote, src_chain_id: "1", usr_addr: null, is_pegged: false } }),
+);
+const form = good(
+  await client.POST("/v2/estimateAmt", {
+    body: quote,
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+  }),
+);
+const status = good(await client.POST("/v2/getTransferStatus", { body: { transfer_id: transferId } }));
+const signatures: string[] = status.sorted_sigs;
+const latency = good(await client.GET("/v2/getLatest7DayTransferLatencyForQuery", { params: { query: chains } }));
+const evidence = good(await client.GET("/v2/getRefundEvidence", { params: { query: { transfer_id: transferId } } }));
+const call: Shapes["ContractCall"] | null = evidence.call;
+const configs = good(await client.GET("/v2/getTransferConfigs"));
+const all = good(await client.GET("/v2/getTransferConfigsForAll"));
+const decimals: number | undefined = configs.chain_token["1"]?.token[0]?.token.decimal;
+const up = good(await client.GET("/healthz"));
+const ready = good(await client.GET("/readyz"));
+
+const refused = await client.GET("/v2/estimateAmt", { params: { query: { ...quote, amt: "no amount" } } });
+const code: Shapes["Err"]["code"] | undefined = refused.error?.err?.code;
+const zero: string | undefined = refused.error?.estimated_receive_amt;
+
+// What a client keeps of an operation, by its name in the document.
+type Quote = operations["estimateAmt"]["responses"][200]["content"]["application/json"];
+const kept: Quote = posted;
+
+console.log(
+  JSON.stringify({
+    received: received.toString(),
+    posted: kept.estimated_receive_amt,
+    form: form.estimated_receive_amt,
+    status: status.status,
+    signatures: signatures.length,
+    latency: latency.median_transfer_latency_in_second > 0,
+    evidence: evidence.valid,
+    call: call?.function,
+    decimals,
+    same: configs.chains.length === all.chains.length,
+    health: [up.err, ready.err],
+    refused: [refused.response.status, code, zero],
+  }),
+);

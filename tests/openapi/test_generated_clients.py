@@ -1,0 +1,68 @@
+"""Clients generated from the document call every operation, without a cast and under the strictest checks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.domain.codes import TransferHistoryStatus
+from app.sandbox.catalogue import sandbox_id
+from tests.grpcweb.node import run
+from tests.openapi import generated
+from tests.serving.server import Server
+
+REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
+RECEIVED = "394563471907988034"
+CALLED = {
+    "received": RECEIVED,
+    "posted": RECEIVED,
+    "form": RECEIVED,
+    "status": 8,
+    "signatures": 3,
+    "latency": True,
+    "evidence": True,
+    "call": "withdraw",
+    "decimals": 18,
+    "same": True,
+    "health": [None, None],
+    "refused": [400, 500, ""],
+}
+
+
+@pytest.fixture(scope="module")
+def document(server: Server) -> bytes:
+    return server.ask("GET", "/openapi.json").read()
+
+
+@pytest.mark.parametrize("made", [generated.typescript, generated.python], ids=lambda made: made.__name__)
+def test_it_calls_every_operation(
+    server: Server, document: bytes, made: Callable[[bytes], tuple[str, ...]]
+) -> None:
+    called: Any = json.loads(run(*made(document), server.base, REFUND))
+    assert called == CALLED
+
+
+def test_no_operation_is_left_out(document: bytes) -> None:
+    typescript, python = ((generated.SOURCES / name).read_text() for name in ("calls.ts", "calls.py"))
+    for path, operations in json.loads(document)["paths"].items():
+        for method, operation in operations.items():
+            assert f'client.{method.upper()}("{path}"' in typescript
+            words = re.findall("[A-Z]?[a-z]+|[0-9]+", operation["operationId"])
+            assert f"{'_'.join(words).lower()}.sync" in python
+
+
+@pytest.mark.parametrize(
+    ("name", "casts"),
+    [
+        ("calls.ts", r" as |\bany\b|@ts-|!\.|!;|!\)|<any>|\bunknown\b"),
+        ("calls.py", r"\bAny\b|\bcast\(|type: ignore|getattr|dict\["),
+    ],
+)
+def test_nothing_is_cast(name: str, casts: str) -> None:
+    lines = (generated.SOURCES / name).read_text().splitlines()
+    code = "\n".join(line for line in lines if not line.startswith(("//", '"""')))
+    assert not re.search(casts, code)

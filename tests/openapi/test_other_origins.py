@@ -1,0 +1,90 @@
+"""A page of another origin, in Chromium: what a widget sends and reads (docs/interface.md#cors)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.browser.conftest import FLAGS
+from tests.grpcweb.node import chromium
+from tests.serving.server import Server
+
+SESSION = """async ([base, prefix, id]) => {
+  const headers = {"Authorization": "Bearer widget", "X-Requested-With": "XMLHttpRequest"};
+  const ask = (path, more = {}) =>
+    fetch(base + prefix + path, {...more, headers: {...headers, ...more.headers}, cache: "no-store"});
+  const quote = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000";
+  const json = {"Content-Type": "application/json"};
+
+  const configs = await ask("getTransferConfigs");
+  const tag = configs.headers.get("ETag");
+  const again = await ask("getTransferConfigs", {headers: {"If-None-Match": tag}});
+  const got = await (await ask("estimateAmt?" + quote)).json();
+  const form = await (await ask("estimateAmt", {method: "POST", body: new URLSearchParams(quote)})).json();
+  const post = async (path, fields) =>
+    (await ask(path, {method: "POST", headers: json, body: JSON.stringify(fields)})).json();
+  const posted = await post("estimateAmt", Object.fromEntries(new URLSearchParams(quote)));
+  const status = await post("getTransferStatus", {transfer_id: id});
+  // Without headers of its own: else the preflight is too long as well, and the page learns nothing.
+  const long = await fetch(base + prefix + "estimateAmt?amt=" + "9".repeat(9000));
+  const wide = await ask("estimateAmt?" + quote, {headers: {"X-Requested-With": "9".repeat(9000)}});
+  const refused = [];
+  for (const response of [long, wide]) {
+    const answer = await response.json();  // the whole shape, before the error is looked at
+    const fee = BigInt(answer.base_fee) + BigInt(answer.perc_fee);
+    refused.push([response.status, response.headers.get("X-Gateway-Reason"), Number(fee), answer.err.code]);
+  }
+  return {
+    chains: (await configs.json()).chains.length > 0,
+    again: again.status,
+    same: got.err === null && JSON.stringify(got) === JSON.stringify(form)
+      && JSON.stringify(got) === JSON.stringify(posted),
+    status: status.status,
+    evidence: [status.wd_onchain, ...status.sorted_sigs].map(atob).map(bytes => bytes.length > 0),
+    refused,
+  };
+}"""
+
+
+class _Blank(BaseHTTPRequestHandler):
+    """A page of the widget's own origin."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>widget</title>")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    widget = ThreadingHTTPServer(("127.0.0.1", 0), _Blank)
+    threading.Thread(target=widget.serve_forever, daemon=True).start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        opened = browser.new_page()
+        opened.goto(f"http://127.0.0.1:{widget.server_port}/")
+        yield opened
+        browser.close()
+    widget.shutdown()
+
+
+@pytest.mark.parametrize("prefix", ["/v1/", "/v2/"])
+def test_a_widgets_session(server: Server, page: Page, prefix: str) -> None:
+    transfer_id = f"0x{8:064x}"
+    assert page.evaluate(SESSION, [server.base, prefix, transfer_id]) == {
+        "chains": True,
+        "again": 304,
+        "same": True,
+        "status": 8,
+        "evidence": [True, True, True, True],
+        "refused": [[414, "bad_request", 0, 500], [431, "bad_request", 0, 500]],
+    }

@@ -1,0 +1,48 @@
+"""Requests that schemathesis makes from the document, to a real gunicorn: it answers as the document says.
+
+Every check of schemathesis is on. The full run (``make schemathesis``) sends 20,000 requests to a gateway
+with ``COMPAT_CLIENTS`` and as many to one without; the everyday tests send some hundred to each, the same
+each time. One worker: with two, its coverage phase meets a fault of Python 3.11.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.serving.sandbox import serving_sandbox
+
+FULL = bool(os.environ.get("SCHEMATHESIS"))
+EXAMPLES = 3000 if FULL else 15
+"""For each operation; some have too few fields for so many."""
+NEEDED = 20_000 if FULL else 300
+COMMAND = (
+    str(Path(sys.executable).parent / "schemathesis"), "run", "--checks", "all", "--workers", "1",
+    "--max-examples", str(EXAMPLES), "--continue-on-failure", "--no-color",
+    *(("--generation-database", "none") if FULL else ("--generation-deterministic",)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("compat", ["0", "1"])
+def test_it_answers_as_the_document_says(tmp_path: Path, sqlite_template: Path, compat: str) -> None:
+    settings = {"COMPAT_CLIENTS": compat, "WEB_CONCURRENCY": "1"}
+    with serving_sandbox(tmp_path, sqlite_template, **settings) as server:
+        done = subprocess.run(
+            [*COMMAND, f"{server.base}/openapi.json"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    if FULL:
+        print(done.stdout)
+    assert done.returncode == 0, done.stdout
+    counted = re.search(r"(\d+) generated, (\d+) passed", done.stdout)
+    assert counted, done.stdout
+    assert int(counted[2]) == int(counted[1]) >= NEEDED

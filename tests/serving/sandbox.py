@@ -1,0 +1,33 @@
+"""A real gunicorn with the sandbox, on SQLite."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app import create_app
+from app.extensions import db
+from app.runtime.gateway import current_gateway
+from app.sandbox.loader import load_sandbox
+from tests.actors import TESTER
+from tests.applications import make_settings
+from tests.serving.server import Server, serving
+
+
+@contextmanager
+def serving_sandbox(folder: Path, template: Path, **settings: str) -> Iterator[Server]:
+    """The server, ended with the block.
+
+    :param template: a migrated, empty database, copied into the folder.
+    :param settings: of the environment.
+    """
+    shutil.copy(template, folder / "gateway.db")
+    url = f"sqlite:///{folder / 'gateway.db'}"
+    app = create_app(make_settings(url))
+    with app.app_context():
+        load_sandbox(current_gateway(), actor=TESTER)
+        db.engine.dispose()
+    with serving("wsgi:app", folder / "log", DATABASE_URL=url, **settings) as running:
+        yield running
