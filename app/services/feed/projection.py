@@ -19,6 +19,7 @@ from app.models.transfers import Refund, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states
+from app.services.feed.accounts import write_account_entries
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.sums import advance, apply_shared
@@ -44,6 +45,7 @@ def project(
     old = load_states(connection, new)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
+    write_account_entries(connection, old.values(), new.values())
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     write_latencies(connection, latencies_of(old), latencies_of(new))
