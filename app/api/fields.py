@@ -1,7 +1,8 @@
 """Marshmallow fields of public requests and answers.
 
-Values of a query are text. Python's ``int`` also accepts signs, spaces, underscores and the digits of every
-script; requests may use none of them (docs/interface.md#integers).
+Values of a query are text; a JSON body may also write an integer as a number. Python's ``int`` accepts signs,
+spaces, underscores and the digits of every script as well; requests may use none of them
+(docs/interface.md#integers).
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields
 
 from app.domain.amounts import is_ascii_digits, parse_uint256, rate_as_number
-from app.domain.wire_values import MISSING, bounded_text, bounded_uint, parse_transfer_id
+from app.domain.wire_values import (
+    MISSING,
+    bounded_text,
+    bounded_uint,
+    parse_page_token,
+    parse_transfer_id,
+    parse_tx_hash,
+)
 
 _MAX_DIGITS: Final = 78
 _FLAGS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
@@ -22,7 +30,7 @@ _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
 
 
 class Uint(fields.Integer):
-    """An unsigned integer of 32 or 64 bits, written in ASCII digits alone (docs/interface.md#integers)."""
+    """An unsigned integer of 32 or 64 bits: ASCII digits, or a JSON integer (docs/interface.md#integers)."""
 
     default_error_messages = _MESSAGES
 
@@ -33,11 +41,13 @@ class Uint(fields.Integer):
         super().__init__(metadata=bounds | (metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if not isinstance(value, str) or not is_ascii_digits(value):
+        is_number = type(value) is int and value >= 0  # a bool is an int, too
+        if not is_number and not (isinstance(value, str) and is_ascii_digits(value)):
             raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
         try:
             # int() raises for thousands of digits; longer texts count as too large without being converted.
-            return bounded_uint(int(value) if len(value) <= _MAX_DIGITS else 1 << self.bits, self.bits)
+            number = int(value) if is_number or len(value) <= _MAX_DIGITS else 1 << self.bits
+            return bounded_uint(number, self.bits)
         except ValueError as error:
             raise ValidationError(str(error)) from None
 
@@ -94,6 +104,37 @@ class TransferIdHex(fields.String):
             return parse_transfer_id(value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
+
+
+class TxHash(fields.String):
+    """A transaction's hash, as ``wire_values.parse_tx_hash`` reads it (docs/interface.md#by-transaction)."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return parse_tx_hash(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class PageToken(fields.String):
+    """A ``next_page_token``: a time in milliseconds, None for the newest page."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return parse_page_token(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class Ready(fields.List):
+    """A list whose members are plain data in their shape already: dumping a hundred takes milliseconds."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return value
 
 
 class Rate(fields.Float):

@@ -6,13 +6,16 @@ every field (docs/interface.md#json-envelope).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from marshmallow import EXCLUDE, Schema, fields, post_load
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 
-from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, Uint
+from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, TxHash, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
-from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
+from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS, MISSING
+
+TRANSFER_ID_PATTERN: Final = "^(0[xX])?[0-9a-fA-F]{64}$"
+TX_HASH_PATTERN: Final = "^[0-9A-Za-z_-]{1,128}$"
 
 
 def describe(description: str, example: Any = None, **more: Any) -> dict[str, Any]:
@@ -95,13 +98,30 @@ class StatusBody(Question):
     """Body of a status question."""
 
     transfer_id = TransferIdHex(
-        required=True,
         metadata=describe(
             "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
             "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6",
-            pattern="^(0[xX])?[0-9a-fA-F]{64}$",
+            pattern=TRANSFER_ID_PATTERN,
         ),
     )
+    tx_hash = TxHash(
+        metadata=describe(
+            "Instead of the id: the transaction that sent the transfer, with `src_chain_id`. Of several "
+            "transfers the first is answered. Not looked at beside a `transfer_id`.",
+            pattern=TX_HASH_PATTERN,
+        )
+    )
+    src_chain_id = Uint(32, metadata=describe("The chain of `tx_hash`, as a number or its digits."))
+
+    @validates_schema
+    def _names_a_transfer(self, values: dict[str, Any], **_: Any) -> None:
+        """An id, or a transaction with its chain."""
+        if "transfer_id" in values:
+            return
+        by_transaction = "tx_hash" in values or "src_chain_id" in values
+        needed = ("tx_hash", "src_chain_id") if by_transaction else ("transfer_id",)
+        if missing := {name: [MISSING] for name in needed if name not in values}:
+            raise ValidationError(missing)
 
 
 class Err(Schema):

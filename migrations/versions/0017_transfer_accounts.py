@@ -61,7 +61,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("account", "began_ms", "transfer_id", name=op.f("pk_transfer_accounts")),
         sqlite_with_rowid=False,
     )
-    # Without a batch: SQLite would write the table anew, and dropping the old one empties those that refer to it.
+    # Without a batch: SQLite would write the table anew, and dropping the old one empties what refers to it.
     op.add_column("transfers", sa.Column("began_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("transfers", sa.Column("received_amount", EXACT, nullable=True))
     _fill_times_and_pool_payouts()
@@ -87,7 +87,8 @@ def _fill_times_and_pool_payouts() -> None:
                     WHERE e.transfer_id = transfers.transfer_id
                         AND e.type IN ('transfer.submitted', 'transfer.sent')
                         AND NOT EXISTS (
-                            SELECT 1 FROM retracted_events AS r WHERE r.event_id = e.event_id AND r.seq >= e.seq
+                            SELECT 1 FROM retracted_events AS r
+                            WHERE r.event_id = e.event_id AND r.seq >= e.seq
                         )
                 ),
                 sent_at,
@@ -174,12 +175,12 @@ def _fill_accounts() -> None:
     for party, other in (("sender", None), ("receiver", "sender")):
         only_new = f"AND ({other} IS NULL OR {fold.format(party)} <> {fold.format(other)})" if other else ""
         op.execute(
-            sa.text(
-                f"INSERT INTO transfer_accounts (account, began_ms, transfer_id)"
-                f" SELECT {fold.format(party)}, {ms}, transfer_id FROM transfers"
-                f" WHERE began_at IS NOT NULL AND {party} <> '' AND {ascii_only.format(party)} {only_new}"
-                f" ORDER BY 1, 2"  # noqa: S608  constants of this file
-            )
+            f"""
+            INSERT INTO transfer_accounts (account, began_ms, transfer_id)
+            SELECT {fold.format(party)}, {ms}, transfer_id FROM transfers
+            WHERE began_at IS NOT NULL AND {party} <> '' AND {ascii_only.format(party)} {only_new}
+            ORDER BY 1, 2
+            """  # noqa: S608  constants of this file
         )
     rest = " OR ".join(f"NOT ({ascii_only.format(party)})" for party in ("sender", "receiver"))
     _fold_in_python(connection, rest)

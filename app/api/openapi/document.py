@@ -19,6 +19,7 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
 )
 from app.api.openapi.text import INTRODUCTION
+from app.api.openapi.transfers import transfer_operations
 from app.api.schemas import (
     EstimateAnswer,
     EstimateQuery,
@@ -67,6 +68,8 @@ def document() -> dict[str, Any]:
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status()})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency()})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence()})
+    for path, operations in transfer_operations(_responses):
+        spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(path)})
     for path in ("/healthz", "/readyz"):
@@ -75,6 +78,10 @@ def document() -> dict[str, Any]:
     for name, component in made["components"]["schemas"].items():
         if name.endswith("Answer"):
             component["required"] = list(component["properties"])
+    made["components"]["schemas"]["StatusBody"]["anyOf"] = [
+        {"required": ["transfer_id"]},
+        {"required": ["tx_hash", "src_chain_id"]},
+    ]
     return made
 
 
@@ -104,9 +111,9 @@ def _status() -> dict[str, Any]:
         "tags": ["Transfers"],
         "summary": "Where is a transfer?",
         "description": (
-            "Progress of one transfer, links to its transactions, and, while status is 8, the evidence "
-            "for the on-chain refund (`getRefundEvidence` makes the call of it). For an unknown id, `msg` "
-            "says how fresh the gateway's view of each chain is."
+            "Progress of one transfer, named by its id or by the transaction that sent it, links to its "
+            "transactions, and, while status is 8, the evidence for the on-chain refund (`getRefundEvidence` "
+            "makes the call of it). For an unknown one, `msg` says how fresh the view of each chain is."
         ),
         "requestBody": {"required": True, "content": {"application/json": {"schema": StatusBody}}},
         "responses": _responses(StatusAnswer, STATUS_EXAMPLES, 400, 405, 413, 415, 429, 500, 503),

@@ -32,8 +32,8 @@ from app.services.feed.retract import rebuild_retracted
 from app.services.feed.sums import advance
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, TransferAccount, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, ReportedFee,
-    ReportedValidatorSet, ChainProgress, RetractedEvent,
+    LatencyRecord, Refund, TransferAccount, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume,
+    ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 

@@ -19,6 +19,7 @@ from app.models.engine import reading, reading_consistently
 from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
 from app.queries.network.rows import load_rows
 from app.queries.network.versions import PartVersion, load_versions
+from app.runtime.config_index import ConfigIndex
 from app.runtime.snapshot import NetworkSnapshot, TransferConfigs
 from app.services.network.configs import build_configs
 from app.services.network.sections import SECTIONS, Part
@@ -44,6 +45,7 @@ _NOTHING: Final = NetworkSnapshot(
     configs=build_configs({section.name: [] for section in _CORE}),
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
+    config_index=ConfigIndex(build_configs({section.name: [] for section in _CORE}).answer),
 )
 
 
@@ -132,6 +134,7 @@ def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> Network
             before.blocked_networks
             if same(Part.BLOCKED_NETWORKS)
             else BlockedNetworks(load_blocked_networks(connection)),
+            before.config_index if same(Part.CORE) else ConfigIndex(core[1].answer),
         )
 
 
