@@ -130,7 +130,7 @@ class PageToken(fields.String):
             raise ValidationError(str(error)) from None
 
 
-class Ready(fields.List):
+class Ready(fields.List[Any]):
     """A list whose members are plain data in their shape already: dumping a hundred takes milliseconds."""
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:

@@ -26,10 +26,10 @@ from app.runtime.gateway import current_gateway
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
-from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
 from tests.applications import make_settings
 from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
-from tests.grpcweb.wire import INVALID_ARGUMENT, UNIMPLEMENTED
+from tests.grpcweb.wire import INVALID_ARGUMENT
 from tests.serving.server import Server, serving
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
@@ -52,6 +52,8 @@ ANSWERED = {
     "an estimate error": (ESTIMATE, question("estimateAmt", **SENDING | {"amt": "0"})),
     "a blocked address": (ESTIMATE, question("estimateAmt", **SENDING, usr_addr=f"0x{0xBAD:040X}")),
     "the latency": (LATENCY, question("getLatest7DayTransferLatencyForQuery", **PAIR)),
+    "a history": (HISTORY, question("transferHistory", addr=f"0x{'5a' * 18}0064", page_size=3)),
+    "an empty history": (HISTORY, question("transferHistory", addr="nobody", page_size=3)),
     "the configs": (CONFIGS, question("getTransferConfigs")),
     "the configs for all": (CONFIGS_FOR_ALL, question("getTransferConfigsForAll")),
 }
@@ -62,7 +64,7 @@ REFUSED = {
         INVALID_ARGUMENT,
         "bad_request",
     ),
-    "the history": (question("transferHistory"), UNIMPLEMENTED, "path_not_found"),
+    "a history of nobody": (question("transferHistory", page_size=3), INVALID_ARGUMENT, "bad_request"),
 }
 QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ in REFUSED.values()]
 
@@ -141,6 +143,8 @@ def test_the_questions_are_what_they_are_called(
     assert over_http["an estimate error"][1] == Reason.AMOUNT_ZERO
     assert answers["a blocked address"]["err"]["code"] == ErrCode.ERROR_CODE_ADDRESS_BLOCKED
     assert answers["the latency"]["median_transfer_latency_in_second"] == 246.5
+    assert answers["a history"]["current_size"] == "3"
+    assert answers["an empty history"]["history"] == []
     assert len(answers["the configs"]["chains"]) >= 8
     assert answers["the configs"]["pegged_pair_configs"]
 

@@ -27,7 +27,7 @@ class TransferEntry(NamedTuple):
     @classmethod
     def of(cls, *columns: Any) -> TransferEntry:
         """From the values of ``ENTRY_COLUMNS`` and maybe the columns of the evidence after them."""
-        return cls(*columns[:_OWN], TransferRow(*columns[_OWN:]))
+        return cls._make((*columns[:_OWN], TransferRow(*columns[_OWN:])))
 
 
 _OWN: Final = len(TransferEntry._fields) - 1
