@@ -33,6 +33,7 @@ from tests.grpcweb.wire import INVALID_ARGUMENT
 from tests.serving.server import Server, serving
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
+BUSY = f"0x{'5a' * 18}0064"
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
 SENDING = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance": 3000}
 OWN_MESSAGES = {"getTransferConfigsForAll": "GetTransferConfigs"}
@@ -52,7 +53,7 @@ ANSWERED = {
     "an estimate error": (ESTIMATE, question("estimateAmt", **SENDING | {"amt": "0"})),
     "a blocked address": (ESTIMATE, question("estimateAmt", **SENDING, usr_addr=f"0x{0xBAD:040X}")),
     "the latency": (LATENCY, question("getLatest7DayTransferLatencyForQuery", **PAIR)),
-    "a history": (HISTORY, question("transferHistory", addr=f"0x{'5a' * 18}0064", page_size=3)),
+    "a history": (HISTORY, question("transferHistory", acct_addr=[BUSY, "nobody"], page_size=3)),
     "an empty history": (HISTORY, question("transferHistory", addr="nobody", page_size=3)),
     "the configs": (CONFIGS, question("getTransferConfigs")),
     "the configs for all": (CONFIGS_FOR_ALL, question("getTransferConfigsForAll")),
@@ -66,6 +67,9 @@ REFUSED = {
     ),
     "a history of nobody": (question("transferHistory", page_size=3), INVALID_ARGUMENT, "bad_request"),
 }
+ONLY_IN_JSON = ("sender", "receiver", "dst_deadline")
+"""Fields of a transfer for which the protobuf has no place."""
+
 QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ in REFUSED.values()]
 
 
@@ -98,7 +102,7 @@ def ask_http(server: Server, path: str, fields: dict[str, Any]) -> tuple[dict[st
     if path == STATUS:
         connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
     else:
-        connection.request("GET", f"{path}?{urlencode(fields)}")
+        connection.request("GET", f"{path}?{urlencode(fields, doseq=True)}")
     response = connection.getresponse()
     return json.load(response), response.headers["X-Gateway-Reason"]
 
@@ -112,6 +116,13 @@ def alike(answer: dict[str, Any]) -> dict[str, Any]:
         answer["bridge_rate"] = struct.pack("<f", answer["bridge_rate"])
     if "wd_onchain" in answer:
         answer["wd_onchain"] = answer["wd_onchain"] or None
+    if "current_size" in answer:
+        answer["current_size"] = str(answer["current_size"])
+        answer["history"] = [
+            {name: value for name, value in transfer.items() if name not in ONLY_IN_JSON}
+            | {name: str(transfer[name]) for name in ("ts", "update_ts")}
+            for transfer in answer["history"]
+        ]
     for route_key in answer.get("blocked_bridge_direct", ()):
         route_key |= {name: int(route_key[name]) for name in PAIR}
     return answer

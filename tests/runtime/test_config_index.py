@@ -17,7 +17,7 @@ VECTORS = Path(__file__).parents[1] / "contract" / "vectors"
 
 @pytest.fixture(scope="module")
 def configs() -> dict[str, Any]:
-    """The recorded configs, with a pair whose tokens differ from the ones that the chains list, or are not."""
+    """The recorded configs, with pairs of a token that their chains do not list."""
     answer: dict[str, Any] = json.loads((VECTORS / "transfer_configs_testnet.json").read_text())
     tokens = [
         {"symbol": "OWN", "address": address, "decimal": 9, "xfer_disabled": False} for address in "abc"
