@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,19 @@ from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
 from app import create_app
+from app.domain.codes import Reason
+from app.domain.errors import GatewayError
+from app.domain.keys import TransferId
 from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
+from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
+from app.services.transfers.find import find_transfers
+from app.services.transfers.history import transfer_history
+from app.services.transfers.status import TransferStatus, transfer_statuses
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database
@@ -154,3 +162,23 @@ def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> No
     downgrade(directory="migrations", revision="0009")
     upgrade(directory="migrations")
     assert kept(gateway) == before
+
+
+def test_a_pruned_transfer_is_no_longer_listed_and_says_how_it_ended(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1), sent(2))
+    later = replace(gateway, clock=lambda: NOW + timedelta(days=30))
+    prune(later, NOW + timedelta(days=1), actor=TESTER)
+    assert listed(gateway) == {(ME, -100_000, transfer_id(2))}
+    page = transfer_history(gateway, [ME], None, 10)
+    assert [each.transfer_id.hex() for each in page.transfers] == [transfer_id(2)[2:]]
+    with pytest.raises(GatewayError, match="it was completed long ago") as refused:
+        find_transfers(gateway, transfer_id(1), None)
+    assert refused.value.reason is Reason.TRANSFER_NOT_FOUND
+    one, two, unknown = transfer_statuses(
+        gateway, [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)]
+    )
+    assert isinstance(one, GatewayError)
+    assert one.msg == refused.value.msg
+    assert isinstance(two, TransferStatus)
+    assert isinstance(unknown, GatewayError)
+    assert "newest events" in unknown.msg
