@@ -20,6 +20,7 @@ from app.api.schemas import (
     PlainAnswer,
     StatusAnswer,
     StatusBody,
+    TransactionBody,
 )
 from app.api.transfer_schemas import (
     AnyHistoryQuery,
@@ -53,6 +54,7 @@ class ApiDoor:
     trusted_proxies: int
     compat_clients: bool
     status_body: StatusBody
+    transaction_body: TransactionBody
     status_answer: StatusAnswer
     estimate_query: EstimateQuery
     estimate_answer: EstimateAnswer
@@ -77,6 +79,7 @@ class ApiDoor:
             trusted_proxies=trusted_proxies,
             compat_clients=compat_clients,
             status_body=StatusBody(),
+            transaction_body=TransactionBody(),
             status_answer=CompatStatusAnswer() if compat_clients else StatusAnswer(),
             estimate_query=CompatEstimateQuery() if compat_clients else EstimateQuery(),
             estimate_answer=EstimateAnswer(),

@@ -22,6 +22,7 @@ from app.domain.wire_values import (
 )
 
 _MAX_DIGITS: Final = 78
+_TOO_LARGE: Final = 1 << 64
 _FLAGS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
     "required": MISSING,
@@ -41,15 +42,28 @@ class Uint(fields.Integer):
         super().__init__(metadata=bounds | (metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        is_number = type(value) is int and value >= 0  # a bool is an int, too
-        if not is_number and not (isinstance(value, str) and is_ascii_digits(value)):
+        number = _whole_number(value)
+        if number is None:
             raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
         try:
-            # int() raises for thousands of digits; longer texts count as too large without being converted.
-            number = int(value) if is_number or len(value) <= _MAX_DIGITS else 1 << self.bits
             return bounded_uint(number, self.bits)
         except ValueError as error:
             raise ValidationError(str(error)) from None
+
+
+def _whole_number(value: Any) -> int | None:
+    """The number that a text or a JSON number says, however large; None where it is none of 0, 1, 2, …
+
+    To JSON 3000.0 is the integer 3000: some writers know one type of numbers.
+    """
+    if isinstance(value, str):
+        if not is_ascii_digits(value):
+            return None
+        # int() raises for thousands of digits; longer texts count as too large without being converted.
+        return int(value) if len(value) <= _MAX_DIGITS else _TOO_LARGE
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
+        return None
+    return int(value)
 
 
 class AmountString(fields.String):

@@ -28,12 +28,15 @@ def read_query(schema: Schema) -> dict[str, Any]:
     return _load(schema, query_values(request.environ.get("QUERY_STRING", ""), names, lists))
 
 
-def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
+def read_body(
+    schema: Schema, *, any_content_type: bool = False, otherwise: Schema | None = None
+) -> dict[str, Any]:
     """The members of the JSON object in the body, each as the schema's field reads it.
 
     As in a query, an empty member counts as left out, and so does null.
 
     :param any_content_type: do not ask for ``application/json`` (``COMPAT_CLIENTS``).
+    :param otherwise: reads a body that has members of this schema and none of the first.
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
     :raises UnsupportedMediaType: it does not say that it is JSON.
     """
@@ -46,7 +49,10 @@ def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, An
         raise BadRequest(f"body: {error}") from None
     if not isinstance(document, dict):
         raise BadRequest("body: must be a JSON object")
-    return _load(schema, {name: value for name, value in document.items() if value not in (None, "")})
+    members = {name: value for name, value in document.items() if value not in (None, "")}
+    if otherwise is not None and members.keys().isdisjoint(schema.load_fields):
+        schema = schema if members.keys().isdisjoint(otherwise.load_fields) else otherwise
+    return _load(schema, members)
 
 
 def query_values(query: str, known: Container[str], lists: Container[str] = ()) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
+from marshmallow import EXCLUDE, Schema, fields, post_load
 
 from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, TxHash, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
-from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS, MISSING
+from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
 TRANSFER_ID_PATTERN: Final = "^(0[xX])?[0-9a-fA-F]{64}$"
 TX_HASH_PATTERN: Final = "^[0-9A-Za-z_-]{1,128}$"
@@ -98,30 +98,27 @@ class StatusBody(Question):
     """Body of a status question."""
 
     transfer_id = TransferIdHex(
+        required=True,
         metadata=describe(
             "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
             "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6",
             pattern=TRANSFER_ID_PATTERN,
         ),
     )
-    tx_hash = TxHash(
-        metadata=describe(
-            "Instead of the id: the transaction that sent the transfer, with `src_chain_id`. Of several "
-            "transfers the first is answered. Not looked at beside a `transfer_id`.",
-            pattern=TX_HASH_PATTERN,
-        )
-    )
-    src_chain_id = Uint(32, metadata=describe("The chain of `tx_hash`, as a number or its digits."))
 
-    @validates_schema
-    def _names_a_transfer(self, values: dict[str, Any], **_: Any) -> None:
-        """An id, or a transaction with its chain."""
-        if "transfer_id" in values:
-            return
-        by_transaction = "tx_hash" in values or "src_chain_id" in values
-        needed = ("tx_hash", "src_chain_id") if by_transaction else ("transfer_id",)
-        if missing := {name: [MISSING] for name in needed if name not in values}:
-            raise ValidationError(missing)
+
+class TransactionBody(Question):
+    """Body of a status question that names the transaction of the send (docs/interface.md#by-transaction)."""
+
+    tx_hash = TxHash(
+        required=True,
+        metadata=describe(
+            "The transaction that sent the transfer. Of several transfers the first is answered.",
+            "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
+            pattern=TX_HASH_PATTERN,
+        ),
+    )
+    src_chain_id = Uint(32, required=True, metadata=describe("The chain of the transaction.", 1))
 
 
 class Err(Schema):

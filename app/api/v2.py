@@ -33,7 +33,7 @@ operations.before_request(apply_request_policy)
 def get_transfer_status() -> Response:
     """Where is this transfer?"""
     door = current_door()
-    asked = read_body(door.status_body, any_content_type=door.compat_clients)
+    asked = read_body(door.status_body, any_content_type=door.compat_clients, otherwise=door.transaction_body)
     if "transfer_id" in asked:
         status = transfer_status(current_gateway(), asked["transfer_id"])
     else:

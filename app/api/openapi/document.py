@@ -28,6 +28,7 @@ from app.api.schemas import (
     PlainAnswer,
     StatusAnswer,
     StatusBody,
+    TransactionBody,
 )
 from app.domain.error_catalogue import ERRORS
 
@@ -78,10 +79,6 @@ def document() -> dict[str, Any]:
     for name, component in made["components"]["schemas"].items():
         if name.endswith("Answer"):
             component["required"] = list(component["properties"])
-    made["components"]["schemas"]["StatusBody"]["anyOf"] = [
-        {"required": ["transfer_id"]},
-        {"required": ["tx_hash", "src_chain_id"]},
-    ]
     return made
 
 
@@ -106,6 +103,7 @@ def _estimate() -> dict[str, Any]:
 
 
 def _status() -> dict[str, Any]:
+    asked = {"anyOf": [StatusBody, TransactionBody]}
     return {
         "operationId": "getTransferStatus",
         "tags": ["Transfers"],
@@ -115,7 +113,7 @@ def _status() -> dict[str, Any]:
             "transactions, and, while status is 8, the evidence for the on-chain refund (`getRefundEvidence` "
             "makes the call of it). For an unknown one, `msg` says how fresh the view of each chain is."
         ),
-        "requestBody": {"required": True, "content": {"application/json": {"schema": StatusBody}}},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": asked}}},
         "responses": _responses(StatusAnswer, STATUS_EXAMPLES, 400, 405, 413, 415, 429, 500, 503),
     }
 
