@@ -15,6 +15,7 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
+from app.domain.accounts import account_key
 from app.domain.audit import Actor
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
@@ -27,7 +28,7 @@ from app.models.engine import writing
 from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
 from app.queries.feed.facts import load_network_facts
 from app.queries.runtime.contents import is_empty
 from app.runtime.gateway import Gateway
@@ -102,7 +103,8 @@ def _write_completed(
 ) -> list[SyntheticTransfer]:
     """Write the completed ones; returns the others, whose events must be folded."""
     unusual: list[SyntheticTransfer] = []
-    tables = [model.__table__ for model in (Transfer, TransferBlock, TransferHash, LatencyRecord, Refund)]
+    models = (Transfer, TransferAccount, TransferBlock, TransferHash, LatencyRecord, Refund)
+    tables = [model.__table__ for model in models]
     rows = CompletedRows()
     # The next rows are made while the database takes the last: one thread at a time has the connection.
     with without_indexes(connection, tables), ThreadPoolExecutor(1) as writer:  # type: ignore[arg-type]
@@ -142,6 +144,7 @@ class CompletedRows:
     """Rows of completed transfers in the making, and the sums that they share."""
 
     transfers: list[Row] = field(default_factory=list)
+    accounts: list[Row] = field(default_factory=list)
     blocks: list[Row] = field(default_factory=list)
     latencies: list[Row] = field(default_factory=list)
     newest: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -160,9 +163,8 @@ class CompletedRows:
         sent, released = self._text(sent_us), self._text(released_us)
         amount = route.unit * (1 + transfer.draw % 99)
         sender = self.senders[transfer.draw % len(self.senders)]
-        relayed = NULL
+        paid, relayed = _scaled_down(amount, route), NULL
         if route.is_pool:
-            paid = _scaled_down(amount, route)
             relayed = str(paid)
             self.sent[transfer.route, sent_us // _MINUTE] += amount
             self.relayed[transfer.route] += paid
@@ -171,8 +173,10 @@ class CompletedRows:
             (
                 digest, "5", "0", released, route.kind, src, dst, route.symbol, str(amount), sender, sender,
                 "0x" + digest[::-1], f"0x{digest[32:]}{digest[:32]}", sent, released, relayed, released,
+                sent, str(paid),
             )
         )  # fmt: skip
+        self.accounts.append((account_key(sender), str(sent_us // 1000), digest))
         src_block = route.src_height + sent_us // route.src_period
         dst_block = route.dst_height + released_us // route.dst_period
         self.blocks.append((digest, src, str(src_block)))
@@ -185,10 +189,11 @@ class CompletedRows:
         """The rows so far, which are forgotten here; the sums stay."""
         taken = [
             (Transfer.__table__, self.transfers),
+            (TransferAccount.__table__, self.accounts),
             (TransferBlock.__table__, self.blocks),
             (LatencyRecord.__table__, self.latencies),
         ]
-        self.transfers, self.blocks, self.latencies = [], [], []
+        self.transfers, self.accounts, self.blocks, self.latencies = [], [], [], []
         return taken  # type: ignore[return-value]
 
     def readings(self) -> dict[int, ChainReading]:

@@ -20,6 +20,15 @@ from app.api.schemas import (
     PlainAnswer,
     StatusAnswer,
     StatusBody,
+    TransactionBody,
+)
+from app.api.transfers.schemas import (
+    AnyHistoryQuery,
+    FindAnswer,
+    FindQuery,
+    HistoryAnswer,
+    StatusesAnswer,
+    StatusesBody,
 )
 
 PREFIX: Final = "/v2"
@@ -29,6 +38,9 @@ LEGACY_PREFIX: Final = "/v1"
 STATUS_PATH: Final = "/getTransferStatus"
 ESTIMATE_PATH: Final = "/estimateAmt"
 LATENCY_PATH: Final = "/getLatest7DayTransferLatencyForQuery"
+HISTORY_PATH: Final = "/transferHistory"
+FIND_PATH: Final = "/getTransfer"
+STATUSES_PATH: Final = "/getTransferStatuses"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
@@ -42,11 +54,18 @@ class ApiDoor:
     trusted_proxies: int
     compat_clients: bool
     status_body: StatusBody
+    transaction_body: TransactionBody
     status_answer: StatusAnswer
     estimate_query: EstimateQuery
     estimate_answer: EstimateAnswer
     latency_query: LatencyQuery
     latency_answer: LatencyAnswer
+    history_query: AnyHistoryQuery
+    history_answer: HistoryAnswer
+    find_query: FindQuery
+    find_answer: FindAnswer
+    statuses_body: StatusesBody
+    statuses_answer: StatusesAnswer
     configs_answer: ConfigsAnswer
     evidence_query: EvidenceQuery
     evidence_answer: EvidenceAnswer
@@ -60,11 +79,18 @@ class ApiDoor:
             trusted_proxies=trusted_proxies,
             compat_clients=compat_clients,
             status_body=StatusBody(),
+            transaction_body=TransactionBody(),
             status_answer=CompatStatusAnswer() if compat_clients else StatusAnswer(),
             estimate_query=CompatEstimateQuery() if compat_clients else EstimateQuery(),
             estimate_answer=EstimateAnswer(),
             latency_query=LatencyQuery(),
             latency_answer=LatencyAnswer(),
+            history_query=AnyHistoryQuery(),
+            history_answer=HistoryAnswer(),
+            find_query=FindQuery(),
+            find_answer=FindAnswer(),
+            statuses_body=StatusesBody(),
+            statuses_answer=StatusesAnswer(),
             configs_answer=ConfigsAnswer(),
             evidence_query=EvidenceQuery(),
             evidence_answer=EvidenceAnswer(),
@@ -73,6 +99,9 @@ class ApiDoor:
             door.answers[prefix + STATUS_PATH] = door.status_answer
             door.answers[prefix + ESTIMATE_PATH] = door.estimate_answer
             door.answers[prefix + LATENCY_PATH] = door.latency_answer
+            door.answers[prefix + HISTORY_PATH] = door.history_answer
+            door.answers[prefix + FIND_PATH] = door.find_answer
+            door.answers[prefix + STATUSES_PATH] = door.statuses_answer
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
         return door

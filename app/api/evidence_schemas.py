@@ -82,7 +82,7 @@ class OtherRequest(Shape):
     )
 
 
-class OwnReason(Schema):
+class OwnReason(Shape):
     """One thing that the contract may have against a call whose evidence is valid."""
 
     reason = fields.String(
@@ -95,7 +95,7 @@ class OwnReason(Schema):
     words = fields.String(metadata=describe("What it means, in words."))
 
 
-class DelayedFunds(Schema):
+class DelayedFunds(Shape):
     """Funds that were granted and wait in a contract's delay queue."""
 
     funds = fields.String(metadata=describe("Whose they are.", "refund", enum=[each.value for each in Funds]))

@@ -12,7 +12,14 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields
 
 from app.domain.amounts import is_ascii_digits, parse_uint256, rate_as_number
-from app.domain.wire_values import MISSING, bounded_text, bounded_uint, parse_transfer_id
+from app.domain.wire_values import (
+    MISSING,
+    bounded_text,
+    bounded_uint,
+    parse_page_token,
+    parse_transfer_id,
+    parse_tx_hash,
+)
 
 _MAX_DIGITS: Final = 78
 _TOO_LARGE: Final = 1 << 64
@@ -119,6 +126,37 @@ class TransferIdHex(fields.String):
             return parse_transfer_id(value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
+
+
+class TxHash(fields.String):
+    """A transaction's hash, as ``wire_values.parse_tx_hash`` reads it (docs/interface.md#by-transaction)."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return parse_tx_hash(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class PageToken(fields.String):
+    """A ``next_page_token``: a time in milliseconds, None for the newest page."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return parse_page_token(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class Ready(fields.List[Any]):
+    """A list whose members are plain data in their shape already: dumping a hundred takes milliseconds."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return value
 
 
 class Rate(fields.Float):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from flask import request
-from marshmallow import Schema, ValidationError
+from marshmallow import Schema, ValidationError, fields
 from werkzeug.exceptions import UnsupportedMediaType
 
 from app.domain.errors import BadRequest, UnsupportedFormat
@@ -47,13 +47,16 @@ def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dic
         raise UnsupportedFormat(f"the body must be sent as Content-Type: {_JSON} or {_FORM}") from None
 
 
-def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
+def read_body(
+    schema: Schema, *, any_content_type: bool = False, otherwise: Schema | None = None
+) -> dict[str, Any]:
     """The members of the JSON object in the body, each as the schema's field reads it.
 
     As in a query, members that the schema does not know are not looked at, and an empty one counts as left
     out, as does null.
 
     :param any_content_type: do not ask for ``application/json`` (``COMPAT_CLIENTS``).
+    :param otherwise: reads a body that has members of this schema and none of the first.
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
     :raises UnsupportedMediaType: it does not say that it is JSON.
     """
@@ -66,35 +69,41 @@ def read_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, An
         raise BadRequest(f"body: {error}") from None
     if not isinstance(document, dict):
         raise BadRequest("body: must be a JSON object")
-    return _load(schema, {name: value for name, value in document.items() if value not in (None, "")})
+    members = {name: value for name, value in document.items() if value not in (None, "")}
+    if otherwise is not None and members.keys().isdisjoint(schema.load_fields):
+        schema = schema if members.keys().isdisjoint(otherwise.load_fields) else otherwise
+    return _load(schema, members)
 
 
 def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
-    """The fields of a query or a form, as :func:`query_values` takes it."""
-    return _load(schema, query_values(encoded, schema.load_fields))
+    """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly."""
+    names = {field.data_key or name: field for name, field in schema.load_fields.items()}
+    lists = {name for name, field in names.items() if isinstance(field, fields.List)}
+    return _load(schema, query_values(encoded, names, lists))
 
 
-def query_values(query: str, known: Container[str]) -> dict[str, str]:
+def query_values(query: str, known: Container[str], lists: Container[str] = ()) -> dict[str, Any]:
     """Name and decoded value of every known parameter that is not empty.
 
     Values of unknown parameters are not decoded. An empty value counts as left out.
 
     :param query: as WSGI has it: percent-encoded, other bytes as Latin-1.
-    :raises BadRequest: a parameter is there twice, or is not UTF-8.
+    :param lists: names that may be there more than once; their value is the list of what was sent.
+    :raises BadRequest: another parameter is there twice, or one is not UTF-8.
     """
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for part in query.split("&"):
         name, _, value = part.partition("=")
         if name not in known:
             name = _decoded(name) or ""
             if name not in known:
                 continue
-        if name in values:
+        if name in values and name not in lists:
             raise BadRequest(f"{name}: is there more than once")
         text = _decoded(value)
         if text is None:
             raise BadRequest(f"{name}: is not percent-encoded UTF-8")
-        values[name] = text
+        values[name] = [*values.get(name, ()), *filter(None, [text])] if name in lists else text
     return {name: value for name, value in values.items() if value}
 
 
@@ -114,6 +123,15 @@ def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
     try:
         loaded: dict[str, Any] = schema.load(values)
     except ValidationError as error:
-        faults = {name: " ".join(texts) for name, texts in error.messages_dict.items()}
+        faults = {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
         raise BadRequest.naming(faults) from None
     return loaded
+
+
+def _texts(found: Any) -> Iterator[str]:
+    """What is wrong with a field; of a list's members, with the place of each, counted from 1."""
+    if isinstance(found, dict):
+        for place, texts in found.items():
+            yield f"number {place + 1} {', '.join(_texts(texts))}"
+    else:
+        yield from found

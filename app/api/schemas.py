@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 from marshmallow import EXCLUDE, Schema, fields, post_load
 
-from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, Uint
+from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, TxHash, Uint
 from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
 from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
+
+TRANSFER_ID_PATTERN: Final = "^(0[xX])?[0-9a-fA-F]{64}$"
+TX_HASH_PATTERN: Final = "^[0-9A-Za-z_-]{1,128}$"
 
 
 def describe(description: str, example: Any = None, **more: Any) -> dict[str, Any]:
@@ -108,9 +111,23 @@ class StatusBody(Question):
         metadata=describe(
             "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
             "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6",
-            pattern="^(0[xX])?[0-9a-fA-F]{64}$",
+            pattern=TRANSFER_ID_PATTERN,
         ),
     )
+
+
+class TransactionBody(Question):
+    """Body of a status question that names the transaction of the send (docs/interface.md#by-transaction)."""
+
+    tx_hash = TxHash(
+        required=True,
+        metadata=describe(
+            "The transaction that sent the transfer. Of several transfers the first is answered.",
+            "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
+            pattern=TX_HASH_PATTERN,
+        ),
+    )
+    src_chain_id = Uint(32, required=True, metadata=describe("The chain of the transaction.", 1))
 
 
 class Shape(Schema):

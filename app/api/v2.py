@@ -1,18 +1,29 @@
-"""The three operations. Each view parses the request, calls a service and dumps the answer."""
+"""The operations on transfers. Each view parses the request, calls a service and dumps the answer."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Response
 
 from app.api.answers import answer
-from app.api.door import ESTIMATE_PATH, LATENCY_PATH, STATUS_PATH, current_door
+from app.api.door import (
+    ESTIMATE_PATH,
+    FIND_PATH,
+    HISTORY_PATH,
+    LATENCY_PATH,
+    STATUS_PATH,
+    STATUSES_PATH,
+    current_door,
+)
 from app.api.parsing import read_body, read_query, read_query_or_body
 from app.api.request_policy import apply_request_policy, caller
+from app.api.transfers.bodies import found_json, history_json, statuses_json
 from app.domain.estimate.inputs import EstimateRequest
 from app.runtime.gateway import current_gateway
 from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
-from app.services.transfers.status import transfer_status
+from app.services.transfers.find import find_transfers
+from app.services.transfers.history import transfer_history
+from app.services.transfers.status import transfer_status, transfer_status_by_transaction, transfer_statuses
 
 operations = Blueprint("v2", __name__)
 operations.before_request(apply_request_policy)
@@ -22,9 +33,40 @@ operations.before_request(apply_request_policy)
 def get_transfer_status() -> Response:
     """Where is this transfer?"""
     door = current_door()
-    asked = read_body(door.status_body, any_content_type=door.compat_clients)
-    status = transfer_status(current_gateway(), asked["transfer_id"])
+    asked = read_body(door.status_body, any_content_type=door.compat_clients, otherwise=door.transaction_body)
+    if "transfer_id" in asked:
+        status = transfer_status(current_gateway(), asked["transfer_id"])
+    else:
+        status = transfer_status_by_transaction(current_gateway(), asked["tx_hash"], asked["src_chain_id"])
     return answer(door.status_answer, status)
+
+
+@operations.post(STATUSES_PATH)
+def get_transfer_statuses() -> Response:
+    """Where are these transfers?"""
+    door = current_door()
+    asked = read_body(door.statuses_body, any_content_type=door.compat_clients)["transfer_ids"]
+    return answer(door.statuses_answer, statuses_json(asked, transfer_statuses(current_gateway(), asked)))
+
+
+@operations.get(HISTORY_PATH)
+def get_transfer_history() -> Response:
+    """What did these accounts send and receive?"""
+    door = current_door()
+    asked = read_query(door.history_query)
+    page = transfer_history(
+        current_gateway(), asked["accounts"], asked["next_page_token"], asked["page_size"]
+    )
+    return answer(door.history_answer, history_json(page))
+
+
+@operations.get(FIND_PATH)
+def get_transfer() -> Response:
+    """Which transfers are behind this id or transaction?"""
+    door = current_door()
+    asked = read_query(door.find_query)
+    found = find_transfers(current_gateway(), asked["key"], asked.get("chain_id"))
+    return answer(door.find_answer, found_json(found))
 
 
 @operations.get(ESTIMATE_PATH)

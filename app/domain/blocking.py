@@ -8,6 +8,8 @@ from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address
 from typing import TypeVar
 
+from app.domain.accounts import account_key
+
 IPAddress = IPv4Address | IPv6Address
 
 K = TypeVar("K", str, int)
@@ -24,14 +26,14 @@ class BlockedAddresses:
         """Take accounts with the time their block ends, None for never; the longest block counts."""
         self._until: dict[str, datetime | None] = {}
         for address, until in blocks:
-            _keep_longest(self._until, address.casefold(), until)
+            _keep_longest(self._until, account_key(address), until)
 
     def __len__(self) -> int:
         return len(self._until)
 
     def blocks(self, address: str, now: datetime) -> bool:
         """Whether the account is blocked at this moment."""
-        return _lasts(self._until, address.casefold(), now)
+        return _lasts(self._until, account_key(address), now)
 
 
 class BlockedNetworks:

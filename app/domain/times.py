@@ -9,6 +9,7 @@ from typing import Final
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
+MILLISECOND: Final = timedelta(milliseconds=1)
 MINUTE: Final = timedelta(minutes=1)
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -27,6 +28,11 @@ def minute_start(minute: int) -> datetime:
 def unix_microseconds(at: datetime) -> int:
     """Microseconds from the Unix epoch to ``at``; negative before it."""
     return (at - UNIX_EPOCH) // MICROSECOND
+
+
+def unix_milliseconds(at: datetime) -> int:
+    """Whole milliseconds from the Unix epoch to ``at``, rounded down; negative before it."""
+    return (at - UNIX_EPOCH) // MILLISECOND
 
 
 def from_unix_microseconds(microseconds: int) -> datetime:

@@ -7,9 +7,11 @@ of the field before it. Amounts are read by ``amounts.parse_uint256``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
+from app.domain.accounts import account_key
+from app.domain.amounts import is_ascii_digits
 from app.domain.keys import TransferId
 
 T = TypeVar("T")
@@ -18,6 +20,16 @@ MISSING: Final = "is missing"
 MAX_SYMBOL_CHARACTERS: Final = 128
 MAX_ADDRESS_CHARACTERS: Final = 128
 
+MAX_ACCOUNTS: Final = 20
+"""Accounts whose history is asked for at once."""
+
+MAX_STATUSES: Final = 100
+"""Transfers whose status is asked for at once."""
+
+_MAX_DIGITS: Final = 78
+_UINT64_BITS: Final = 64
+_HASH: Final = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
+_ANY_HASH: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
 _TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
 
@@ -58,6 +70,40 @@ def token_symbol(text: str) -> str:
 def user_address(text: str) -> str:
     """A wallet's address: any text, as not every chain is an EVM (docs/interface.md#usr-addr)."""
     return bounded_text(text, MAX_ADDRESS_CHARACTERS)
+
+
+def parse_tx_hash(value: object) -> str:
+    """A transaction's or block's hash. 32 bytes in hex, with or without ``0x``, get it and lower case.
+
+    Not every chain is an EVM: other hashes are letters and digits in their own case.
+
+    :param value: any JSON value; all but strings are refused.
+    """
+    if value == "":
+        raise ValueError(MISSING)
+    if not isinstance(value, str) or not _ANY_HASH.fullmatch(value):
+        raise ValueError("must be a hash: 32 bytes in hex, or up to 128 letters and digits")
+    return "0x" + value[-64:].lower() if _HASH.fullmatch(value) else value
+
+
+def parse_accounts(texts: Iterable[str]) -> list[str]:
+    """The ``account_key`` of each account, each once. A text may hold several, with commas between them."""
+    accounts = [each.strip() for text in texts for each in text.split(",") if each.strip()]
+    if not accounts:
+        raise ValueError(f"{MISSING}: send an account, or up to {MAX_ACCOUNTS} of them")
+    keys = list(dict.fromkeys(account_key(user_address(account)) for account in accounts))
+    if len(keys) > MAX_ACCOUNTS:
+        raise ValueError(f"must be at most {MAX_ACCOUNTS} accounts: ask for the others apart")
+    return keys
+
+
+def parse_page_token(text: str) -> int | None:
+    """The milliseconds of a ``next_page_token``; None for the newest page."""
+    if not text:
+        return None
+    if not is_ascii_digits(text):
+        raise ValueError("must be the next_page_token of the page before, a time in milliseconds, or empty")
+    return bounded_uint(int(text) if len(text) <= _MAX_DIGITS else 1 << _UINT64_BITS, _UINT64_BITS)
 
 
 def required(rule: Callable[[str], T]) -> Callable[[str], T]:

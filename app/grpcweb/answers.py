@@ -11,12 +11,17 @@ from google.protobuf.json_format import ParseDict
 from app.domain.amounts import rate_as_number
 from app.domain.estimate.estimate import Estimate
 from app.grpcweb.gateway_pb2 import (
+    Chain,
     EstimateAmtResponse,
     GetLatest7DayTransferLatencyForQueryResponse,
     GetTransferConfigsResponse,
     GetTransferStatusResponse,
+    Token,
+    TransferHistory,
+    TransferHistoryResponse,
 )
 from app.runtime.snapshot import TransferConfigs
+from app.services.transfers.history import HistoryPage, Leg, ListedTransfer
 from app.services.transfers.status import TransferStatus
 
 MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
@@ -44,6 +49,45 @@ def status_answer(status: TransferStatus) -> GetTransferStatusResponse:
     for name in ("sorted_sigs", "signers", "powers"):
         values[name] = [b64decode(text) for text in values[name]]
     return GetTransferStatusResponse(**values)
+
+
+def history_answer(page: HistoryPage) -> TransferHistoryResponse:
+    """The page; its messages have no accounts."""
+    return TransferHistoryResponse(
+        history=[_listed(transfer) for transfer in page.transfers],
+        next_page_token=page.next_page_token,
+        current_size=len(page.transfers),
+    )
+
+
+def _listed(transfer: ListedTransfer) -> TransferHistory:
+    status = transfer.status
+    values: dict[str, Any] = {
+        "transfer_id": "0x" + transfer.transfer_id.hex(),
+        "src_send_info": _leg(transfer.sent),
+        "dst_received_info": _leg(transfer.received),
+        "ts": transfer.began_ms,
+        "src_block_tx_link": status.src_block_tx_link,
+        "dst_block_tx_link": status.dst_block_tx_link,
+        "status": status.status,
+        "refund_reason": status.refund_reason,
+        "update_ts": transfer.updated_ms,
+        "bridge_type": status.bridge_type,
+    }
+    return TransferHistory(**values)
+
+
+_CHAIN_FIELDS: Final = tuple(field.name for field in Chain.DESCRIPTOR.fields)
+_TOKEN_FIELDS: Final = tuple(field.name for field in Token.DESCRIPTOR.fields)
+
+
+def _leg(leg: Leg) -> dict[str, Any]:
+    """Of chain and token what the messages have: the configs have further fields."""
+    return {
+        "chain": {name: leg.chain[name] for name in _CHAIN_FIELDS},
+        "token": {name: leg.token[name] for name in _TOKEN_FIELDS},
+        "amount": str(leg.amount),
+    }
 
 
 def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryResponse:

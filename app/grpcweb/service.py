@@ -11,16 +11,31 @@ from google.protobuf.message import Message
 from app.domain.amounts import parse_uint256
 from app.domain.blocking import IPAddress
 from app.domain.codes import ErrCode
+from app.domain.errors import BadRequest
 from app.domain.estimate.inputs import EstimateRequest
-from app.domain.wire_values import parse_transfer_id, required, token_symbol, user_address
+from app.domain.wire_values import (
+    parse_accounts,
+    parse_page_token,
+    parse_transfer_id,
+    required,
+    token_symbol,
+    user_address,
+)
 from app.grpcweb import gateway_pb2 as pb
-from app.grpcweb.answers import configs_answer, estimate_answer, latency_answer, status_answer
+from app.grpcweb.answers import (
+    configs_answer,
+    estimate_answer,
+    history_answer,
+    latency_answer,
+    status_answer,
+)
 from app.grpcweb.questions import Rules, read_question
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import TransferConfigs
 from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
 from app.services.network.transfer_configs import transfer_configs
+from app.services.transfers.history import transfer_history
 from app.services.transfers.status import transfer_status
 
 _ESTIMATE_RULES: Final[Rules] = {
@@ -30,6 +45,7 @@ _ESTIMATE_RULES: Final[Rules] = {
     "is_pegged": lambda flag: flag or None,  # false counts as left out (docs/interface.md#grpc-fields)
 }
 _STATUS_RULES: Final[Rules] = {"transfer_id": parse_transfer_id}
+_HISTORY_RULES: Final[Rules] = {"next_page_token": parse_page_token}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,17 @@ def get_latest_7_day_transfer_latency(call: Call) -> Message:
     return latency_answer(median_latency(call.gateway, asked["src_chain_id"], asked["dst_chain_id"]))
 
 
+def transfer_history_page(call: Call) -> Message:
+    """What did these accounts send and receive?"""
+    asked = read_question(pb.TransferHistoryRequest, call.message, _HISTORY_RULES)
+    try:
+        accounts = parse_accounts([*asked["acct_addr"], asked["addr"]])
+    except ValueError as fault:
+        raise BadRequest.naming({"acct_addr": str(fault)}) from None
+    page = transfer_history(call.gateway, accounts, asked["next_page_token"], asked["page_size"])
+    return history_answer(page)
+
+
 class _Configs:
     """What can be transferred where? The message is made again when the network changes."""
 
@@ -97,6 +124,7 @@ def methods() -> dict[str, Method]:
         "GetLatest7DayTransferLatencyForQuery": Method(
             get_latest_7_day_transfer_latency, pb.GetLatest7DayTransferLatencyForQueryResponse
         ),
+        "TransferHistory": Method(transfer_history_page, pb.TransferHistoryResponse),
         "GetTransferConfigs": configs,
         "GetTransferConfigsForAll": configs,
     }

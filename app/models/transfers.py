@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.latency import FINE
 from app.extensions import Base
-from app.models.types import Address, ExactInteger, Hash32, Uint256, UtcTime
+from app.models.types import ACCOUNT_LENGTH, Address, ExactInteger, Hash32, Uint256, UtcTime
 
 OPEN = "status NOT IN (2, 5, 10)"
 """The transfers that are not over: not failed, completed or refunded. A query says it in these very
@@ -67,6 +67,23 @@ class Transfer(Base):
         ExactInteger, doc="what the release took from the destination pool; destination units"
     )
     updated_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest event's time")
+    began_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the earliest submission or send")
+    received_amount: Mapped[int | None] = mapped_column(ExactInteger, doc="paid out; destination units")
+
+
+class TransferAccount(Base):
+    """A transfer in the list of its sender or its receiver (``domain.transfer.accounts``).
+
+    The key is the order in which a history is read, so that a page costs what it shows. Who removes a
+    transfer removes its entries: a reference would need a further index, as large as the table.
+    """
+
+    __tablename__ = "transfer_accounts"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    account: Mapped[str] = mapped_column(String(3 * ACCOUNT_LENGTH), primary_key=True, doc="as account_key")
+    began_ms: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
 
 
 class TransferHash(Base):

@@ -15,6 +15,8 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.domain.amounts import is_uint256
 
+ACCOUNT_LENGTH = 128
+
 # SQLite gives ids only to INTEGER primary keys; PostgreSQL needs 64 bits spelled out.
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
@@ -104,7 +106,7 @@ class Address(String):
     """An account or contract: an EVM address with its checksum, or any other chain's text."""
 
     def __init__(self) -> None:
-        super().__init__(128)
+        super().__init__(ACCOUNT_LENGTH)
 
 
 class UtcTime(TypeDecorator[datetime]):

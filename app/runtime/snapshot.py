@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.estimate.network_terms import NetworkTerms
 from app.queries.network.versions import PartVersion
+from app.runtime.config_index import ConfigIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class NetworkSnapshot:
     configs: TransferConfigs
     blocked_addresses: BlockedAddresses
     blocked_networks: BlockedNetworks
+    config_index: ConfigIndex
 
 
 class SnapshotSource(Protocol):

@@ -12,6 +12,9 @@ LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
 EVIDENCE = "/v2/getRefundEvidence"
 CONFIGS = "/v2/getTransferConfigs"
 CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
+HISTORY = "/v2/transferHistory"
+FIND = "/v2/getTransfer"
+STATUSES = "/v2/getTransferStatuses"
 
 ZEROES: dict[str, dict[str, Any]] = {
     ESTIMATE: {
@@ -36,6 +39,9 @@ ZEROES: dict[str, dict[str, Any]] = {
         "dst_block_tx_link": "",
     },
     LATENCY: {"median_transfer_latency_in_second": 0},
+    HISTORY: {"history": [], "next_page_token": "", "current_size": "0"},
+    FIND: {"state": "unknown", "transfers": [], "read_to": {}},
+    STATUSES: {"statuses": []},
     EVIDENCE: {
         "valid": False,
         "proven": False,

@@ -107,6 +107,9 @@ def requests() -> Iterator[Request]:
         yield _post(STATUS, {"transfer_id": transfer_id})
         yield _get(f"/v2/getRefundEvidence?transfer_id={transfer_id}")
         yield _grpc("GetTransferStatus", _text(1, transfer_id))
+        yield _get(f"/v2/getTransfer?key={transfer_id}")
+    yield _post("/v2/getTransferStatuses", {"transfer_ids": [*ids, UNKNOWN_ID]})
+    yield from _histories()
     for query in re.findall(r"`(src_chain_id=[^`]*)`", text):
         yield _get(f"{ESTIMATE}?{query}")
         yield _grpc("EstimateAmt", _estimate_message(query))
@@ -143,6 +146,41 @@ def _twins(ids: list[str]) -> Iterator[Request]:
         for changes in ({"amt": "1000000"}, {"amt": 1000000}, {"amt": "1", "is_pegged": None}, {}):
             yield _post(path, fields | changes)
         yield {"method": "POST", "path": path, "headers": _FORM, "body": QUOTE}
+
+
+def _histories() -> Iterator[Request]:
+    """Accounts of the sandbox: one of a hundred latencies, some of single transfers, one of nobody."""
+    busy, single, other = (f"0x{'5a' * 18}{n:04x}" for n in (0x64, 1, 2))
+    for query in (
+        f"acct_addr[]={busy}&page_size=3", f"acct_addr%5B%5D={busy.upper()}&page_size=2",
+        f"acct_addr[]={single}&acct_addr[]={other}&page_size=10", f"acct_addr={single},{other}&page_size=1",
+        f"addr={single}&page_size=0", f"addr={single}",
+        f"addr={busy}&page_size=3&next_page_token=1795264920000",
+        f"addr={busy}&page_size=1000&next_page_token=1", "addr=nobody&page_size=10",
+        "page_size=10", f"addr={single}&page_size=-1", f"addr={single}&page_size=1&next_page_token=soon",
+        f"addr={'x' * 129}&page_size=1",
+    ):  # fmt: skip
+        yield _get(f"/v2/transferHistory?{query}")
+    yield _get(f"/v1/transferHistory?acct_addr[]={single}&page_size=1")
+    yield _grpc("TransferHistory", _number(2, 3) + _text(4, single) + _text(4, busy))
+    yield _grpc("TransferHistory", _text(1, "1795264920000") + _number(2, 2) + _text(3, busy))
+    yield _grpc("TransferHistory", _number(2, 3))
+    sent = "0xaf86c7e00c207ea213b40b4112270e212675f5557b13a04f6cd6127743c3f8d3"
+    for query in (
+        f"key={sent}",
+        f"key={sent[2:].upper()}&chain_id=1",
+        f"key={sent}&chain_id=56",
+        "",
+        "key=a+b",
+    ):
+        yield _get(f"/v2/getTransfer?{query}")
+    for body in (
+        {"tx_hash": sent, "src_chain_id": 1}, {"tx_hash": sent, "src_chain_id": "56"}, {"tx_hash": sent},
+        {"src_chain_id": 1}, {"tx_hash": "a b", "src_chain_id": 1},
+    ):  # fmt: skip
+        yield _post(STATUS, body)
+    for ids in ([], ["0x12"], [UNKNOWN_ID] * 101):
+        yield _post("/v2/getTransferStatuses", {"transfer_ids": ids})
 
 
 def _malformed() -> Iterator[Request]:

@@ -20,13 +20,14 @@ import pytest
 
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
-from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, LATENCY, STATUS
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
 from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
-from tests.grpcweb.wire import INVALID_ARGUMENT, UNIMPLEMENTED
+from tests.grpcweb.wire import INVALID_ARGUMENT
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
+BUSY = f"0x{'5a' * 18}0064"
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
 SENDING = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance": 3000}
 OWN_MESSAGES = {"getTransferConfigsForAll": "GetTransferConfigs"}
@@ -46,6 +47,8 @@ ANSWERED = {
     "an estimate error": (ESTIMATE, question("estimateAmt", **SENDING | {"amt": "0"})),
     "a blocked address": (ESTIMATE, question("estimateAmt", **SENDING, usr_addr=f"0x{0xBAD:040X}")),
     "the latency": (LATENCY, question("getLatest7DayTransferLatencyForQuery", **PAIR)),
+    "a history": (HISTORY, question("transferHistory", acct_addr=[BUSY, "nobody"], page_size=3)),
+    "an empty history": (HISTORY, question("transferHistory", addr="nobody", page_size=3)),
     "the configs": (CONFIGS, question("getTransferConfigs")),
     "the configs for all": (CONFIGS_FOR_ALL, question("getTransferConfigsForAll")),
 }
@@ -56,8 +59,11 @@ REFUSED = {
         INVALID_ARGUMENT,
         "bad_request",
     ),
-    "the history": (question("transferHistory"), UNIMPLEMENTED, "path_not_found"),
+    "a history of nobody": (question("transferHistory", page_size=3), INVALID_ARGUMENT, "bad_request"),
 }
+ONLY_IN_JSON = ("sender", "receiver", "dst_deadline")
+"""Fields of a transfer for which the protobuf has no place."""
+
 QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ in REFUSED.values()]
 
 
@@ -83,7 +89,7 @@ def ask_http(server: Server, path: str, fields: dict[str, Any]) -> tuple[dict[st
     if path == STATUS:
         connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
     else:
-        connection.request("GET", f"{path}?{urlencode(fields)}")
+        connection.request("GET", f"{path}?{urlencode(fields, doseq=True)}")
     response = connection.getresponse()
     return json.load(response), response.headers["X-Gateway-Reason"]
 
@@ -97,6 +103,13 @@ def alike(answer: dict[str, Any]) -> dict[str, Any]:
         answer["bridge_rate"] = struct.pack("<f", answer["bridge_rate"])
     if "wd_onchain" in answer:
         answer["wd_onchain"] = answer["wd_onchain"] or None
+    if "current_size" in answer:
+        answer["current_size"] = str(answer["current_size"])
+        answer["history"] = [
+            {name: value for name, value in transfer.items() if name not in ONLY_IN_JSON}
+            | {name: str(transfer[name]) for name in ("ts", "update_ts")}
+            for transfer in answer["history"]
+        ]
     for route_key in answer.get("blocked_bridge_direct", ()):
         route_key |= {name: int(route_key[name]) for name in PAIR}
     return answer
@@ -128,6 +141,8 @@ def test_the_questions_are_what_they_are_called(
     assert over_http["an estimate error"][1] == Reason.AMOUNT_ZERO
     assert answers["a blocked address"]["err"]["code"] == ErrCode.ERROR_CODE_ADDRESS_BLOCKED
     assert answers["the latency"]["median_transfer_latency_in_second"] == 246.5
+    assert answers["a history"]["current_size"] == "3"
+    assert answers["an empty history"]["history"] == []
     assert len(answers["the configs"]["chains"]) >= 8
     assert answers["the configs"]["pegged_pair_configs"]
 

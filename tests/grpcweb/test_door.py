@@ -135,7 +135,7 @@ def test_a_doubled_slash_is_no_redirect(client: FlaskClient, slashes: str) -> No
 
 
 UNKNOWN = [
-    "TransferHistory", "", "Nothing", "estimateAmt", "EstimateAmt/", "EstimateAmt/x", "/EstimateAmt", "%00",
+    "TransferHistories", "", "Nothing", "estimateAmt", "EstimateAmt/", "EstimateAmt/x", "/EstimateAmt", "%00",
     "%FF", "..%2F..%2Fadmin", "EstimateAmt%20", "x" * 4000, "a/b/c", "é",
 ]  # fmt: skip
 

@@ -24,6 +24,7 @@ METHODS: dict[str, tuple[type[Message], type[Message]]] = {
         pb.GetLatest7DayTransferLatencyForQueryRequest,
         pb.GetLatest7DayTransferLatencyForQueryResponse,
     ),
+    "TransferHistory": (pb.TransferHistoryRequest, pb.TransferHistoryResponse),
     "GetTransferConfigs": (pb.GetTransferConfigsRequest, pb.GetTransferConfigsResponse),
     "GetTransferConfigsForAll": (pb.GetTransferConfigsRequest, pb.GetTransferConfigsResponse),
 }

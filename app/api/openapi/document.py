@@ -26,10 +26,11 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
     compat_status_examples,
 )
-from app.api.openapi.responses import ETAG, HEADERS, responses
+from app.api.openapi.requests import JSON, body_of, unread_types
+from app.api.openapi.responses import ETAG, HEADERS, READ, responses
 from app.api.openapi.text import INTRODUCTION
+from app.api.openapi.transfers import transfer_operations
 
-_JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 _IGNORED_HEADER: Final = {
     "in": "header",
@@ -37,8 +38,6 @@ _IGNORED_HEADER: Final = {
     "schema": {"type": "string"},
     "description": "Some pages send it with every request. It is not looked at.",
 }
-_READ: Final = (400, 405, 413, 429, 500, 503)
-"""How an operation fails that takes its question from the query."""
 
 
 def document(door: ApiDoor) -> dict[str, Any]:
@@ -65,6 +64,8 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status(door)})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
+    for path, operations in transfer_operations(door):
+        spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
     for path in ("/healthz", "/readyz"):
@@ -109,13 +110,13 @@ def _estimate(door: ApiDoor) -> dict[str, Any]:
             "and ask again just before the final submit."
         ),
         "parameters": [{"in": "query", "schema": door.estimate_query}],
-        "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *_READ),
+        "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *READ),
     }
 
 
 def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
     content: dict[str, Any] = {
-        _JSON: {"schema": {"$ref": "#/components/schemas/EstimateBody"}},
+        JSON: {"schema": {"$ref": "#/components/schemas/EstimateBody"}},
         _FORM: {"schema": {"$ref": "#/components/schemas/EstimateForm"}},
     }
     return {
@@ -128,38 +129,28 @@ def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
         ),
         # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
         "parameters": [_IGNORED_HEADER],
-        "requestBody": {"required": True, "content": _any_type(door, content)},
-        "responses": responses(
-            door.estimate_answer, ESTIMATE_EXAMPLES, *_READ, *(() if door.compat_clients else (415,))
-        ),
+        "requestBody": body_of(door, content),
+        "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *READ, *unread_types(door)),
     }
 
 
-def _any_type(door: ApiDoor, content: dict[str, Any]) -> dict[str, Any]:
-    """The bodies of a POST; with ``COMPAT_CLIENTS`` JSON may be declared as anything.
-
-    A range of types such as ``*/*`` would promise that XML is read, too.
-    """
-    return content | ({"text/plain": content[_JSON]} if door.compat_clients else {})
-
-
 def _status(door: ApiDoor) -> dict[str, Any]:
-    content = {_JSON: {"schema": door.status_body}}
+    content = {JSON: {"schema": {"anyOf": [door.status_body, door.transaction_body]}}}
     return {
         "operationId": "getTransferStatus",
         "tags": ["Transfers"],
         "summary": "Where is a transfer?",
         "description": (
-            "Progress of one transfer, links to its transactions, and, while status is 8, the evidence "
-            "for the on-chain refund (`getRefundEvidence` makes the call of it). For an unknown id, `msg` "
-            "says how fresh the gateway's view of each chain is."
+            "Progress of one transfer, named by its id or by the transaction that sent it, links to its "
+            "transactions, and, while status is 8, the evidence for the on-chain refund (`getRefundEvidence` "
+            "makes the call of it). For an unknown one, `msg` says how fresh the view of each chain is."
         ),
-        "requestBody": {"required": True, "content": _any_type(door, content)},
+        "requestBody": body_of(door, content),
         "responses": responses(
             door.status_answer,
             compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
-            *_READ,
-            *(() if door.compat_clients else (415,)),
+            *READ,
+            *unread_types(door),
         ),
     }
 
@@ -174,7 +165,7 @@ def _latency(door: ApiDoor) -> dict[str, Any]:
             "chains that were released in the last 7 days."
         ),
         "parameters": [{"in": "query", "schema": door.latency_query}],
-        "responses": responses(door.latency_answer, LATENCY_EXAMPLES, *_READ),
+        "responses": responses(door.latency_answer, LATENCY_EXAMPLES, *READ),
     }
 
 
@@ -190,7 +181,7 @@ def _evidence(door: ApiDoor) -> dict[str, Any]:
             "to `contract` on chain `chain_id`."
         ),
         "parameters": [{"in": "query", "schema": door.evidence_query}],
-        "responses": responses(door.evidence_answer, EVIDENCE_EXAMPLES, *_READ),
+        "responses": responses(door.evidence_answer, EVIDENCE_EXAMPLES, *READ),
     }
 
 
@@ -215,7 +206,7 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
             }
         ],
         "responses": {"304": {"description": "Nothing has changed.", "headers": ETAG}}
-        | responses(door.configs_answer, {}, *_READ[1:], more_headers=ETAG),
+        | responses(door.configs_answer, {}, *READ[1:], more_headers=ETAG),
     }
 
 

@@ -22,6 +22,9 @@ _FAILURES: Final = {
 _BEFORE_THE_PATH: Final = (414, 431)
 """What the server answers before it knows the path: so any operation may."""
 
+READ: Final = (400, 405, 413, 429, 500, 503)
+"""How an operation fails that takes its question from the query."""
+
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Gateway-Reason": {
         "description": "Why, for machines; there on every err.",

@@ -89,6 +89,8 @@ class TransferState:
     sent_at: datetime | None = None
     released_at: datetime | None = None
     relayed_amount: int | None = None
+    began_at: datetime | None = None
+    received_amount: int | None = None
     evidence: RefundEvidence | None = None
     anomalies: tuple[Anomaly, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
@@ -192,6 +194,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     origin = origin_of(logged.event for logged in history.kept())
     refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
     src_tx_hash, dst_tx_hash = _src_tx_hash(standing), _dst_tx_hash(standing)
+    received_amount = _received_amount(send, release, facts)
     return TransferState(
         transfer_id=history.transfer_id,
         status=answer.status,
@@ -210,7 +213,9 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         dst_tx_hash=dst_tx_hash,
         sent_at=standing_send.at if standing_send else None,
         released_at=release.at if release else None,
-        relayed_amount=_relayed_amount(send, release, facts),
+        relayed_amount=received_amount if send and send.kind is SendKind.POOL else None,
+        began_at=_began_at(history),
+        received_amount=received_amount,
         evidence=refund.evidence if refundable else None,
         anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts, history.paid_ids)),
         blocks=_highest_blocks(history.kept(), origin),
@@ -323,14 +328,30 @@ def _dst_tx_hash(standing: StandingEvents) -> str | None:
     return payout.dst_tx_hash if payout else None
 
 
-def _relayed_amount(
+def _began_at(history: TransferHistory) -> datetime | None:
+    """When the transfer was first heard of: the earliest submission or send, whether or not it stands.
+
+    So the time stays the same when an announced transfer is sent, and when a reorganisation takes a send
+    back that then comes again: pages of a history can be told apart by it.
+    """
+    origins = (
+        each.event for each in history.kept() if isinstance(each.event, TransferSent | TransferSubmitted)
+    )
+    return min((event.at for event in origins), default=None)
+
+
+def _received_amount(
     send: TransferSent | None, release: TransferReleased | None, facts: NetworkFacts
 ) -> int | None:
-    """What a release took from the destination pool; None where it was no pool transfer."""
-    if send is None or release is None or send.kind is not SendKind.POOL:
+    """What a release paid, in destination units; None while there is none or it cannot be known.
+
+    Where the release does not say it, the amount sent counts, scaled and rounded down. Of a pool transfer
+    it is also what left the destination pool.
+    """
+    if release is None or release.amount is not None:
+        return release.amount if release else None
+    if send is None:
         return None
-    if release.amount is not None:
-        return release.amount
     return facts.scaled_down(send.amount, send.symbol, send.src_chain_id, send.dst_chain_id)
 
 

@@ -1,8 +1,9 @@
-"""At which status is a transfer, and which evidence serves its refund?"""
+"""At which status are transfers, and which evidence serves their refunds?"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -13,7 +14,7 @@ from app.models.transfers import Refund, Transfer
 
 
 class TransferRow(NamedTuple):
-    """The columns that a status answer is made of. The last four are the refund's evidence, or None."""
+    """The columns that a status answer is made of. The last four are the refund's evidence, or not there."""
 
     status: int
     refund_reason: int
@@ -23,32 +24,37 @@ class TransferRow(NamedTuple):
     symbol: str | None
     src_tx_hash: str | None
     dst_tx_hash: str | None
-    wd_onchain: bytes | None
-    sorted_sigs: list[str]
-    signers: list[str]
-    powers: list[str]
+    wd_onchain: bytes | None = None
+    sorted_sigs: Sequence[str] = ()
+    signers: Sequence[str] = ()
+    powers: Sequence[str] = ()
 
 
+STATUS_COLUMNS: Final = (
+    Transfer.status,
+    Transfer.refund_reason,
+    Transfer.kind,
+    Transfer.src_chain_id,
+    Transfer.dst_chain_id,
+    Transfer.symbol,
+    Transfer.src_tx_hash,
+    Transfer.dst_tx_hash,
+)
+EVIDENCE_COLUMNS: Final = (Refund.wd_onchain, Refund.sorted_sigs, Refund.signers, Refund.powers)
+
+_WITH_EVIDENCE = select(*STATUS_COLUMNS, *EVIDENCE_COLUMNS).join_from(
+    Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True
+)
 _STATUS = DirectSelect(
-    select(
-        Transfer.status,
-        Transfer.refund_reason,
-        Transfer.kind,
-        Transfer.src_chain_id,
-        Transfer.dst_chain_id,
-        Transfer.symbol,
-        Transfer.src_tx_hash,
-        Transfer.dst_tx_hash,
-        Refund.wd_onchain,
-        Refund.sorted_sigs,
-        Refund.signers,
-        Refund.powers,
-    )
-    .join_from(Transfer, Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True)
-    .where(Transfer.transfer_id == bindparam("transfer_id")),
+    _WITH_EVIDENCE.where(Transfer.transfer_id == bindparam("transfer_id")),
     TransferRow,
 )
-_PRUNED = select(PrunedTransfer.status).where(PrunedTransfer.transfer_id == bindparam("transfer_id"))
+_STATUSES = _WITH_EVIDENCE.add_columns(Transfer.transfer_id).where(
+    Transfer.transfer_id.in_(bindparam("transfer_ids", expanding=True))
+)
+_PRUNED = select(PrunedTransfer.transfer_id, PrunedTransfer.status).where(
+    PrunedTransfer.transfer_id.in_(bindparam("transfer_ids", expanding=True))
+)
 
 
 def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow | None:
@@ -56,6 +62,15 @@ def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow
     return _STATUS.first(connection, {"transfer_id": transfer_id})
 
 
-def pruned_status(connection: Connection, transfer_id: TransferId) -> int | None:
-    """The status that a transfer had when it was pruned, None where it was not."""
-    return connection.scalar(_PRUNED, {"transfer_id": transfer_id})
+def transfer_rows(
+    connection: Connection, transfer_ids: Sequence[TransferId]
+) -> Mapping[TransferId, TransferRow]:
+    """Those of the transfers that are known, in one statement."""
+    found = connection.execute(_STATUSES, {"transfer_ids": list(transfer_ids)})
+    return {row.transfer_id: TransferRow(*row[:-1]) for row in found}
+
+
+def pruned_statuses(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, int]:
+    """The statuses that transfers had when they were pruned, of those that were."""
+    found = connection.execute(_PRUNED, {"transfer_ids": list(transfer_ids)})
+    return {row.transfer_id: row.status for row in found}

@@ -20,6 +20,7 @@ from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
+from app.services.feed.accounts import write_account_entries
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
 from app.services.feed.signatures import with_signatures_now
@@ -54,6 +55,7 @@ def project(
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
     withdraw_ids.write(connection)
+    write_account_entries(connection, old.values(), new.values())
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     _write_basis(connection, logged, new)

@@ -24,6 +24,7 @@ from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.feed.prunable import events_of_transfers
 from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pools
+from app.services.feed.accounts import write_account_entries
 from app.services.feed.latencies import write_latencies
 from app.services.feed.projection import latencies_of
 from app.services.feed.sums import apply_volumes
@@ -46,6 +47,7 @@ def remove_transfers(
     _keep_ids(connection, states, rows)
     keep_paid_ids(connection, ids)
     write_latencies(connection, latencies_of(states), {})
+    write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
     for model in (Event, SignatureAside, SignatureNotNeeded, Anomaly, TransferBlock, TransferHash, Transfer):
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))

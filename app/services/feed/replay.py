@@ -16,7 +16,15 @@ from app.models.engine import reading, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.signatures import SignatureNotNeeded
-from app.models.transfers import LatencyRecord, Refund, RefundBasis, Transfer, TransferHash, WithdrawId
+from app.models.transfers import (
+    LatencyRecord,
+    Refund,
+    RefundBasis,
+    Transfer,
+    TransferAccount,
+    TransferHash,
+    WithdrawId,
+)
 from app.models.validators import ReportedValidatorSet
 from app.queries.feed import transfers
 from app.queries.feed.anomalies import AnomalyRow, pool_anomalies
@@ -33,7 +41,7 @@ from app.services.feed.retract import rebuild_retracted
 from app.services.feed.sums import advance
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, RefundBasis, WithdrawId, TransferBlock, TransferHash, Transfer,
+    LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
     PoolCounter, PoolVolume, ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
     SignatureNotNeeded,
 )  # fmt: skip

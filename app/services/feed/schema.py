@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import MAX_CHAIN_ID
 from app.domain.transfer.events import EventType
 from app.domain.validators import MAX_TOTAL_POWER
-from app.domain.wire_values import parse_transfer_id
+from app.domain.wire_values import parse_transfer_id, parse_tx_hash
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 
 MAX_ID = 256
@@ -27,9 +26,6 @@ MAX_REQUEST_BYTES = 4096
 MAX_VALIDATORS = 256
 MAX_SUBJECT = 96
 """Characters of what an event is about: a route of two chain ids and a symbol has up to 92."""
-
-_HASH = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
-_ANY_HASH = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
 
 
 class TransferId(fields.Field[bytes]):
@@ -54,9 +50,10 @@ class TxHash(fields.Field[str]):
     default_error_messages = {"invalid": "must be a hash: 32 bytes in hex, or up to 128 letters and digits"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        if not isinstance(value, str) or not _ANY_HASH.fullmatch(value):
-            raise self.make_error("invalid")
-        return "0x" + value[-64:].lower() if _HASH.fullmatch(value) else value
+        try:
+            return parse_tx_hash(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
 
 
 class Base64(fields.Field[bytes]):

@@ -20,6 +20,7 @@ from app.outages import FAILURES
 from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
 from app.queries.network.rows import load_rows
 from app.queries.network.versions import PartVersion, load_versions
+from app.runtime.config_index import ConfigIndex
 from app.runtime.snapshot import NetworkSnapshot, TransferConfigs
 from app.services.network.configs import build_configs
 from app.services.network.sections import SECTIONS, Part
@@ -45,6 +46,7 @@ _NOTHING: Final = NetworkSnapshot(
     configs=build_configs({section.name: [] for section in _CORE}),
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
+    config_index=ConfigIndex(build_configs({section.name: [] for section in _CORE}).answer),
 )
 
 
@@ -134,6 +136,7 @@ def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> Network
             before.blocked_networks
             if same(Part.BLOCKED_NETWORKS)
             else BlockedNetworks(load_blocked_networks(connection)),
+            before.config_index if same(Part.CORE) else ConfigIndex(core[1].answer),
         )
 
 

@@ -1,10 +1,13 @@
-"""The status of a transfer, as getTransferStatus answers it."""
+"""The status of transfers, as getTransferStatus answers it."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
@@ -12,8 +15,11 @@ from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
 from app.domain.keys import ChainId, RouteKey, TransferId
+from app.domain.transfer.block_order import in_block_order
+from app.queries.transfers.by_transaction import send_ids, transfers_sent_by
+from app.queries.transfers.entries import TransferEntry
 from app.queries.transfers.freshness import newest_events
-from app.queries.transfers.status import TransferRow, pruned_status, transfer_row
+from app.queries.transfers.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
 from app.runtime.gateway import Gateway
 
 NAMED_CHAINS: Final = 24
@@ -47,7 +53,56 @@ def transfer_status(gateway: Gateway, transfer_id: TransferId) -> TransferStatus
     row = gateway.public_reads.ask(transfer_row, transfer_id)
     if row is None:
         raise transfer_not_found(gateway, transfer_id)
-    return _status(terms, row)
+    return status_of(terms, row)
+
+
+def transfer_statuses(
+    gateway: Gateway, transfer_ids: Sequence[TransferId]
+) -> list[TransferStatus | GatewayError]:
+    """The status of each transfer, or the error that :func:`transfer_status` raises, in the order asked.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    rows = gateway.public_reads.ask(transfer_rows, list(dict.fromkeys(transfer_ids)))
+    unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in rows]
+    missing = _not_found(gateway, unknown) if unknown else {}
+    return [
+        status_of(terms, rows[transfer_id]) if transfer_id in rows else missing[transfer_id]
+        for transfer_id in transfer_ids
+    ]
+
+
+def transfer_status_by_transaction(gateway: Gateway, tx_hash: str, chain_id: ChainId) -> TransferStatus:
+    """The status of the transfer that a transaction of its source chain sent.
+
+    Of several the first in its block counts (docs/interface.md#by-transaction).
+
+    :param tx_hash: as ``wire_values.parse_tx_hash`` gives it.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    found = gateway.public_reads.ask(_first_of_transaction, tx_hash, chain_id)
+    if found is None:
+        raise GatewayError(f"transfer not found; {_freshness(gateway)}", reason=Reason.TRANSFER_NOT_FOUND)
+    return status_of(terms, found.status)
+
+
+def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
+    """The transfer that the transaction sent, the first in the block where it sent several.
+
+    Where it is the send of none, the one whose log names it otherwise.
+    """
+    entries = transfers_sent_by(connection, chain_id, tx_hash)
+    sent = [entry for entry in entries if entry.status.src_tx_hash == tx_hash] or entries
+    if len(sent) < 2:
+        return sent[0] if sent else None
+    ids = send_ids(connection, [entry.transfer_id for entry in sent])
+    return min(
+        sent,
+        key=lambda entry: (entry.sent_at or entry.updated_at, in_block_order(ids.get(entry.transfer_id, ""))),
+    )
 
 
 def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayError:
@@ -59,13 +114,27 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
-    status = gateway.public_reads.ask(pruned_status, transfer_id)
-    if status is not None:
-        return GatewayError(
-            f"transfer not found: it {_ENDS[Status(status)]} long ago and is no longer kept here",
+    return _not_found(gateway, [transfer_id])[transfer_id]
+
+
+def _not_found(gateway: Gateway, transfer_ids: Sequence[TransferId]) -> dict[TransferId, GatewayError]:
+    """:func:`transfer_not_found` of several, in two reads at most."""
+    pruned = gateway.public_reads.ask(pruned_statuses, transfer_ids)
+    freshness = _freshness(gateway) if len(pruned) < len(set(transfer_ids)) else ""
+    return {
+        transfer_id: GatewayError(
+            f"transfer not found: it {_ENDS[Status(pruned[transfer_id])]} long ago and is no longer kept here"
+            if transfer_id in pruned
+            else f"transfer not found; {freshness}",
             reason=Reason.TRANSFER_NOT_FOUND,
         )
+        for transfer_id in transfer_ids
+    }
+
+
+def _freshness(gateway: Gateway) -> str:
+    """How long ago the newest event of each chain happened, for people: of ``NAMED_CHAINS`` at most."""
+    terms = gateway.snapshots.current().terms
     newest = gateway.public_reads.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
     now = gateway.clock()
     ages = []
@@ -75,8 +144,7 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
         ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
     if newest and newest[0].reporting > len(newest):
         ages.append(f"and {newest[0].reporting - len(newest)} more")
-    freshness = f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
-    return GatewayError(f"transfer not found; {freshness}", reason=Reason.TRANSFER_NOT_FOUND)
+    return f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
 
 
 _ENDS: Final = {
@@ -86,7 +154,8 @@ _ENDS: Final = {
 }
 
 
-def _status(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
+def status_of(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
+    """What is answered of a transfer's row: the rule for every operation that answers statuses."""
     src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
     status = Status(row.status)
     to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED

@@ -66,6 +66,10 @@ function accessors(prototype, [number, name, type]) {
         ? jspb.Message.getRepeatedWrapperField(this, type[0], number)
         : jspb.Message.getRepeatedField(this, number);
     };
+    prototype[`set${suffix}List`] = function (values) {
+      jspb.Message.setField(this, number, values);
+      return this;
+    };
   } else if (isMessage(type.of)) {
     prototype[`get${suffix}Map`] = function () {
       return jspb.Message.getMapField(this, number, false, type.of);
@@ -86,6 +90,11 @@ function accessors(prototype, [number, name, type]) {
 }
 
 function write(self, writer, [number, , type]) {
+  if (Array.isArray(type)) {
+    const values = jspb.Message.getRepeatedField(self, number);
+    if (values.length) writer[`writeRepeated${SCALARS[type[0]].method}`](number, values);
+    return;
+  }
   const value = jspb.Message.getField(self, number);
   if (value !== null && value !== undefined && value !== SCALARS[type].zero) {
     writer[`write${SCALARS[type].method}`](number, value);
@@ -197,7 +206,20 @@ message("GetTransferConfigsResponse", [
   [4, "farming_reward_contract_addr", "string"], [5, "pegged_pair_configs", [PeggedPairConfig]],
   [6, "blocked_bridge_direct", [BlockedBridgeDirect]],
 ]);
-message("TransferHistoryRequest", [[2, "page_size", "uint64"], [3, "addr", "string"]]);
-message("TransferHistoryResponse", [[1, "err", ErrMsg]]);
+const TransferInfo = message("TransferInfo", [[1, "chain", Chain], [2, "token", Token], [3, "amount", "string"]]);
+const TransferHistory = message("TransferHistory", [
+  [1, "transfer_id", "string"], [2, "src_send_info", TransferInfo], [3, "dst_received_info", TransferInfo],
+  [4, "ts", "uint64"], [5, "src_block_tx_link", "string"], [6, "dst_block_tx_link", "string"],
+  [7, "status", "enum"], [8, "refund_reason", "enum"], [9, "update_ts", "uint64"],
+  [10, "bridge_type", "enum"],
+]);
+message("TransferHistoryRequest", [
+  [1, "next_page_token", "string"], [2, "page_size", "uint64"], [3, "addr", "string"],
+  [4, "acct_addr", ["string"]],
+]);
+message("TransferHistoryResponse", [
+  [1, "err", ErrMsg], [2, "history", [TransferHistory]], [3, "next_page_token", "string"],
+  [4, "current_size", "uint64"],
+]);
 
 module.exports = MESSAGES;

@@ -7,7 +7,9 @@ const setter = (name) => "set" + name.replace(/(^|_)(.)/g, (_, __, letter) => le
 
 function ask(client, { method, message, fields, timeout }) {
   const request = new messages[`${message}Request`]();
-  for (const [name, value] of Object.entries(fields)) request[setter(name)](value);
+  for (const [name, value] of Object.entries(fields)) {
+    request[setter(name) + (Array.isArray(value) ? "List" : "")](value);
+  }
   const metadata = timeout ? { deadline: String(Date.now() + timeout) } : {};
   return new Promise((resolve) => {
     const seen = { calls: 0 };

@@ -18,7 +18,7 @@ from app.models.anomalies import Anomaly
 from app.models.engine import writing
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult, ingest_lines
@@ -188,6 +188,7 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         Transfer,
         Refund,
         LatencyRecord,
+        TransferAccount,
         TransferBlock,
         TransferHash,
         PoolCounter,

@@ -1,0 +1,208 @@
+"""The public shapes of histories and look-ups.
+
+Integers of 64 bits are strings in their answers: many readers of JSON end at 53 bits.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields, post_load, validate
+
+from app.api.config_schemas import ChainConfig, Token
+from app.api.fields import PageToken, Ready, TransferIdHex, TxHash, Uint
+from app.api.schemas import (
+    TRANSFER_ID_PATTERN,
+    TX_HASH_PATTERN,
+    Answer,
+    CompatStatusAnswer,
+    Question,
+    Shape,
+    describe,
+)
+from app.domain.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MAX_STATUSES, MISSING, parse_accounts
+from app.services.transfers.find import TransferKnowledge
+from app.services.transfers.history import MAX_PAGE
+
+_ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000\s,][^\u0000]*$"
+_ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+_IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
+_MILLISECONDS: Final = "Milliseconds since 1970, as a string."
+
+
+class HistoryQuery(Question):
+    """Parameters of a page of a history, as they are documented."""
+
+    acct_addr_list = fields.List(
+        fields.String(metadata={"maxLength": MAX_ADDRESS_CHARACTERS, "pattern": _ACCOUNT_PATTERN}),
+        data_key="acct_addr[]",
+        required=True,
+        metadata=describe(
+            f"An account; repeat it, or put commas between accounts, for up to {MAX_ACCOUNTS} of them, "
+            "also of different kinds of chains. Compared without regard to case. Also read: `acct_addr`, in "
+            "the same forms, and `addr`, once.",
+            ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
+            minItems=1,
+            maxItems=MAX_ACCOUNTS,
+        ),
+    )
+    page_size = Uint(
+        64,
+        load_default=0,
+        metadata=describe(
+            f"How many transfers. Larger values count as {MAX_PAGE}; 0 gives an empty list.",
+            10,
+        ),
+    )
+    next_page_token = PageToken(
+        load_default=None,
+        metadata=describe(
+            "The next_page_token of the page before: a time in milliseconds. Only transfers that began "
+            "before it are answered. Left out or empty: the newest.",
+            pattern="^[0-9]{0,19}$",
+        ),
+    )
+
+
+class AnyHistoryQuery(HistoryQuery):
+    """With every spelling of accounts that clients use."""
+
+    acct_addr_list = fields.List(fields.String(), data_key="acct_addr[]")
+    acct_addr = fields.List(fields.String())
+    addr = fields.String()
+
+    @post_load
+    def _accounts(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """All of the spellings together."""
+        lists = (values.pop(name, ()) for name in ("acct_addr_list", "acct_addr"))
+        try:
+            return values | {
+                "accounts": parse_accounts([*chain.from_iterable(lists), values.pop("addr", "")])
+            }
+        except ValueError as error:
+            raise ValidationError({"acct_addr": [str(error)]}) from None
+
+
+class TransferInfo(Shape):
+    """One end of a transfer."""
+
+    chain = fields.Nested(ChainConfig, metadata=describe("The chain, as in the transfer configs."))
+    token = fields.Nested(Token, metadata=describe("The token, as in the transfer configs."))
+    amount = fields.String(
+        metadata=describe("In this token's smallest units; 0 while nothing was paid.", "1000000")
+    )
+
+
+class HistoryTransfer(Shape):
+    """A transfer of a history."""
+
+    transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))
+    src_send_info = fields.Nested(TransferInfo, metadata=describe("What was sent."))
+    dst_received_info = fields.Nested(TransferInfo, metadata=describe("What was paid out."))
+    ts = fields.String(
+        metadata=describe(f"When the transfer began: announced or sent. {_MILLISECONDS}", "1794153600000")
+    )
+    src_block_tx_link = CompatStatusAnswer._declared_fields["src_block_tx_link"]
+    dst_block_tx_link = CompatStatusAnswer._declared_fields["dst_block_tx_link"]
+    status = CompatStatusAnswer._declared_fields["status"]
+    refund_reason = CompatStatusAnswer._declared_fields["refund_reason"]
+    sender = fields.String(metadata=describe("The sender's account."))
+    receiver = fields.String(metadata=describe("The receiver's account."))
+    update_ts = fields.String(
+        metadata=describe(f"When the newest event happened. {_MILLISECONDS}", "1794153660000")
+    )
+    bridge_type = CompatStatusAnswer._declared_fields["bridge_type"]
+    dst_deadline = fields.String(metadata=describe('Always "0": transfers have no deadline here.', "0"))
+
+
+class HistoryAnswer(Answer):
+    """A page of a history, the newest transfer first."""
+
+    history = Ready(fields.Nested(HistoryTransfer), dump_default=list)
+    next_page_token = fields.String(
+        dump_default="", metadata=describe("For the next page; empty after an empty page.", "1794153600000")
+    )
+    current_size = fields.String(dump_default="0", metadata=describe("Transfers of this page.", "10"))
+
+
+class FindQuery(Question):
+    """Parameters of a look-up."""
+
+    key = TxHash(
+        required=True,
+        metadata=describe(
+            "A transfer's id, or the hash of a transaction of a transfer on any of its chains.",
+            _ID_EXAMPLE,
+            pattern=TX_HASH_PATTERN,
+        ),
+    )
+    chain_id = Uint(32, metadata=describe("The chain of the transaction, for transfers from or to it alone."))
+
+
+class FoundTransfer(HistoryTransfer):
+    """A transfer that was found, with all that its status answer has."""
+
+    wd_onchain = CompatStatusAnswer._declared_fields["wd_onchain"]
+    sorted_sigs = CompatStatusAnswer._declared_fields["sorted_sigs"]
+    signers = CompatStatusAnswer._declared_fields["signers"]
+    powers = CompatStatusAnswer._declared_fields["powers"]
+    block_delay = CompatStatusAnswer._declared_fields["block_delay"]
+
+
+class ReadTo(Shape):
+    """How far a chain has been read."""
+
+    block = fields.Integer(
+        allow_none=True, metadata=describe("Its highest block; null where no event named one.", 21_000_000)
+    )
+    at = fields.String(
+        metadata=describe("When its newest event happened (RFC 3339).", "2026-11-21T12:00:00Z")
+    )
+
+
+class FindAnswer(Answer):
+    """The transfers of a key."""
+
+    state = fields.String(
+        dump_default=TransferKnowledge.UNKNOWN.value,
+        metadata=describe(
+            "unknown: nothing is known of the key; announced: a submission is all that stands of it; known.",
+            "known",
+            enum=[state.value for state in TransferKnowledge],
+        ),
+    )
+    transfers = Ready(fields.Nested(FoundTransfer), dump_default=list)
+    read_to = fields.Dict(
+        keys=fields.String(),
+        values=fields.Nested(ReadTo),
+        dump_default=dict,
+        metadata=describe("By chain id: how far the chains had been read when the key was looked for."),
+    )
+
+
+class StatusesBody(Question):
+    """Body of a question for the status of several transfers."""
+
+    transfer_ids = fields.List(
+        TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
+        required=True,
+        validate=validate.Length(1, MAX_STATUSES, error=_IDS),
+        error_messages={
+            "invalid": _IDS,
+            "required": MISSING,
+        },
+        metadata=describe(f"1 to {MAX_STATUSES} ids, as getTransferStatus takes them.", [_ID_EXAMPLE]),
+    )
+
+
+class OneStatus(CompatStatusAnswer):
+    """The status of one of them, or why there is none."""
+
+    transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))
+
+
+class StatusesAnswer(Answer):
+    """The status of each transfer, in the order asked."""
+
+    statuses = Ready(fields.Nested(OneStatus), dump_default=list)

@@ -1,0 +1,83 @@
+"""The chains and tokens of the transfer configs, by what a transfer names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from app.domain.codes import SendKind
+from app.domain.keys import ChainId, PoolKey, RouteKey
+
+Json = Mapping[str, Any]
+
+_CHAIN: Final[Json] = {
+    "id": 0,
+    "name": "",
+    "icon": "",
+    "block_delay": 0,
+    "gas_token_symbol": "",
+    "explore_url": "",
+    "contract_addr": "",
+    "drop_gas_amt": "",
+}
+_TOKEN: Final[Json] = {"symbol": "", "address": "", "decimal": 0, "xfer_disabled": False}
+
+
+class ConfigIndex:
+    """Chain and token objects as the configs' answer has them. Never changed once built.
+
+    What the configs do not have gets the same fields, each at its zero value.
+    """
+
+    __slots__ = ("_chains", "_no_chain", "_no_token", "_pair_tokens", "_pairs", "_tokens")
+
+    def __init__(self, answer: Json) -> None:
+        """:param answer: of getTransferConfigs, as plain data."""
+        self._chains: dict[int, Json] = {chain["id"]: chain for chain in answer["chains"]}
+        self._tokens: dict[PoolKey, Json] = {
+            PoolKey(ChainId(int(chain_id)), info["token"]["symbol"]): info["token"]
+            for chain_id, listed in answer["chain_token"].items()
+            for info in listed["token"]
+        }
+        self._pairs: dict[RouteKey, tuple[Json, Json]] = {}
+        self._pair_tokens: dict[PoolKey, Json] = {}
+        for pair in answer["pegged_pair_configs"]:
+            self._add_pair(pair)
+        self._no_chain = _zeroes(next(iter(self._chains.values()), _CHAIN))
+        self._no_token = _zeroes(next(iter(self._tokens.values()), _TOKEN))
+
+    def _add_pair(self, pair: Json) -> None:
+        org, pegged = pair["org_token"]["token"], pair["pegged_token"]["token"]
+        deposit = RouteKey(org["symbol"], pair["org_chain_id"], pair["pegged_chain_id"])
+        self._pairs[deposit], self._pairs[deposit.reverse] = (org, pegged), (pegged, org)
+        self._pair_tokens.setdefault(deposit.dst, pegged)
+
+    def chain(self, chain_id: ChainId | None) -> Json:
+        """The chain; one without a name where it is not configured."""
+        return self._chains.get(chain_id or 0) or {**self._no_chain, "id": chain_id or 0}
+
+    def tokens(
+        self, kind: str | None, symbol: str | None, src: ChainId | None, dst: ChainId | None
+    ) -> tuple[Json, Json]:
+        """The tokens that a transfer takes on its source and pays on its destination chain.
+
+        A pair's own tokens where it is pegged: they may differ from the ones that the chains list.
+
+        :param kind: of the send, None while it is not known.
+        """
+        ends = (PoolKey(src or ChainId(0), symbol or ""), PoolKey(dst or ChainId(0), symbol or ""))
+        if kind in (SendKind.DEPOSIT, SendKind.BURN):
+            pair = self._pairs.get(RouteKey(symbol or "", ends[0].chain_id, ends[1].chain_id))
+            return pair or (self._pegged(ends[0]), self._pegged(ends[1]))
+        return self._token(ends[0]), self._token(ends[1])
+
+    def _pegged(self, key: PoolKey) -> Json:
+        return self._pair_tokens.get(key) or self._token(key)
+
+    def _token(self, key: PoolKey) -> Json:
+        return self._tokens.get(key) or {**self._no_token, "symbol": key.symbol}
+
+
+def _zeroes(example: Json) -> Json:
+    """The same fields, each with the zero value of its type; null stays null."""
+    return {name: None if value is None else type(value)() for name, value in example.items()}

@@ -1,0 +1,246 @@
+"""Transfers by their transactions, several statuses at once, and GET /v2/getTransfer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.api.shapes import FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
+from tests.api.world import ADDRESS, event, released, sent, tell
+
+ID = "0x" + "5a" * 32
+OTHER = "0x" + "5b" * 32
+SEND, PAYOUT = "0x" + "ab" * 32, "0x" + "cd" * 32
+REFUND = "0x" + "ef" * 32
+SOLANA = "5wHu1qwD7q2ggbJyc8X4nzrUmNMrqUeX1BCNNzGkVQ9JYtGoxA5fNZaAqFqFeFeWLSJJw8Lw7SAqbzsKpLRNQyN"
+
+
+def status_of(client: FlaskClient, **asked: Any) -> dict[str, Any]:
+    response = client.post(STATUS, json=asked)
+    assert response.status_code == 200, response.text
+    body: dict[str, Any] = response.get_json()
+    return body
+
+
+def find(client: FlaskClient, query: str) -> dict[str, Any]:
+    response = client.get(f"{FIND}?{query}")
+    assert response.status_code == 200, response.text
+    body: dict[str, Any] = response.get_json()
+    assert list(body) == ["err", *ZEROES[FIND]]
+    return body
+
+
+def found(client: FlaskClient, query: str) -> list[str]:
+    return [transfer["transfer_id"] for transfer in find(client, query)["transfers"]]
+
+
+@pytest.mark.parametrize("spelling", [SEND, SEND[2:], SEND.upper(), "0X" + SEND[2:], SEND[2:].upper()])
+@pytest.mark.parametrize("chain_id", [1, "1", 1.0])
+def test_a_status_by_transaction_is_that_by_id(
+    app: Flask, client: FlaskClient, spelling: str, chain_id: float | str
+) -> None:
+    tell(
+        app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4), sent(OTHER, src_tx_hash=REFUND)
+    )
+    by_id = status_of(client, transfer_id=ID)
+    assert (by_id["status"], by_id["refund_reason"]) == (6, 4)
+    assert status_of(client, tx_hash=spelling, src_chain_id=chain_id) == by_id
+    assert status_of(client, transfer_id="", tx_hash=spelling, src_chain_id=chain_id) == by_id
+    assert status_of(client, transfer_id=None, tx_hash=spelling, src_chain_id=chain_id) == by_id
+
+
+def test_beside_an_id_a_transaction_is_not_looked_at(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID))
+    assert status_of(client, transfer_id=ID, tx_hash=PAYOUT, src_chain_id=56)["status"] == 1
+    assert status_of(client, transfer_id=ID, tx_hash=[], src_chain_id=None)["status"] == 1
+
+
+def test_hashes_that_are_not_hex_keep_their_case(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID, src_tx_hash=SOLANA))
+    assert status_of(client, tx_hash=SOLANA, src_chain_id=1)["status"] == 1
+    assert status_of(client, tx_hash=SOLANA.lower(), src_chain_id=1)["err"]["code"] == 500
+    assert found(client, f"key={SOLANA}") == [ID]
+    assert found(client, f"key={SOLANA.upper()}") == []
+
+
+def test_of_several_transfers_the_first_in_the_block_is_answered(app: Flask, client: FlaskClient) -> None:
+    order = (10, 9, 100)
+    tell(
+        app,
+        *(
+            {**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{place}"}
+            for n, place in enumerate(order)
+        ),
+        event("network.status", transfer_id=f"0x{1:064x}", xfer_status=3),
+    )  # fmt: skip
+    assert status_of(client, tx_hash=SEND, src_chain_id=1)["refund_reason"] == 3
+    assert len(found(client, f"key={SEND}")) == 3
+
+
+def test_a_transaction_that_no_longer_stands_is_known(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID, block=100), event("chain.reorged", timedelta(), chain_id=1, from_block=90))
+    assert status_of(client, tx_hash=SEND, src_chain_id=1) == {"err": None} | ZEROES[STATUS] | {
+        "block_delay": 12
+    }
+    assert find(client, f"key={SEND}")["state"] == "known"
+
+
+@pytest.mark.parametrize(
+    ("tx_hash", "chain_id"), [(SEND, 56), (SEND, 0), (PAYOUT, 1), (PAYOUT, 56), ("x", 1)]
+)
+def test_no_such_transaction_on_the_chain(
+    app: Flask, client: FlaskClient, tx_hash: str, chain_id: int
+) -> None:
+    tell(app, sent(ID), released(ID, timedelta(seconds=1)))
+    response = client.post(STATUS, json={"tx_hash": tx_hash, "src_chain_id": chain_id})
+    message = assert_refused(response, 200, "transfer_not_found", STATUS)
+    assert message.startswith("transfer not found; no chain") or "Ethereum" in message
+
+
+NO_HASH = "must be a hash: 32 bytes in hex, or up to 128 letters and digits"
+NO_NUMBER = "must be a whole number, written in the digits 0 to 9 alone"
+BAD_BODIES: list[tuple[dict[str, Any], str]] = [
+    ({"tx_hash": SEND}, "src_chain_id: is missing"),
+    ({"src_chain_id": 1}, "tx_hash: is missing"),
+    ({"tx_hash": SEND, "src_chain_id": 2**32}, "src_chain_id: must be at most 4294967295"),
+    ({"tx_hash": SEND, "src_chain_id": -1}, f"src_chain_id: {NO_NUMBER}"),
+    ({"tx_hash": SEND, "src_chain_id": 1.5}, f"src_chain_id: {NO_NUMBER}"),
+    ({"tx_hash": SEND, "src_chain_id": True}, f"src_chain_id: {NO_NUMBER}"),
+    ({"tx_hash": 5, "src_chain_id": 1}, f"tx_hash: {NO_HASH}"),
+    ({"tx_hash": "a b", "src_chain_id": 1}, f"tx_hash: {NO_HASH}"),
+    ({"tx_hash": "x" * 129, "src_chain_id": 1}, f"tx_hash: {NO_HASH}"),
+    ({}, "transfer_id: is missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "said"), BAD_BODIES)
+def test_questions_by_transaction_that_cannot_be_read(
+    client: FlaskClient, body: dict[str, Any], said: str
+) -> None:
+    assert assert_refused(client.post(STATUS, json=body), 400, "bad_request", STATUS) == said
+
+
+def test_statuses_are_those_asked_one_by_one_in_their_order(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER))
+    asked = [OTHER, ID[2:].upper(), "0x" + "00" * 32, ID]
+    body = client.post(STATUSES, json={"transfer_ids": asked}).get_json()
+    assert list(body) == ["err", "statuses"]
+    assert body["err"] is None
+    assert [each.pop("transfer_id") for each in body["statuses"]] == [OTHER, ID, asked[2], ID]
+    assert [each.pop("bridge_type") for each in body["statuses"]] == [1, 1, 0, 1]
+    assert body["statuses"] == [status_of(client, transfer_id=transfer_id) for transfer_id in asked]
+
+
+def test_a_hundred_statuses(app: Flask, client: FlaskClient) -> None:
+    asked = [f"0x{n:064x}" for n in range(100)]
+    tell(app, *(sent(transfer_id) for transfer_id in asked))
+    body = client.post(STATUSES, json={"transfer_ids": asked}).get_json()
+    assert [(each["err"], each["status"]) for each in body["statuses"]] == [(None, 1)] * 100
+
+
+IDS = "transfer_ids: must be a list of 1 to 100 transfer ids"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "transfer_ids: is missing"),
+        ({"transfer_ids": None}, "transfer_ids: is missing"),
+        ({"transfer_ids": ""}, "transfer_ids: is missing"),
+        ({"transfer_ids": ID}, IDS),
+        ({"transfer_ids": {"0": ID}}, IDS),
+        ({"transfer_ids": []}, IDS),
+        ({"transfer_ids": [ID] * 101}, IDS),
+        (
+            {"transfer_ids": [ID, "0x12", None]},
+            "transfer_ids: number 2 must be a string of 32 bytes in hex (64 digits, with or without 0x), "
+            "number 3 is missing",
+        ),
+    ],
+)
+def test_lists_of_ids_that_cannot_be_read(client: FlaskClient, body: dict[str, Any], said: str) -> None:
+    assert assert_refused(client.post(STATUSES, json=body), 400, "bad_request", STATUSES) == said
+
+
+def test_every_key_of_a_transfer(app: Flask, client: FlaskClient) -> None:
+    tell(
+        app,
+        sent(ID),
+        event("network.status", transfer_id=ID, xfer_status=4),
+        event("refund.submitted", timedelta(seconds=1), transfer_id=ID, tx_hash=REFUND),
+        sent(OTHER, src_tx_hash=OTHER),
+        released(OTHER, timedelta(seconds=1)),
+    )
+    for query in (ID, ID[2:].upper(), SEND, SEND[2:], REFUND, f"{ID}&chain_id=1", f"{SEND}&chain_id=1"):
+        assert found(client, f"key={query}") == [ID]
+    for query in (f"{SEND}&chain_id=56", f"{PAYOUT}&chain_id=1", f"{ID}&chain_id=250", "0x" + "12" * 32):
+        assert found(client, f"key={query}") == []
+    assert found(client, f"key={OTHER}") == found(client, f"key={PAYOUT}&chain_id=56") == [OTHER]
+
+
+def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID), released(ID, timedelta(seconds=1)))
+    (transfer,) = find(client, f"key={PAYOUT}")["transfers"]
+    (row,) = client.get(f"{HISTORY}?addr={ADDRESS}&page_size=1").get_json()["history"]
+    status = status_of(client, transfer_id=ID)
+    del status["err"]
+    assert transfer == row | status
+    assert transfer["bridge_type"] == 1
+
+
+def test_the_states_and_how_far_the_chains_were_read(app: Flask, client: FlaskClient) -> None:
+    assert find(client, f"key={SEND}") == {"err": None} | ZEROES[FIND]
+    tell(
+        app,
+        event("transfer.submitted", transfer_id=ID, src_chain_id=1, src_tx_hash=SEND),
+        event("chain.head", timedelta(seconds=12), chain_id=1, block=21_000_000),
+        event("network.status", timedelta(seconds=5), transfer_id=OTHER, xfer_status=1),
+    )
+    read_to = {"1": {"block": 21_000_000, "at": "2026-03-08T11:59:48Z"}}
+    assert find(client, f"key={PAYOUT}") == {
+        "err": None, "state": "unknown", "transfers": [], "read_to": read_to,
+    }  # fmt: skip
+    announced = find(client, f"key={SEND}")
+    assert (announced["state"], announced["read_to"]) == ("announced", read_to)
+    assert announced["transfers"][0]["status"] == 1
+    assert find(client, f"key={SEND}&chain_id=1")["read_to"] == read_to
+    assert find(client, f"key={SEND}&chain_id=56")["read_to"] == {}
+    tell(app, sent(ID, block=5), sent("0x" + "5c" * 32, dst_chain_id=250, src_chain_id=250))
+    known = find(client, f"key={ID}")
+    assert known["state"] == "known"
+    assert known["read_to"]["250"] == {"block": None, "at": "2026-03-08T11:59:00Z"}
+    assert find(client, f"key={OTHER}")["state"] == "known"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "key: is missing"),
+        ("key=&chain_id=1", "key: is missing"),
+        ("key=a+b", f"key: {NO_HASH}"),
+        ("key=%00", f"key: {NO_HASH}"),
+        (f"key={'a' * 129}", f"key: {NO_HASH}"),
+        ("key=a&key=b", "key: is there more than once"),
+        ("key=a&chain_id=4294967296", "chain_id: must be at most 4294967295"),
+    ],
+)
+def test_keys_that_cannot_be_read(client: FlaskClient, query: str, said: str) -> None:
+    assert assert_refused(client.get(f"{FIND}?{query}"), 400, "bad_request", FIND) == said
+
+
+@pytest.mark.parametrize("path", [HISTORY, FIND, STATUSES])
+def test_pages_of_any_origin_may_ask_and_read(client: FlaskClient, path: str) -> None:
+    for prefix in ("/v1/", "/v2/"):
+        twin = path.replace("/v2/", prefix)
+        preflight = client.options(twin, headers={"Origin": "https://wallet.example"})
+        assert preflight.status_code == 204
+        assert preflight.headers["Access-Control-Allow-Origin"] == "*"
+        answered = client.open(twin, method="POST" if path == STATUSES else "GET", json={})
+        assert answered.status_code == 400
+        assert answered.headers["Access-Control-Allow-Origin"] == "*"
+        assert "X-Gateway-Reason" in answered.headers["Access-Control-Expose-Headers"]
+        assert answered.headers["Cache-Control"] == "no-store"
