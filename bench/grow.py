@@ -15,9 +15,8 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
-from app.domain.accounts import account_key
 from app.domain.audit import Actor
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import ChainId, PoolKey, account_key
 from app.domain.pools import PoolCounters
 from app.domain.times import from_unix_microseconds
 from app.domain.transfer.effects import SharedChange

@@ -8,7 +8,7 @@ from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address
 from typing import TypeVar
 
-from app.domain.accounts import account_key
+from app.domain.keys import account_key
 
 IPAddress = IPv4Address | IPv6Address
 

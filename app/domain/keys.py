@@ -1,4 +1,4 @@
-"""Names of what the gateway keeps: chains, transfers, blocks, pools and routes.
+"""Names of what the gateway keeps: chains, transfers, blocks, accounts, pools and routes.
 
 The types cost nothing while the program runs. A plain ``int`` or ``bytes`` becomes one of them at a door,
 in the event codec or where a row is read; from there on mypy keeps a chain id apart from a block number.
@@ -19,6 +19,14 @@ BlockNumber = NewType("BlockNumber", int)
 
 TransferId = NewType("TransferId", bytes)
 """The 32 bytes that name a transfer (docs/interface.md#transfer-id)."""
+
+
+def account_key(account: str) -> str:
+    """What is equal of accounts of any chain that differ in letter case alone (docs/interface.md#usr-addr).
+
+    Up to three times as long as the account.
+    """
+    return account.casefold()
 
 
 class PoolKey(NamedTuple):

@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
-from app.domain.accounts import account_key
 from app.domain.amounts import is_ascii_digits
-from app.domain.keys import TransferId
+from app.domain.keys import TransferId, account_key
 
 T = TypeVar("T")
 

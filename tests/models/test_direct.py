@@ -11,7 +11,7 @@ from flask import Flask
 from sqlalchemy import bindparam, event, insert, literal, select, text
 from sqlalchemy.exc import DBAPIError
 
-from app.models.direct import DirectSelect
+from app.models.connections.direct import DirectSelect
 from app.models.engine import reading, writing
 from app.models.pools import ReportedFee
 from app.runtime.gateway import current_gateway

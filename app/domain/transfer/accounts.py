@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from app.domain.accounts import account_key
-from app.domain.keys import TransferId
+from app.domain.keys import TransferId, account_key
 from app.domain.times import unix_milliseconds
 from app.domain.transfer.state import TransferState
 

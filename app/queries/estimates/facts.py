@@ -13,7 +13,7 @@ from app.domain.codes import SendKind
 from app.domain.keys import RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.times import Epoch
-from app.models.direct import DirectSelect
+from app.models.connections.direct import DirectSelect
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import Transfer
 from app.models.types import exact_sum

@@ -35,7 +35,7 @@ from sqlalchemy import (
 
 from app.domain.keys import ChainId
 from app.domain.transfer.latency import FINE, WIDE
-from app.models.direct import DirectSelect
+from app.models.connections.direct import DirectSelect
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.types import UtcTime

@@ -7,7 +7,7 @@ from functools import cache
 
 from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, select, union
 
-from app.models.direct import DirectSelect
+from app.models.connections.direct import DirectSelect
 from app.models.transfers import Transfer, TransferAccount
 from app.queries.transfers.entries import ENTRY_COLUMNS, TransferEntry
 

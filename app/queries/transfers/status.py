@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, bindparam, select
 
 from app.domain.keys import ChainId, TransferId
-from app.models.direct import DirectSelect
+from app.models.connections.direct import DirectSelect
 from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
 

@@ -140,6 +140,18 @@ def evidence(made: Object) -> Fields:
             "contradictions": list_of(text),
         }
     )
+    reason = made({"reason": text, "words": text})
+    delayed = made(
+        {
+            "funds": one_of("refund", "payout"),
+            "delayed_id": texts,
+            "chain_id": or_null(uint(64)),
+            "contract": texts,
+            "tx_hash": texts,
+            "tx_link": text,
+            "call": or_null(call),
+        }
+    )
     return {
         "err": error(made),
         "valid": flag,
@@ -165,6 +177,8 @@ def evidence(made: Object) -> Fields:
         "validator_set_hash": texts,
         "missing": list_of(text),
         "not_signed": list_of(text),
+        "may_refuse": list_of(reason),
+        "delayed": or_null(delayed),
         "notes": list_of(text),
         "other_requests": list_of(other),
     }

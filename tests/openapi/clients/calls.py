@@ -12,11 +12,24 @@ from gateway_client.api.transfers import (
     estimate_amt_by_post,
     get_latest_7_day_transfer_latency_for_query,
     get_refund_evidence,
+    get_transfer,
     get_transfer_configs,
     get_transfer_configs_for_all,
     get_transfer_status,
+    get_transfer_statuses,
+    transfer_history,
 )
-from gateway_client.models import ContractCall, Err, ErrCode, EstimateBody, EstimateForm, StatusBody
+from gateway_client.models import (
+    ContractCall,
+    Err,
+    ErrCode,
+    EstimateBody,
+    EstimateForm,
+    FoundTransfer,
+    StatusBody,
+    StatusesBody,
+    TransactionBody,
+)
 
 
 def main(base_url: str, transfer_id: str) -> None:
@@ -44,6 +57,18 @@ def main(base_url: str, transfer_id: str) -> None:
         )
         as_form = estimate_amt_by_post.sync(client=client, body=form)
         status = get_transfer_status.sync(client=client, body=StatusBody(transfer_id=transfer_id))
+        found = get_transfer.sync(client=client, key=transfer_id)
+        assert found
+        transfer: FoundTransfer = found.transfers[0]
+        sent = TransactionBody(
+            tx_hash=transfer.src_block_tx_link.rpartition("/")[2],
+            src_chain_id=transfer.src_send_info.chain.id,
+        )
+        by_transaction = get_transfer_status.sync(client=client, body=sent)
+        both = get_transfer_statuses.sync(
+            client=client, body=StatusesBody(transfer_ids=[transfer_id, "0x" + "ab" * 32])
+        )
+        history = transfer_history.sync(client=client, acct_addr=[transfer.sender, "nobody"], page_size=10)
         latency = get_latest_7_day_transfer_latency_for_query.sync(
             client=client, src_chain_id=1, dst_chain_id=56
         )
@@ -61,7 +86,7 @@ def main(base_url: str, transfer_id: str) -> None:
             slippage_tolerance=3000,
         )
     assert quote and posted and as_form and status and latency and evidence and configs and everything
-    assert up and ready and refused.parsed
+    assert up and ready and refused.parsed and by_transaction and both and history
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
     assert isinstance(refused.parsed.err, Err)
@@ -74,6 +99,10 @@ def main(base_url: str, transfer_id: str) -> None:
                 "form": as_form.estimated_receive_amt,
                 "status": status.status,
                 "signatures": len(status.sorted_sigs),
+                "found": found.state,
+                "by transaction": by_transaction.status,
+                "statuses": [[each.status, each.err.code if each.err else None] for each in both.statuses],
+                "in its history": transfer_id in [each.transfer_id for each in history.history],
                 "latency": latency.median_transfer_latency_in_second > 0,
                 "evidence": evidence.valid,
                 "call": call.function if call else None,

@@ -36,6 +36,22 @@ const form = good(
 );
 const status = good(await client.POST("/v2/getTransferStatus", { body: { transfer_id: transferId } }));
 const signatures: string[] = status.sorted_sigs;
+const found = good(await client.GET("/v2/getTransfer", { params: { query: { key: transferId } } }));
+const transfer: Shapes["FoundTransfer"] | undefined = found.transfers[0];
+if (transfer === undefined) throw new Error(`no transfer, ${found.state}`);
+const sent = {
+  tx_hash: transfer.src_block_tx_link.split("/").pop() ?? "",
+  src_chain_id: transfer.src_send_info.chain.id,
+};
+const byTransaction = good(await client.POST("/v2/getTransferStatus", { body: sent }));
+const both = good(
+  await client.POST("/v2/getTransferStatuses", { body: { transfer_ids: [transferId, `0x${"ab".repeat(32)}`] } }),
+);
+const history = good(
+  await client.GET("/v2/transferHistory", {
+    params: { query: { "acct_addr[]": [transfer.sender, "nobody"], page_size: 10 } },
+  }),
+);
 const latency = good(await client.GET("/v2/getLatest7DayTransferLatencyForQuery", { params: { query: chains } }));
 const evidence = good(await client.GET("/v2/getRefundEvidence", { params: { query: { transfer_id: transferId } } }));
 const call: Shapes["ContractCall"] | null = evidence.call;
@@ -60,6 +76,10 @@ console.log(
     form: form.estimated_receive_amt,
     status: status.status,
     signatures: signatures.length,
+    found: found.state,
+    "by transaction": byTransaction.status,
+    statuses: both.statuses.map((each) => [each.status, each.err?.code ?? null]),
+    "in its history": history.history.some((each) => each.transfer_id === transferId),
     latency: latency.median_transfer_latency_in_second > 0,
     evidence: evidence.valid,
     call: call?.function,

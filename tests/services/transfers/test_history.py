@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, event, insert, text
 
-from app.domain.accounts import account_key
+from app.domain.keys import account_key
 from app.domain.times import unix_milliseconds
 from app.models.engine import writing
 from app.models.transfers import Transfer, TransferAccount
