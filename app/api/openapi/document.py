@@ -52,7 +52,10 @@ def document(door: ApiDoor) -> dict[str, Any]:
         info={"description": INTRODUCTION},
         servers=[{"url": "/", "description": "This gateway"}],
         tags=[
-            {"name": "Transfers", "description": "The three operations and what they can be asked about."},
+            {
+                "name": "Transfers",
+                "description": "Estimates, statuses, histories, and what they can be asked about.",
+            },
             {"name": "Health", "description": "For load balancers and operators."},
         ],
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],

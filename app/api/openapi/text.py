@@ -63,7 +63,7 @@ For machines, this page is [openapi.json](/openapi.json).
 - Amounts are integers in a token's smallest unit, as decimal strings, up to 2^256-1. `amt` counts
   source tokens, the amounts of an answer count destination tokens: the two may have different decimals.
 - Integers in the query are ASCII digits alone. An empty optional parameter is left out, an empty
-  required one is missing, a repeated one is refused, an unknown one is ignored.
+  required one is missing, a repeated one is refused unless it is a list, an unknown one is ignored.
 - Fields may be added to answers: ignore those you do not know.
 - Answers are not to be cached, but for the transfer configs, which carry an `ETag`.
 - HTTP 414 and 431 come from the server, before it knows the path: the answer then has the fields of

@@ -64,28 +64,76 @@ def latency(made: Object) -> Fields:
     return {"err": error(made), "median_transfer_latency_in_second": number}
 
 
+def token(made: Object) -> Fields:
+    return {"symbol": text, "address": text, "decimal": uint(31), "xfer_disabled": flag}
+
+
+def chain(made: Object) -> Fields:
+    return {
+        "id": uint(32),
+        "name": text,
+        "icon": text,
+        "block_delay": uint(32),
+        "gas_token_symbol": text,
+        "explore_url": text,
+        "contract_addr": text,
+        "drop_gas_amt": amount,
+    }
+
+
+def transfer(made: Object) -> Fields:
+    """A transfer of a history."""
+    leg = made({"chain": made(chain(made)), "token": made(token(made)), "amount": amount})
+    shared = status(made)
+    return {name: shared[name] for name in ("status", "refund_reason", *_LINKS)} | {
+        "transfer_id": text,
+        "src_send_info": leg,
+        "dst_received_info": leg,
+        "ts": amount,
+        "sender": text,
+        "receiver": text,
+        "update_ts": amount,
+        "bridge_type": one_of(*range(5)),
+        "dst_deadline": amount,
+    }
+
+
+def history(made: Object) -> Fields:
+    return {
+        "err": error(made),
+        "history": list_of(made(transfer(made))),
+        "next_page_token": amount,
+        "current_size": amount,
+    }
+
+
+def found(made: Object) -> Fields:
+    evidence_too = {name: field for name, field in status(made).items() if name != "err"}
+    return {
+        "err": error(made),
+        "state": one_of("unknown", "announced", "known"),
+        "transfers": list_of(made(transfer(made) | evidence_too)),
+        "read_to": map_of(made({"block": or_null(uint(63)), "at": text})),
+    }
+
+
+def statuses(made: Object) -> Fields:
+    each = status(made) | {"transfer_id": text, "bridge_type": one_of(*range(5))}
+    return {"err": error(made), "statuses": list_of(made(each))}
+
+
+_LINKS = ("src_block_tx_link", "dst_block_tx_link")
+
+
 def configs(made: Object) -> Fields:
-    token = made({"symbol": text, "address": text, "decimal": uint(31), "xfer_disabled": flag})
     token_info = made(
         {
-            "token": token,
+            "token": made(token(made)),
             "name": text,
             "icon": text,
             "inbound_lmt": amount,
             "inbound_epoch_cap": amount,
             "transfer_disabled": flag,
-        }
-    )
-    chain = made(
-        {
-            "id": uint(32),
-            "name": text,
-            "icon": text,
-            "block_delay": uint(32),
-            "gas_token_symbol": text,
-            "explore_url": text,
-            "contract_addr": text,
-            "drop_gas_amt": amount,
         }
     )
     pair = made(
@@ -103,7 +151,7 @@ def configs(made: Object) -> Fields:
     )
     return {
         "err": error(made),
-        "chains": list_of(chain),
+        "chains": list_of(made(chain(made))),
         "chain_token": map_of(made({"token": list_of(token_info)})),
         "farming_reward_contract_addr": text,
         "pegged_pair_configs": list_of(pair),
@@ -200,6 +248,9 @@ GO: dict[str, Reader] = {
     "getTransferConfigs": _go_configs(configs(_go_configs)),
     "getTransferConfigsForAll": _go_configs(configs(_go_configs)),
     "getRefundEvidence": go_struct(evidence(go_struct)),
+    "transferHistory": go_struct(history(go_struct)),
+    "getTransfer": go_struct(found(go_struct)),
+    "getTransferStatuses": go_struct(statuses(go_struct)),
 }
 """A Go program's readers, by operation."""
 
@@ -210,5 +261,8 @@ ZOD: dict[str, Reader] = {
     "getTransferConfigs": zod_object(configs(zod_object)),
     "getTransferConfigsForAll": zod_object(configs(zod_object)),
     "getRefundEvidence": zod_object(evidence(zod_object)),
+    "transferHistory": zod_object(history(zod_object)),
+    "getTransfer": zod_object(found(zod_object)),
+    "getTransferStatuses": zod_object(statuses(zod_object)),
 }
 """A validating SDK's readers, by operation."""

@@ -31,7 +31,13 @@ ASKED: dict[str, dict[str, Any]] = {
     "estimateAmt": QUOTE,
     "getLatest7DayTransferLatencyForQuery": PAIR,
     "getRefundEvidence": {"transfer_id": ID},
+    "transferHistory": {"acct_addr[]": "0x" + "5a" * 20, "page_size": 10},
+    "getTransfer": {"key": ID},
+    "getTransferStatus": {"transfer_id": ID},
+    "getTransferStatuses": {"transfer_ids": [ID, "0" * 64]},
 }
+POSTED = ("getTransferStatus", "getTransferStatuses")
+"""What takes its question from a body alone."""
 
 
 def read_by_all(operation: str, body: bytes) -> None:
@@ -73,22 +79,24 @@ def app(open_app: OpenApp) -> Flask:
 
 def asked(app: Flask, prefix: str, operation: str, **changes: Any) -> TestResponse:
     """The operation asked as its clients do."""
-    if operation == "getTransferStatus":
-        return app.test_client().post(prefix + operation, json={"transfer_id": ID} | changes)
-    fields = ASKED.get(operation, {})
-    return app.test_client().get(prefix + operation, query_string=fields | changes)
+    fields = ASKED.get(operation, {}) | changes
+    if operation in POSTED:
+        return app.test_client().post(prefix + operation, json=fields)
+    return app.test_client().get(prefix + operation, query_string=fields)
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("operation", GO)
 def test_answers_and_errors_of_every_kind_are_read(app: Flask, prefix: str, operation: str) -> None:
     path = prefix + operation
-    method = "POST" if operation == "getTransferStatus" else "GET"
+    method = "POST" if operation in POSTED else "GET"
     large = {"method": method, "data": b" " * 70_000, "content_type": "application/json"}
     responses = [
         asked(app, prefix, operation),
-        asked(app, prefix, operation, transfer_id="0" * 64, dst_chain_id=1),
-        asked(app, prefix, operation, transfer_id="", dst_chain_id=""),
+        asked(app, prefix, operation, transfer_id="0" * 64, dst_chain_id=1, key="0" * 64),
+        asked(
+            app, prefix, operation, transfer_id="", dst_chain_id="", key="", transfer_ids=[], page_size="x"
+        ),
         app.test_client().open(path, method="DELETE"),
         app.test_client().open(path, **large),
         app.test_client().post(path, data=b"{}", content_type="text/html"),
