@@ -22,7 +22,9 @@ EXAMPLES = 3000 if FULL else 15
 """For each operation; some have too few fields for so many."""
 NEEDED = 20_000 if FULL else 300
 COMMAND = (
-    str(Path(sys.executable).parent / "schemathesis"), "run", "--checks", "all", "--workers", "1",
+    str(Path(sys.executable).parent / "schemathesis"),
+    "--config-file", str(Path(__file__).with_name("schemathesis.toml")),
+    "run", "--checks", "all", "--workers", "1",
     "--max-examples", str(EXAMPLES), "--continue-on-failure", "--no-color",
     *(("--generation-database", "none") if FULL else ("--generation-deterministic",)),
 )  # fmt: skip
