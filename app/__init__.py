@@ -23,9 +23,9 @@ from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
 from app.http.requests import bound_requests
 from app.models.connections.patience import CONSOLE, FEED, PUBLIC
+from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
-from app.models.replica import prepare_replica
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock

@@ -170,7 +170,7 @@ class CompletedRows:
         self.transfers.append(
             (
                 digest, "5", "0", released, route.kind, src, dst, route.symbol, str(amount), sender, sender,
-                "0x" + digest[::-1], f"0x{digest[32:]}{digest[:32]}", sent, released, relayed, released,
+                NULL, "0x" + digest[::-1], f"0x{digest[32:]}{digest[:32]}", sent, released, relayed, released,
             )
         )  # fmt: skip
         src_block = route.src_height + sent_us // route.src_period
