@@ -110,6 +110,16 @@ def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, door: str
     assert "Traceback" not in log.read_text()
 
 
+def test_malformed_requests_do_not_fill_the_log(server: Server, log: Path) -> None:
+    """Each of them left a line of up to 8 kB, whoever sent it."""
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: exchange(server, b"\x01" * 4000 + b"\r\n\r\n"), range(300)))
+    assert all(answer.startswith(b"HTTP/1.1 400 ") for answer in answers)
+    told = [line for line in log.read_text().splitlines() if "Invalid request from ip=" in line]
+    assert 1 <= len(told) <= 4, "one a minute of each worker"
+    assert all(len(line) < 500 for line in told)
+
+
 def post(path: str, headers: str, length: int) -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {length}\r\n\r\n".encode()
 
