@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event, func, select
 
-from app.models import replica as replica_connections
+from app.models.connections import replica as replica_connections
 from app.models.engine import ask
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.replica import Replica
