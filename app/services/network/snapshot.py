@@ -115,7 +115,7 @@ class NetworkSnapshots:
         started = self._monotonic()
         before = self._kept.snapshot if self._kept else _NOTHING
         try:
-            self._kept = _Kept(load_snapshot(self._engine, before, reads=self._reads), started)
+            self._kept = _Kept(load_snapshot(self._engine, before, self._reads), started)
             self._failed_at = None
         except Exception as error:
             # For a while the old view is served whatever the error is. The log has it.
@@ -125,7 +125,7 @@ class NetworkSnapshots:
 
 
 def load_snapshot(
-    engine: Engine, before: NetworkSnapshot = _NOTHING, *, reads: Engine | None = None
+    engine: Engine, before: NetworkSnapshot = _NOTHING, reads: Engine | None = None
 ) -> NetworkSnapshot:
     """The newest configuration; the parts that have not changed since ``before`` are the same objects."""
     with reading(reads or engine) as connection:
