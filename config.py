@@ -73,11 +73,15 @@ class _SecretFiles(PydanticBaseSettingsSource):
         if os.environ.get(name):
             raise ConfigError(f"{name}: {name}_FILE is set, too; set one of them")
         try:
-            return Path(file).read_text(encoding="utf-8").rstrip("\r\n"), field_name, False
+            value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
         except OSError as error:
             raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
             raise ConfigError(f"{name}_FILE: {file} holds no text") from None
+        if not value.strip():
+            # Not the default: a secret that failed to be mounted would go unnoticed.
+            raise ConfigError(f"{name}_FILE: {file} is empty; write the value into it, or do not name it")
+        return value, field_name, False
 
     def __call__(self) -> dict[str, Any]:
         found = {name: self.get_field_value(FieldInfo(), name)[0] for name in FROM_FILES}

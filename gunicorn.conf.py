@@ -26,6 +26,7 @@ from app.api.unread import unread_answer
 from app.extensions import db
 from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
 from config import INSTANCE, load_settings
+from serving.refusals import FewRefusals
 from serving.shares import SHARES
 
 _settings = load_settings()
@@ -41,8 +42,9 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
     datefmt = TIME
 
     def setup(self, cfg: Any) -> None:
-        """Set up the handlers as gunicorn does, each with lines that nobody outside can forge."""
+        """Set up the handlers as gunicorn does; strangers write few lines into them, and forge none."""
         super().setup(cfg)
+        self.error_log.addFilter(FewRefusals())
         format_by_lines([*self.error_log.handlers, *self.access_log.handlers])
 
 

@@ -79,7 +79,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             public_reads=_public_reads(settings, db.engines),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
-            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds),
+            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),

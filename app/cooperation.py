@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, ParamSpec, TypeVar
 
 from gevent import Timeout, get_hub
@@ -42,8 +42,7 @@ def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
-    result: T = get_hub().threadpool.apply(work, args, kwargs)
-    return result
+    return _result(get_hub().threadpool, partial(work, *args, **kwargs))
 
 
 def one_at_a_time(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -54,8 +53,23 @@ def one_at_a_time(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
-    result: T = _one_thread().apply(work, args, kwargs)
+    return _result(_one_thread(), partial(work, *args, **kwargs))
+
+
+def _result(pool: ThreadPool, work: Callable[[], T]) -> T:
+    """What the work returns in a thread of the pool, which would print each exception before it is raised."""
+    value, error = pool.apply(_outcome, (work,))
+    if error is not None:
+        raise error
+    result: T = value
     return result
+
+
+def _outcome(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    try:
+        return work(), None
+    except Exception as error:
+        return None, error
 
 
 @cache

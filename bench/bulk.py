@@ -17,7 +17,7 @@ _CONSTRAINTS: Final = text(
     "SELECT conrelid::regclass::text AS of, quote_ident(conname) AS name,"
     " pg_get_constraintdef(oid) AS definition"
     " FROM pg_constraint WHERE conrelid::regclass::text = ANY(:names) AND contype IN ('p', 'u', 'f')"
-    " OR confrelid::regclass::text = ANY(:names)"  # other tables' references hold the keys
+    " OR confrelid::regclass::text = ANY(:names) AND contype = 'f'"  # also of tables that only refer to these
     " ORDER BY contype = 'f', conname"  # keys before what refers to them
 )
 _INDEXES: Final = text(

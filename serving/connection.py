@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import socket
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final
 
 FIRST_BYTE_SECONDS: Final = 10.0
@@ -23,6 +23,14 @@ BODY_RATE: Final = 1024
 SEND_SECONDS: Final = 30.0
 """How long the client may take for a piece of an answer."""
 
+TURN_SECONDS: Final = 0.002
+"""How long the reader of a request goes on before others have their turn. Data that is there already makes
+nobody wait, and a body of tiny chunks takes longer to parse than to arrive."""
+
+SMALLEST_PIECE: Final = 512
+LARGEST_PIECE: Final = 1 << 20
+"""Bytes read at once, by how long they take to parse."""
+
 
 class TooSlow(TimeoutError):
     """The client took longer than it may; its connection is of no further use."""
@@ -40,6 +48,8 @@ class Connection:
         self._deadline = math.inf
         self._patience = 0.0
         self._in_body = False
+        self._piece = LARGEST_PIECE
+        self._turn_began = self._read_at = monotonic()
         self.begun = False
         """Whether anything of the request has come in."""
 
@@ -73,6 +83,7 @@ class Connection:
 
         :raises TooSlow: they did not come in time.
         """
+        size = self._give_way(size)
         began = monotonic()
         left = self._patience if self._in_body else self._deadline - began
         if self._silence is not None and self._in_body:
@@ -90,7 +101,20 @@ class Connection:
         elif not self.begun and data:
             self.begun = True
             self._deadline = now + HEAD_SECONDS
+        self._read_at = now
         return data
+
+    def _give_way(self, size: int) -> int:
+        """Let others have their turn. How much to read: less where what was read last took long to parse."""
+        now = monotonic()
+        if now - self._read_at > TURN_SECONDS:
+            self._piece = max(SMALLEST_PIECE, min(self._piece, size) // 2)
+        else:
+            self._piece = min(2 * self._piece, LARGEST_PIECE)
+        if now - self._turn_began > TURN_SECONDS:
+            sleep(0)
+            self._turn_began = monotonic()
+        return min(size, self._piece)
 
     def sendall(self, data: bytes) -> None:
         """Send everything.

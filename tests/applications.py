@@ -69,7 +69,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     app.extensions["gateway"] = replace(
         old,
         clock=clock,
-        snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds),
+        snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),

@@ -165,6 +165,19 @@ def test_a_secret_file_that_cannot_be_read_is_one_line(
         load_settings()
 
 
+@pytest.mark.parametrize("name", FROM_FILES)
+@pytest.mark.parametrize("text", ["", "\n", " \n", "\ufeff"])
+def test_an_empty_secret_file_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, text: str
+) -> None:
+    """A secret that was not mounted gave the default, or a traceback, instead of a word."""
+    file = tmp_path / "secret"
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setenv(f"{name.upper()}_FILE", str(file))
+    with pytest.raises(ConfigError, match=f"^{name.upper()}_FILE: .*secret is empty; "):
+        load_settings()
+
+
 def test_a_printed_database_url_holds_no_password() -> None:
     for url in (
         "postgresql+psycopg://gateway:hidden@host/name",

@@ -42,7 +42,7 @@ def register(app: Flask) -> None:
 def refuse(error: Exception) -> Response:
     """The error in the shape of the path's answer, every other field at its zero value."""
     status, answered = status_and_error(error)
-    if status >= 500:
+    if status >= 500 or answered.kind is ErrorKind.UNAUTHORIZED:
         _log(error, status, answered.reason)
     body = refusal_body(answer_shape(request.path), answered.code, answered.msg)
     response = Response(body, status, PUBLIC_HEADERS if is_public(request.path) else PRIVATE_HEADERS)
@@ -62,7 +62,7 @@ def status_and_error(error: Exception) -> tuple[int, GatewayError]:
 
 
 def _log(error: Exception, status: int, reason: Reason) -> None:
-    """Log the cause, which the caller does not learn."""
+    """Log the cause, which the caller of a 5xx does not learn; of refused tokens, too, one a minute."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
     FAILURES.report(log, level, "%s %s answered %d", request.method, request.path, status, error=error)
 

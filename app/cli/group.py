@@ -24,6 +24,10 @@ class DataGroup(AppGroup):
         _check_database()
         try:
             return super().invoke(ctx)
+        except AuditKeyUnusable as unusable:
+            raise Refusal(f"{unusable}; nothing was changed") from None
+        except (SecondPersonNeeded, ReasonMissing) as refused:
+            raise Refusal(f"{refused}; nothing was changed") from None
         except Exception as error:
             if not is_unavailable(error):
                 raise
@@ -31,10 +35,6 @@ class DataGroup(AppGroup):
             raise Refusal(
                 f"the database cannot be reached or is held by others ({cause}); run the command again"
             ) from None
-        except AuditKeyUnusable as unusable:
-            raise Refusal(f"{unusable}; nothing was changed") from None
-        except (SecondPersonNeeded, ReasonMissing) as refused:
-            raise Refusal(f"{refused}; nothing was changed") from None
 
 
 @with_appcontext

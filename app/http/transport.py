@@ -8,6 +8,8 @@ from typing import Final
 
 from flask import Flask, Response, request
 
+from app.http.answers import AS_IT_IS, NO_STORE
+
 HSTS: Final = "max-age=31536000"
 """A year, for this host alone: what else is under its name is not ours to decide."""
 
@@ -45,6 +47,9 @@ def _protect(trusted_proxies: int, response: Response) -> Response:
         response.headers.setdefault("Strict-Transport-Security", HSTS)
     if 300 <= response.status_code < 400 and "Location" in response.headers:
         response.headers["Location"] = _without_own_host(response.headers["Location"])
+        # Those of the routing have a page with the Host header in it, and no headers of their own.
+        for name, value in (NO_STORE, *AS_IT_IS):
+            response.headers.setdefault(name, value)
     return response
 
 

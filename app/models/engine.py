@@ -130,6 +130,21 @@ def writing(engine: Engine) -> Iterator[Connection]:
         callback()
 
 
+@contextmanager
+def counting(engine: Engine) -> Iterator[Connection]:
+    """One transaction that reads rows and writes them, beside the writer of facts where the database can.
+
+    On PostgreSQL it waits for the rows alone: the caller locks them with ``FOR UPDATE``, in the order of
+    their keys. SQLite has one lock for every writer (docs/decisions/0013-counted-before-judged.md).
+    """
+    options: dict[str, Any] = {WRITER: True}
+    if engine.dialect.name == "postgresql":
+        # Stricter levels would refuse what another transaction counted meanwhile instead of reading it.
+        options["isolation_level"] = "READ COMMITTED"
+    with engine.connect().execution_options(**options) as connection, connection.begin():
+        yield connection
+
+
 def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
     """Call back once the transaction stands, and not if it does not.
 

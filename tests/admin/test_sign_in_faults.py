@@ -50,9 +50,9 @@ def recorded(gateway: Gateway) -> list[tuple[str, str, str]]:
         ("\0", "\0"),
         (f"{VIEWER}\0", PASSWORD),
         (VIEWER, "x" * 4097),
-        (VIEWER, "x" * 1_000_000),
+        (VIEWER, "x" * 60_000),
         (VIEWER, "\ufdfa" * 256),  # in the form that is hashed 18 times as long
-        ("x" * 100_000, "x"),
+        ("x" * 60_000, "x"),
         ("@" * 300, "\u2028"),
         (f"{VIEWER}\n", "wrong password"),
     ],

@@ -144,6 +144,15 @@ def test_no_redirect_leaves_the_scheme(behind_a_proxy: Flask, path: str, headers
         assert answer.status_code == 404
 
 
+def test_a_redirect_of_the_routing_is_not_stored(open_app: OpenApp) -> None:
+    """Its page holds whatever the Host header said, and a 308 may be kept for ever."""
+    answer = open_app().test_client().get("/admin", headers={"Host": "elsewhere.example"})
+    assert (answer.status_code, answer.headers["Location"]) == (308, "/admin/")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+
+
 def test_a_redirect_to_two_slashes_stays_absolute(open_app: OpenApp) -> None:
     app = open_app(own=True)
     app.add_url_rule("/to", "to", lambda: ("", 302, {"Location": f"http://localhost/{request.args['rest']}"}))

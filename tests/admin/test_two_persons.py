@@ -130,6 +130,7 @@ AT_ONCE: dict[str, Send] = {
 ELSEWHERE: dict[str, Send] = {
     "operators.end_sessions": pressed("/admin/operators/{account}/end-sessions"),
     "operators.demand_second_factor": pressed("/admin/operators/second-factor", demanded="1"),
+    "account.recovery_codes": pressed("/admin/account/recovery-codes"),
     "account.sign_out_everywhere": pressed("/admin/account/sign-out-everywhere"),
     "anomalies.acknowledge": pressed("/admin/anomalies/acknowledge", pick="1 x"),
     "audit.verify": pressed("/admin/audit/verify"),

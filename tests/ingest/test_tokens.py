@@ -246,3 +246,14 @@ def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, g
     asked = [statement for statement in statements if "ingest_tokens" in statement]
     assert len(asked) == 1
     assert "ingest_tokens.key_id = " in asked[0]
+
+
+def test_refused_tokens_are_logged_once_a_minute(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever guesses at tokens is seen, and cannot fill the disk. No token is in the log."""
+    for n in range(20):
+        refused(post(client, [sent(1)], f"guess-number-{n}"), 401, "unauthorized")
+    lines = [record for record in caplog.records if "answered 401" in record.getMessage()]
+    assert len(lines) == 1
+    assert "guess-number" not in caplog.text

@@ -58,7 +58,7 @@ def test_a_traceback_has_marked_lines(log: tuple[logging.Logger, io.StringIO], e
 @pytest.mark.parametrize(
     "hidden",
     ["\x1b[2J", "\x9b2J", "\x07", "\x08", "\0", "\u202e", "\u200b", "\ud800", "\x7f"],
-    ids=ascii,  # xdist cannot name a test by a lone surrogate
+    ids=lambda text: f"{ord(text[0]):x}",  # xdist cannot name a test by a lone surrogate
 )
 def test_nothing_steers_a_terminal(log: tuple[logging.Logger, io.StringIO], hidden: str) -> None:
     logger, stream = log

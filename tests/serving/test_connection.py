@@ -128,3 +128,23 @@ def test_everything_else_is_the_sockets() -> None:
     assert other.recv(10) == b"all"
     one.close()
     other.close()
+
+
+def test_what_takes_long_to_parse_is_read_in_small_pieces(serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And others have their turn in between, though the data is there already."""
+    asked, turns = [], []
+    connection, wire = serve(*[(0, b"x")] * 60)
+    receive = wire.recv
+    monkeypatch.setattr(wire, "recv", lambda size: asked.append(size) or receive(size))
+    monkeypatch.setattr(under_test, "sleep", turns.append)
+    connection.await_request(FIRST_BYTE_SECONDS)
+    for _ in range(30):
+        connection.recv(8192)
+        wire.now += 0.014
+    assert (asked[0], asked[-1]) == (8192, under_test.SMALLEST_PIECE)
+    assert len(turns) == 29
+    for _ in range(30):
+        connection.recv(8192)
+        wire.now += 0.0001
+    assert asked[-1] == 8192
+    assert len(turns) <= 32

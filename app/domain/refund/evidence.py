@@ -42,6 +42,9 @@ __all__ = [
 SHOWN_REQUESTS: Final = 16
 """Requests of one transfer that are shown, beside further ones that are signed: there is rarely a second."""
 
+SHOWN_SIGNERS: Final = 4
+"""Of a refused signature: one for each request over which it might have been made."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestJudgement:
@@ -160,9 +163,11 @@ def signature_is_provably_false(
         return None
     if any(validators.power_of(signer) is not None for signer in signers):
         return None
+    shown = ", ".join(map(checksum_address, signers[:SHOWN_SIGNERS]))
+    more = f" and {len(signers) - SHOWN_SIGNERS} more" if len(signers) > SHOWN_SIGNERS else ""
     return (
         f"no current validator of chain {validators.chain_id} made it over any known request"
-        f" (it recovers to {', '.join(checksum_address(signer) for signer in signers)})"
+        f" (it recovers to {shown}{more})"
     )
 
 

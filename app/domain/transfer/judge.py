@@ -23,6 +23,7 @@ from app.domain.transfer.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
+from app.domain.transfer.limits import Told, too_many
 from app.domain.transfer.pruned import Pruned, PrunedMatch
 from app.domain.transfer.signatures import NotTaken, request_refusal, signature_refusal
 from app.domain.transfer.standing import Logged, as_told_last, origin_of
@@ -123,6 +124,8 @@ class Known:
     """Loaded where the segment has an event about a transfer."""
     chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
     """Of the chains that the segment has reorgs of."""
+    told: Told | None = None
+    """What the reporter has told about the transfers; None where that has no bound."""
 
     def note(self, entry: LogEntry) -> None:
         """Let the events that follow be judged with this entry in the log."""
@@ -133,6 +136,9 @@ class Known:
             history = self.histories[event.transfer_id]
             log = as_told_last([*history.log, Logged(entry.seq, event)])
             self.histories[event.transfer_id] = replace(history, log=log)
+            if self.told is not None:
+                of_type = (event.transfer_id, event.type)
+                self.told[of_type] = self.told.get(of_type, 0) + 1
 
 
 def is_barrier(event: Event) -> bool:
@@ -213,6 +219,8 @@ def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bo
 
 
 def _refusal(event: Event, known: Known) -> Refused | None:
+    if known.told is not None and (bound := too_many(event, known.told)) is not None:
+        return Refused(bound)
     if isinstance(event, ChainReorged):
         reason = _reaches_too_far(event, known)
         return None if reason is None else Refused(reason)

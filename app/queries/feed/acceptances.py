@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from app.domain.transfer.events import Event, EventType
 from app.domain.transfer.judge import LatestAcceptance
@@ -58,6 +58,19 @@ def keys_reported(connection: Connection, reporter: str, since: datetime) -> lis
         .order_by(log.Event.seq)
     )
     return [EventKey(*row) for row in dict.fromkeys(map(tuple, found))]
+
+
+def taken_from(
+    connection: Connection, reporter: str, transfer_ids: Collection[bytes]
+) -> dict[tuple[bytes, str], int]:
+    """By transfer and event type, how many acceptances a reporter has of these transfers."""
+    table = log.Event
+    rows = connection.execute(
+        select(table.transfer_id, table.type, func.count())
+        .where(table.transfer_id.in_(transfer_ids), table.reporter == reporter)
+        .group_by(table.transfer_id, table.type)
+    )
+    return {(transfer_id, type_): count for transfer_id, type_, count in rows if transfer_id is not None}
 
 
 def load_events(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Event]:

@@ -171,7 +171,7 @@ def _take(
     result, now = IngestResult(), gateway.clock()
     for segment in _segments(lines):
         events = [line.event for line in segment]
-        known = load_known(connection, events, scope, gateway.max_reorg_blocks)
+        known = load_known(connection, events, scope, gateway.max_reorg_blocks, reporter)
         verdicts = judge_segment(in_turns(events), known)
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)

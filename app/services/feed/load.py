@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import Connection
 
 from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
+from app.domain.reporting.token import OWN_REPORTERS
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
@@ -18,11 +19,12 @@ from app.domain.transfer.events import (
     TransferEvent,
 )
 from app.domain.transfer.judge import ChainLimits, Known, LatestAcceptance, ReporterScope
+from app.domain.transfer.limits import MAX_REQUESTS, Told
 from app.domain.transfer.pruned import Pruned
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.state import TransferHistory
 from app.domain.transfer.subjects import EventKey
-from app.queries.feed.acceptances import latest_acceptances
+from app.queries.feed.acceptances import latest_acceptances, taken_from
 from app.queries.feed.chain_progress import load_progress
 from app.queries.feed.codec import encode_event
 from app.queries.feed.facts import load_network_facts
@@ -35,11 +37,16 @@ from app.queries.feed.standing import standing_of_chain
 
 
 def load_known(
-    connection: Connection, events: Collection[Event], scope: ReporterScope, max_reorg_blocks: int
+    connection: Connection,
+    events: Collection[Event],
+    scope: ReporterScope,
+    max_reorg_blocks: int,
+    reporter: str,
 ) -> Known:
     """Everything that judging these events asks for. What none of them needs is not read.
 
     :param events: one segment: between two barriers.
+    :param reporter: who reports them. The gateway's own may tell any number: they may bring a log back.
     """
     positions = load_positions(connection)
     about_transfers = [event for event in events if isinstance(event, TransferEvent)]
@@ -61,7 +68,20 @@ def load_known(
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=_chain_limits(connection, events),
+        told=None if reporter in OWN_REPORTERS else _told(connection, about_transfers, histories, reporter),
     )
+
+
+def _told(
+    connection: Connection,
+    events: Iterable[TransferEvent],
+    histories: Mapping[bytes, TransferHistory],
+    reporter: str,
+) -> Told:
+    """What was taken from the reporter about those transfers that may come near a bound."""
+    arriving = Counter(event.transfer_id for event in events)
+    long = [i for i, count in arriving.items() if len(histories[i].log) + count > MAX_REQUESTS]
+    return taken_from(connection, reporter, long) if long else {}
 
 
 def _latest_of(

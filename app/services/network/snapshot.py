@@ -62,9 +62,20 @@ class NetworkSnapshots:
     """One for each process, shared by its threads. It has no thread of its own, so it survives a fork."""
 
     def __init__(
-        self, engine: Engine, max_age_seconds: float, monotonic: Callable[[], float] = time.monotonic
+        self,
+        engine: Engine,
+        max_age_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        reads: Engine | None = None,
     ) -> None:
+        """
+        :param engine: loads what has changed, in one transaction.
+        :param reads: asks whether anything has. Without one of its own, public answers would wait for the
+            connections of the console, all of which whoever tries to sign in can keep waiting.
+        """
         self._engine = engine
+        self._reads = reads or engine
         self._max_age = max_age_seconds
         self._monotonic = monotonic
         self._lock = threading.Lock()
@@ -106,7 +117,7 @@ class NetworkSnapshots:
         started = self._monotonic()
         before = self._kept.snapshot if self._kept else _NOTHING
         try:
-            self._kept = _Kept(load_snapshot(self._engine, before), started)
+            self._kept = _Kept(load_snapshot(self._engine, before, self._reads), started)
             self._failed_at = None
         except Exception as error:
             # For a while the old view is served whatever the error is. The log has it.
@@ -115,9 +126,11 @@ class NetworkSnapshots:
             FAILURES.report(_log, logging.ERROR, text, error=error)
 
 
-def load_snapshot(engine: Engine, before: NetworkSnapshot = _NOTHING) -> NetworkSnapshot:
+def load_snapshot(
+    engine: Engine, before: NetworkSnapshot = _NOTHING, reads: Engine | None = None
+) -> NetworkSnapshot:
     """The newest configuration; the parts that have not changed since ``before`` are the same objects."""
-    with reading(engine) as connection:
+    with reading(reads or engine) as connection:
         if load_versions(connection) == before.versions:
             return before
     with reading_consistently(engine) as connection:

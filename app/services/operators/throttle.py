@@ -15,8 +15,7 @@ from sqlalchemy import Connection, delete
 
 from app.domain.audit import Actor
 from app.domain.operators import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
-from app.models.counts import counting
-from app.models.engine import reading
+from app.models.engine import counting, reading
 from app.models.operators import SignInFailure
 from app.models.upsert import lock_or_insert, upsert
 from app.queries.operators.sign_in_failures import (
