@@ -89,19 +89,31 @@ def contents() -> dict[str, list[dict[str, Any]]]:
         }
 
 
+def columns_of(
+    rows: dict[str, list[dict[str, Any]]], of: dict[str, list[dict[str, Any]]]
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the tables that both have, with the columns that both have."""
+    return {
+        table: [
+            {name: row[name] for name in row.keys() & (of[table] or [row])[0].keys()} for row in rows[table]
+        ]
+        for table in rows.keys() & of.keys()
+    }
+
+
 def test_every_revision_goes_up_and_down_with_data(empty: Flask) -> None:
     for revision in REVISIONS:
         before = contents()
         upgrade(directory=DIRECTORY, revision=revision)
         after = contents()
-        assert {name: after[name] for name in before} == before
+        assert columns_of(before, of=after) == columns_of(after, of=before)
         fill()
         assert all(len(rows) == 2 for rows in contents().values())
     for revision in reversed(BEFORE):
         before = contents()
         downgrade(directory=DIRECTORY, revision=revision)
         after = contents()
-        assert after == {name: before[name] for name in after}
+        assert columns_of(after, of=before) == columns_of(before, of=after)
         assert revision != "base" or after == {}
     upgrade(directory=DIRECTORY)
     assert contents()

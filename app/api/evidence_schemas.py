@@ -9,6 +9,8 @@ from marshmallow import Schema, fields
 from app.api.fields import AmountString
 from app.api.schemas import Answer, StatusBody, describe, enumerated
 from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.refund.delayed import Funds
+from app.domain.refund.own_reasons import own_reasons
 
 _NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
 _LIST: Final[dict[str, Any]] = {"dump_default": list}
@@ -44,7 +46,8 @@ class ContractCall(Schema):
     data = fields.String(
         allow_none=True,
         metadata=describe(
-            "The transaction's data: the call and its arguments, ABI-encoded. null while not valid."
+            "The transaction's data: the call and its arguments, ABI-encoded, with no more signatures than "
+            "the quorum needs. null while not valid."
         ),
     )
 
@@ -76,6 +79,42 @@ class OtherRequest(Schema):
     reached = fields.Boolean(metadata=describe("Whether that is a quorum.", False))
     contradictions = fields.List(
         fields.String(), metadata=describe("Where it does not fit the transfer.", [])
+    )
+
+
+class OwnReason(Schema):
+    """One thing that the contract may have against a call whose evidence is valid."""
+
+    reason = fields.String(
+        metadata=describe(
+            "Its name.",
+            "paused",
+            enum=sorted({each.reason for kind in SendKind for each in own_reasons(kind)}),
+        )
+    )
+    words = fields.String(metadata=describe("What it means, in words."))
+
+
+class DelayedFunds(Schema):
+    """Funds that were granted and wait in a contract's delay queue."""
+
+    funds = fields.String(metadata=describe("Whose they are.", "refund", enum=[each.value for each in Funds]))
+    delayed_id = fields.String(
+        allow_none=True, metadata=describe("The contract's id of them; null where it was not reported.")
+    )
+    chain_id = fields.Integer(
+        allow_none=True,
+        metadata=describe("Where they wait: a refund on the source chain, a payout on the destination.", 1),
+    )
+    contract = fields.String(
+        allow_none=True, metadata=describe("Whose queue it is; null where more than one can be it.")
+    )
+    tx_hash = fields.String(allow_none=True, metadata=describe("The transaction that queued them."))
+    tx_link = fields.String(metadata=describe("Its page in that chain's explorer, empty while unknown."))
+    call = fields.Nested(
+        ContractCall,
+        allow_none=True,
+        metadata=describe("The call that pays them once the delay is over; anybody may make it."),
     )
 
 
@@ -155,6 +194,19 @@ class EvidenceAnswer(Answer):
     )
     not_signed = fields.List(
         fields.String(), **_LIST, metadata=describe("The validators whose signature is not known.", [])
+    )
+    may_refuse = fields.List(
+        fields.Nested(OwnReason),
+        **_LIST,
+        metadata=describe(
+            "What the contract may still refuse the call for, by its own state: simulate the call first. "
+            "Empty while not valid."
+        ),
+    )
+    delayed = fields.Nested(
+        DelayedFunds,
+        **_NULLABLE,
+        metadata=describe("What waits in a delay queue, at status 9 and 11; null where nothing does."),
     )
     notes = fields.List(
         fields.String(), **_LIST, metadata=describe("What else there is to know, in words.", [])

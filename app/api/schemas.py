@@ -199,7 +199,9 @@ class StatusAnswer(Answer):
         fields.String(),
         dump_default=list,
         metadata=describe(
-            "Each signer's power, base64 of a minimal big-endian integer. Filled while status is 8.", []
+            "Each signer's power, base64 of a big-endian integer without leading zeros; 0 is one zero byte. "
+            "Filled while status is 8.",
+            [],
         ),
     )
     refund_reason = fields.Integer(

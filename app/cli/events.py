@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.domain.keys import ChainId, RouteKey
+from app.domain.transfer.events import subject_of_chain, subject_of_route, subject_of_transfer
+from app.domain.wire_values import parse_transfer_id
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
 from app.services.feed.grown import grown_complaint
@@ -113,23 +117,58 @@ def replay_log() -> None:
 
 @events.command("retract")
 @click.option("--id", "event_ids", multiple=True, help="An event to take back; may be repeated.")
+@click.option("--transfer", help="The transfer that the events of --id are about, 32 bytes in hex.")
+@click.option("--chain", type=int, help="The chain that they are about.")
+@click.option("--route", help="The route that they are about, as SYMBOL:SOURCE:DESTINATION.")
 @click.option("--token", help="Take back what this token reported, with --since.")
 @click.option("--since", help="Time of receipt, RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.")
 @click.option("--reason", required=True, help="Why; kept in the log.")
-def retract(event_ids: tuple[str, ...], token: str | None, since: str | None, reason: str) -> None:
-    """Take back events, as a reorg would. Prints the ids by which this can be taken back itself."""
+def retract(
+    event_ids: tuple[str, ...], token: str | None, since: str | None, reason: str, **about: Any
+) -> None:
+    """Take back events, as a reorg would. Prints the ids by which this can be taken back itself.
+
+    An id can name several events that are about different things: then --transfer, --chain or --route
+    says which is meant.
+    """
     if bool(event_ids) == bool(token) or bool(token) != bool(since):
         raise click.UsageError("give either --id, or --token together with --since")
+    subject = _subject(**about)
+    if subject and not event_ids:
+        raise click.UsageError("--transfer, --chain and --route go with --id")
     gateway = current_gateway()
     try:
         if token and since:
             ids = retract_reporter(gateway, token, _time(since, "--since"), reason, actor=cli_actor())
         else:
-            ids = retract_ids(gateway, event_ids, reason, actor=cli_actor())
+            ids = retract_ids(gateway, event_ids, reason, actor=cli_actor(), subject=subject)
     except NothingToRetract as nothing:
         raise click.ClickException(str(nothing)) from None
     for event_id in ids:
         click.echo(event_id)
+
+
+def _subject(transfer: str | None, chain: int | None, route: str | None) -> str | None:
+    """What the events are about, as the options say; None where none does."""
+    given = [option for option in (transfer, chain, route) if option is not None]
+    if len(given) > 1:
+        raise click.UsageError("give one of --transfer, --chain and --route")
+    if transfer is not None:
+        try:
+            return subject_of_transfer(parse_transfer_id(transfer))
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--transfer") from None
+    if chain is not None:
+        return subject_of_chain(chain)
+    return _route(route) if route is not None else None
+
+
+def _route(text: str) -> str:
+    symbol, *chains = text.rsplit(":", 2)
+    if len(chains) != 2 or not symbol or not all(re.fullmatch("[0-9]{1,10}", chain) for chain in chains):
+        raise click.BadParameter("must be SYMBOL:SOURCE:DESTINATION, such as USDT:1:56", param_hint="--route")
+    src, dst = (ChainId(int(chain)) for chain in chains)
+    return subject_of_route(RouteKey(symbol, src, dst))
 
 
 @events.command("prune")

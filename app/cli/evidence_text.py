@@ -9,6 +9,7 @@ import click
 
 from app.domain.codes import TransferHistoryStatus
 from app.domain.refund.call import ContractCall
+from app.domain.refund.delayed import DelayedFunds
 from app.domain.refund.explanation import RefundExplanation
 
 _INDENT: Final = "  "
@@ -33,6 +34,14 @@ def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
         yield f"another request, signed with power {other.power_signed}"
         yield f"{_INDENT}{other.wd_onchain}"
         yield from _listed(other.contradictions)
+    if shown.delayed is not None:
+        yield ""
+        yield "in the delay queue"
+        yield from _aligned(_delayed(shown.delayed))
+    if shown.may_refuse:
+        yield ""
+        yield "the contract may still refuse the call: simulate it first"
+        yield from _listed([each.words for each in shown.may_refuse])
     if shown.notes:
         yield ""
         yield "notes"
@@ -69,6 +78,19 @@ def _facts(shown: RefundExplanation) -> list[tuple[str, str]]:
         ("digest", shown.digest),
     )
     facts = (*of_transfer, *(of_refund if shown.wd_onchain else ()))
+    return [(name, value) for name, value in facts if value]
+
+
+def _delayed(funds: DelayedFunds) -> list[tuple[str, str]]:
+    facts = (
+        ("funds", funds.funds),
+        ("id", funds.delayed_id),
+        ("chain", str(funds.chain_id) if funds.chain_id is not None else None),
+        ("contract", funds.contract),
+        ("queued by", funds.tx_link or funds.tx_hash),
+        ("call", funds.call.signature if funds.call else None),
+        ("data", funds.call.data if funds.call else None),
+    )
     return [(name, value) for name, value in facts if value]
 
 

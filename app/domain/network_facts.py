@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.domain.codes import SendKind
+from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId, PoolKey
 from app.domain.validators import ValidatorSet
 
@@ -20,13 +21,17 @@ class TokenFacts:
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """A pegged pair's contracts: the vault on the original chain, the bridge on the pegged one."""
+    """A pegged pair's contracts: vaults on the original chain, bridges on the pegged one.
+
+    The first of each is the pair's own, the others serve it beside that. One that is not an EVM address is
+    None.
+    """
 
     symbol: str
     org_chain_id: ChainId
     pegged_chain_id: ChainId
-    vault: bytes | None
-    bridge: bytes | None
+    vaults: tuple[bytes | None, ...]
+    bridges: tuple[bytes | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +44,68 @@ class NetworkFacts:
     validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
 
     def refund_contract(
+        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId, named: str | None
+    ) -> bytes | None:
+        """The contract on the source chain that pays a refund back, None where it is not known.
+
+        A pool send is refunded by the chain's pool bridge, a deposit by the pair's vault, a burn by the
+        pair's pegged bridge. Where several serve a pair, it is the one that the send names.
+
+        :param named: the contract of the send's event, None where it names none.
+        """
+        serving = self._serving(kind, symbol, src_chain_id, dst_chain_id)
+        if named is not None:
+            address = parse_evm_address(named)
+            return address if any(address in contracts for contracts in serving) else None
+        own = {contracts[0] for contracts in serving}
+        return own.pop() if len(own) == 1 else None
+
+    def payout_contract(
         self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
     ) -> bytes | None:
-        """The contract on the source chain that pays a refund back.
+        """The contract that pays such a send out on the destination chain; None unless only one can be it.
 
-        A pool send is refunded by the chain's pool bridge, a deposit by the pair's vault, a burn
-        by the pair's pegged bridge. A burn towards a third chain (burn, then mint) has no pair
-        with that chain: any pair of the symbol whose pegged side is the source names the bridge,
-        and all of them must agree.
+        A pool send is paid by the chain's pool bridge; a token that was deposited or burned is minted by the
+        pegged bridge of the destination's pair, or paid by the vault of its original chain.
         """
         if kind is SendKind.POOL:
-            return self.pool_bridges.get(src_chain_id)
+            return self.pool_bridges.get(dst_chain_id)
+        found: set[bytes | None] = set()
+        for pair in self.pairs:
+            if pair.symbol == symbol and pair.pegged_chain_id == dst_chain_id:
+                found.update(pair.bridges)
+            if (pair.symbol, pair.org_chain_id, pair.pegged_chain_id) == (symbol, dst_chain_id, src_chain_id):
+                found.update(pair.vaults)
+        return found.pop() if len(found) == 1 else None
+
+    def is_unlisted(
+        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId, named: str | None
+    ) -> bool:
+        """Whether contracts are listed for such a send, and the one that it names is none of them."""
+        if named is None:
+            return False
+        serving = self._serving(kind, symbol, src_chain_id, dst_chain_id)
+        address = parse_evm_address(named)
+        return any(map(any, serving)) and not (address and any(address in each for each in serving))
+
+    def _serving(
+        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
+    ) -> list[tuple[bytes | None, ...]]:
+        """The contracts that may have taken such a send, those of each pair together, its own one first.
+
+        A burn towards a third chain (burn, then mint) has no pair with that chain: any pair of the symbol
+        whose pegged side is the source names bridges, and all of them must agree on their own one.
+        """
+        if kind is SendKind.POOL:
+            bridge = self.pool_bridges.get(src_chain_id)
+            return [(bridge,)] if bridge else []
         of_symbol = [pair for pair in self.pairs if pair.symbol == symbol]
         if kind is SendKind.DEPOSIT:
-            vaults = [
-                p.vault
-                for p in of_symbol
-                if (p.org_chain_id, p.pegged_chain_id) == (src_chain_id, dst_chain_id)
-            ]
-            return vaults[0] if vaults else None
+            chains = src_chain_id, dst_chain_id
+            return [pair.vaults for pair in of_symbol if (pair.org_chain_id, pair.pegged_chain_id) == chains]
         burns = [pair for pair in of_symbol if pair.pegged_chain_id == src_chain_id]
         direct = [pair for pair in burns if pair.org_chain_id == dst_chain_id]
-        bridges = {pair.bridge for pair in direct or burns}
-        return bridges.pop() if len(bridges) == 1 else None
+        return [pair.bridges for pair in direct or burns]
 
     def scaled_down(
         self, amount: int, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId

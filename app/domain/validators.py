@@ -69,8 +69,8 @@ class ValidatorSet:
 
     @property
     def powers(self) -> tuple[bytes, ...]:
-        """The powers in the same order, minimal big-endian as status answers carry them."""
-        return tuple(minimal_big_endian(power) for _, power in self.members)
+        """The powers in the same order, as status answers carry them."""
+        return tuple(power_bytes(power) for _, power in self.members)
 
     @property
     def contract_hash(self) -> bytes:
@@ -87,6 +87,14 @@ class ValidatorSet:
             return Fraction(1)
         kept = sum(min(power, self._powers.get(address, 0)) for address, power in previous.members)
         return Fraction(kept, previous.total_power)
+
+
+def power_bytes(power: int) -> bytes:
+    """A power as answers carry it: big-endian without leading zeros, and 0 as one zero byte.
+
+    No bytes at all are no number to JavaScript's BigInt and to ethers.
+    """
+    return minimal_big_endian(power) or b"\0"
 
 
 def _order_fault(address: bytes, previous: bytes) -> str:

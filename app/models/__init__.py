@@ -13,6 +13,7 @@ from app.models import (
     pools,
     proposals,
     pruned,
+    signatures,
     transfers,
     validators,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "pools",
     "proposals",
     "pruned",
+    "signatures",
     "transfers",
     "validators",
 ]

@@ -28,7 +28,7 @@ class Anomaly(Base):
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     kind: Mapped[str] = mapped_column(String(32))
     subject: Mapped[str] = mapped_column(
-        String(256), doc="transfer:0x…, rotation:1:ID, pool:1:USDT, event:ID"
+        String(512), doc="transfer:0x…, rotation:1:ID, pool:1:USDT, event:transfer:0x…:ID"
     )
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32)
     chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)

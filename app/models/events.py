@@ -11,20 +11,23 @@ from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.extensions import Base
 from app.models.types import BigId, Hash32, UtcTime
 
+MAX_SUBJECT = 96
+"""Characters of a subject: a route of two chain ids and a symbol has up to 92."""
+
 _REORG = text("type = 'chain.reorged'")
 
 
 class Event(Base):
     """One acceptance of one event.
 
-    ``seq`` is the order of acceptance, which is the order of commits (one writer). An event
-    that was retracted and comes again is a further ``occurrence`` of the same ``event_id``.
-    Rows are never updated.
+    ``seq`` is the order of acceptance, which is the order of commits (one writer). ``event_id`` is
+    unique within its ``subject``. An event that was retracted and comes again, or of which more is told,
+    is a further ``occurrence``. Rows are never updated.
     """
 
     __tablename__ = "events"
     __table_args__ = (
-        UniqueConstraint("event_id", "occurrence"),
+        UniqueConstraint("event_id", "subject", "occurrence"),
         Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
         Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
         Index("ix_events_reporter_seq", "reporter", "seq"),
@@ -32,7 +35,8 @@ class Event(Base):
     )
 
     seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
-    event_id: Mapped[str] = mapped_column(String(128))
+    event_id: Mapped[str] = mapped_column(String(256))
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), doc="transfer:0x…, chain:1, route:1:56:USDT")
     occurrence: Mapped[int]
     type: Mapped[str] = mapped_column(String(32))
     at: Mapped[datetime] = mapped_column(UtcTime)
@@ -45,11 +49,12 @@ class Event(Base):
 
 
 class RetractedEvent(Base):
-    """An event id that a standing retraction names; acceptances up to ``seq`` are retracted."""
+    """An event that a standing retraction names; acceptances up to ``seq`` are retracted."""
 
     __tablename__ = "retracted_events"
 
-    event_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
 

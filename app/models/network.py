@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     CheckConstraint,
     ForeignKey,
@@ -159,6 +160,12 @@ class PeggedPair(Base):
         Address(), doc="the vault, on the original chain"
     )
     pegged_burn_contract_addr: Mapped[str] = mapped_column(Address(), doc="the bridge, on the pegged chain")
+    deposit_contracts: Mapped[list[str]] = mapped_column(
+        JSON, default=list, doc="further vaults that serve the pair"
+    )
+    burn_contracts: Mapped[list[str]] = mapped_column(
+        JSON, default=list, doc="further bridges that serve the pair"
+    )
     canonical_token_contract_addr: Mapped[str] = mapped_column(Address())
     vault_version: Mapped[int] = mapped_column(BigInteger)
     bridge_version: Mapped[int] = mapped_column(BigInteger)

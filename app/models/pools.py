@@ -48,4 +48,4 @@ class ReportedFee(Base):
     dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     base_fee: Mapped[int] = mapped_column(Uint256, doc="destination units")
     at: Mapped[datetime] = mapped_column(UtcTime)
-    event_id: Mapped[str] = mapped_column(String(128))
+    event_id: Mapped[str] = mapped_column(String(256))

@@ -27,7 +27,21 @@ class PrunedEvent(Base):
     __tablename__ = "pruned_events"
 
     id_digest: Mapped[bytes] = mapped_column(LargeBinary(16), primary_key=True)
-    content_digest: Mapped[bytes] = mapped_column(LargeBinary(8), doc="of the type and the canonical body")
+    subject_digest: Mapped[bytes] = mapped_column(
+        LargeBinary(8), primary_key=True, doc="empty for what was pruned before ids had subjects"
+    )
+    content_digest: Mapped[bytes] = mapped_column(
+        LargeBinary, doc="of the type and the content (domain.transfer.pruned)"
+    )
+
+
+class PrunedWithdraw(Base):
+    """A withdraw id under which the refund of a pruned transfer was paid: nothing is paid under it again."""
+
+    __tablename__ = "pruned_withdraws"
+
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
 
 
 class PrunedPool(Base):
@@ -59,7 +73,7 @@ class PrunedReporter(Base):
 
     reporter: Mapped[str] = mapped_column(String(64), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger)
-    event_id: Mapped[str] = mapped_column(String(128))
+    event_id: Mapped[str] = mapped_column(String(256))
     type: Mapped[str] = mapped_column(String(32))
     at: Mapped[datetime] = mapped_column(UtcTime)
     received_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest of all that were pruned")

@@ -58,6 +58,7 @@ class Transfer(Base):
     amount: Mapped[int | None] = mapped_column(Uint256, doc="source units")
     sender: Mapped[str | None] = mapped_column(Address)
     receiver: Mapped[str | None] = mapped_column(Address)
+    contract: Mapped[str | None] = mapped_column(Address, doc="the source contract that the send names")
     src_tx_hash: Mapped[str | None] = mapped_column(String(128))
     dst_tx_hash: Mapped[str | None] = mapped_column(String(128))
     sent_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the standing send")
@@ -92,6 +93,35 @@ class Refund(Base):
     sorted_sigs: Mapped[list[str]] = mapped_column(JSON, doc="base64, sorted by signer")
     signers: Mapped[list[str]] = mapped_column(JSON, doc="base64, the whole set, sorted")
     powers: Mapped[list[str]] = mapped_column(JSON, doc="base64 minimal big-endian, as signers")
+
+
+class WithdrawId(Base):
+    """The id that a refund request of a transfer has in the pool bridge, and whether it was paid under it.
+
+    The contract pays an id once, whatever transfer the request refers to.
+    """
+
+    __tablename__ = "withdraw_ids"
+
+    transfer_id: Mapped[TransferId] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True, index=True)
+    paid: Mapped[bool] = mapped_column(doc="the transfer was refunded, and by this request or one of several")
+
+
+class RefundBasis(Base):
+    """A request or signature that the answer about a refund rests on, by its event id.
+
+    Of thousands that were reported these are few: the evidence is explained from them alone.
+    """
+
+    __tablename__ = "refund_basis"
+
+    transfer_id: Mapped[TransferId] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
 
 
 _PAIR = ("src_chain_id", "dst_chain_id")

@@ -21,4 +21,4 @@ class ReportedValidatorSet(Base):
     version: Mapped[int] = mapped_column(doc="how many standing updates the chain has had")
     members: Mapped[list[list[str]]] = mapped_column(JSON, doc="[address, power] pairs, sorted by address")
     at: Mapped[datetime] = mapped_column(UtcTime)
-    event_id: Mapped[str] = mapped_column(String(128))
+    event_id: Mapped[str] = mapped_column(String(256))

@@ -39,8 +39,8 @@ def network_facts() -> NetworkFacts:
                 pair["symbol"],
                 pair["org_chain_id"],
                 pair["pegged_chain_id"],
-                vault=_address(pair["pegged_deposit_contract_addr"]),
-                bridge=_address(pair["pegged_burn_contract_addr"]),
+                vaults=(_address(pair["pegged_deposit_contract_addr"]),),
+                bridges=(_address(pair["pegged_burn_contract_addr"]),),
             )
             for pair in document["pegged_pairs"]
         ),
@@ -72,7 +72,9 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 
     Raises KeyError when the sandbox has none.
     """
-    contract = network_facts().refund_contract(kind, symbol, ChainId(src_chain_id), ChainId(dst_chain_id))
+    contract = network_facts().refund_contract(
+        kind, symbol, ChainId(src_chain_id), ChainId(dst_chain_id), named=None
+    )
     if contract is None:
         raise KeyError((kind, symbol, src_chain_id, dst_chain_id))
     return contract

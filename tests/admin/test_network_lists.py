@@ -98,10 +98,13 @@ def test_a_list_reads_like_people_talk(visitor: Visitor) -> None:
 def test_an_export_has_the_documents_keys(visitor: Visitor, network: Gateway, name: str) -> None:
     heading, *rows = rows_of(visitor.get(f"/admin/{name}/export/csv/"))
     standing = document(network)[name]
-    assert heading == list(standing[0])
+    empty = ["deposit_contracts", "burn_contracts"] if name == "pegged_pairs" else []
+    assert [key for key in heading if key not in empty] == list(standing[0])
+    assert set(heading) == {*standing[0], *empty}, "a document leaves these out where they are empty"
     assert len(rows) == len(standing)
     for key, value in zip(heading, rows[0], strict=True):
-        assert any(value == (row[key] if isinstance(row[key], str) else _shown(row[key])) for row in standing)
+        values = [row.get(key, []) for row in standing]
+        assert any(value == (each if isinstance(each, str) else _shown(each)) for each in values)
 
 
 def _shown(value: Any) -> str:

@@ -60,6 +60,8 @@ ZEROES: dict[str, dict[str, Any]] = {
         "validator_set_hash": None,
         "missing": [],
         "not_signed": [],
+        "may_refuse": [],
+        "delayed": None,
         "notes": [],
         "other_requests": [],
     },

@@ -6,8 +6,10 @@ put to ``contract_mirror``, which shares no code with it.
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from eth_abi import decode
@@ -15,8 +17,14 @@ from flask.testing import FlaskClient
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256
+from app.domain.keys import TransferId
+from app.domain.transfer.state import transfer_state
+from app.models.engine import reading_consistently
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.histories import load_histories
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult
+from app.services.refunds.evidence import evidence_of
 from tests.domain.refund.contract_mirror import Revert, execute, set_hash
 from tests.services.feed import world
 from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
@@ -61,6 +69,12 @@ class Story:
     @property
     def contract(self) -> bytes:
         return world.contract(self.kind, self.chain)
+
+    @property
+    def token(self) -> bytes:
+        """The source token's address."""
+        symbol = "USDT" if self.kind is SendKind.POOL else "CELR"
+        return bytes.fromhex(world.token(self.chain, symbol)[2:])
 
     @property
     def id(self) -> str:
@@ -142,7 +156,22 @@ class Asker:
         response = self.client.get("/v2/getRefundEvidence", query_string={"transfer_id": story.id})
         assert response.status_code == 200
         answer: dict[str, Any] = response.get_json()
+        if answer["err"] is None:
+            self._assert_nothing_left_out(story, answer)
         return answer
+
+    def _assert_nothing_left_out(self, story: Story, answer: dict[str, Any]) -> None:
+        """The door looks at what the refund rests on; the whole log says the same."""
+        with reading_consistently(self.gateway.engine) as connection:
+            history = load_histories(connection, [TransferId(bytes.fromhex(story.id[2:]))])
+            facts = load_network_facts(connection)
+        [whole] = history.values()
+        status = transfer_state(whole, facts).status
+        chain_infos = self.gateway.snapshots.current().terms.chain_infos
+        explained = json.loads(json.dumps(evidence_of(whole, status, facts, chain_infos).as_dict()))
+        others = explained.pop("other_requests")
+        assert explained == {name: answer[name] for name in explained}
+        assert [each for each in others if each in answer["other_requests"]] == answer["other_requests"]
 
 
 def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:
@@ -170,9 +199,18 @@ def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:
     data = bytes.fromhex(evidence["call"]["data"][2:])
     assert data[:4] == keccak256(evidence["call"]["signature"].encode())[:4]
     arguments = decode(["bytes", "bytes[]", "address[]", "uint256[]"], data[4:])
+    # The call carries some of the signatures in their order: the fewest that reach the quorum.
+    carried = list(arguments[1])
+    assert [sig for sig in sigs if sig in carried] == carried
+    signed = {bytes.fromhex(row["signature"][2:]): int(row["power"]) for row in rows if row["signed"]}
+    needed, sums = 1, list(accumulate(sorted(signed.values(), reverse=True)))
+    while sums[needed - 1] < int(evidence["quorum"]):
+        needed += 1
+    assert len(carried) == needed
+    assert sum(signed[sig] for sig in carried) == sums[needed - 1]
     assert arguments == (
         wd_onchain,
-        tuple(sigs),
+        tuple(carried),
         tuple("0x" + who.hex() for who in signers),
         tuple(powers),
     )

@@ -70,7 +70,8 @@ def test_after_a_flipped_request_bit_status_8_is_never_reached(ask: Asker, story
         assert len(ask.feed(story.signed(key)).refused) == 1
         assert ask.status(story)["status"] <= 7
     ask.take(story.prepared())
-    ask.take(*(story.signed(key) for key in POWERS))
+    again = ask.feed(*(story.signed(key) for key in POWERS))
+    assert (again.repeated, again.refused) == (len(POWERS), []), "they were kept aside"
     answer = ask.status(story)
     assert answer["status"] == 8
     assert story.contract_takes(answer, POWERS)

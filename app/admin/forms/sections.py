@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wtforms import DataList
 
+from app.admin.forms.contracts import ContractsField
 from app.admin.forms.fields import (
     AmountField,
     AnyChainField,
@@ -154,6 +155,12 @@ class PeggedPairForm(RowForm):
     )
     pegged_burn_contract_addr = LineField(
         "Bridge", "The contract on the pegged chain; refunds of burns are addressed to it."
+    )
+    deposit_contracts = ContractsField(
+        "Further vaults", "Others that serve the pair beside the first, a line each; may be empty."
+    )
+    burn_contracts = ContractsField(
+        "Further bridges", "Others that serve the pair beside the first, a line each; may be empty."
     )
     canonical_token_contract_addr = LineField(
         "Canonical token", "Where the minted token has another, canonical form; may be empty.", needed=False

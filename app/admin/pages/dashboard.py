@@ -123,7 +123,7 @@ def waiting_refunds(gateway: Gateway, size: int = SHOWN) -> tuple[WaitingRefund,
     found = []
     for transfer_id in ids:
         state = transfer_state(histories[transfer_id], facts)
-        evidence = evidence_of(histories[transfer_id], state.status, facts)
+        evidence = evidence_of(histories[transfer_id], state.status, facts, terms.chain_infos)
         found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence)))
     return tuple(found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -25,7 +26,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.keys import TransferId
 from app.domain.refund.explanation import RefundExplanation
-from app.domain.transfer.events import TransferReleased
+from app.domain.transfer.events import EventType, TransferReleased
 from app.domain.transfer.stages import Progress, StageName, stages_of
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
 from app.models.engine import reading_consistently
@@ -35,6 +36,12 @@ from app.queries.transfers.anomalies import anomalies_of
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
 from app.services.transfers.status import transfer_not_found
+
+REFUND_TRANSACTIONS: Final = (
+    EventType.REFUND_SUBMITTED,
+    EventType.REFUND_DELAYED,
+    EventType.REFUND_COMPLETED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ def _detail(
 ) -> TransferDetail:
     facts = load_network_facts(connection)
     state = transfer_state(history, facts)
-    evidence = evidence_of(history, state.status, facts)
+    evidence = evidence_of(history, state.status, facts, terms.chain_infos)
     lines = event_lines(connection, history, _context(terms, state, evidence))
     anomalies = anomalies_of(connection, history.transfer_id)
     return TransferDetail(
@@ -139,7 +146,7 @@ def _refund_transaction(lines: tuple[EventLine, ...]) -> Transaction | None:
     paid = [
         line.transaction
         for line in lines
-        if line.stands and line.transaction and line.type.value in ("refund.submitted", "refund.completed")
+        if line.stands and line.transaction and line.type in REFUND_TRANSACTIONS
     ]
     return paid[-1] if paid else None
 

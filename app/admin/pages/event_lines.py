@@ -163,6 +163,11 @@ def _released(event: TransferEvent, context: Context) -> str:
     return str(amount) if amount else ""
 
 
+def _queued(event: TransferEvent, _context: Context) -> str:
+    delayed_id = getattr(event, "delayed_id", None)
+    return f"under the id {delayed_id}" if delayed_id else ""
+
+
 def _signed(event: TransferEvent, context: Context) -> str:
     signature = f"0x{getattr(event, 'signature', b'').hex()}"
     signer = context.signers.get(signature)
@@ -174,6 +179,8 @@ _WORDS: Final[dict[EventType, Callable[[TransferEvent, Context], str]]] = {
     EventType.TRANSFER_SENT: _sent,
     EventType.TRANSFER_FAILED: _failed,
     EventType.NETWORK_STATUS: _network_status,
+    EventType.TRANSFER_DELAYED: _queued,
     EventType.TRANSFER_RELEASED: _released,
+    EventType.REFUND_DELAYED: _queued,
     EventType.REFUND_SIGNED: _signed,
 }

@@ -69,7 +69,9 @@ STATUS_WORDS: Final[dict[Status, StatusWords]] = {
         Tone.WAITING_FOR_USER,
     ),
     Status.TRANSFER_CONFIRMING_YOUR_REFUND: StatusWords(
-        "Refund confirming", "The refund is in a source block that is not deep enough yet.", Tone.REFUND
+        "Refund confirming",
+        "The refund is in a source block that is not deep enough yet, or in the contract's delay queue.",
+        Tone.REFUND,
     ),
     Status.TRANSFER_REFUNDED: StatusWords("Refunded", "Paid back on the source chain.", Tone.DONE),
     Status.TRANSFER_DELAYED: StatusWords(
@@ -111,6 +113,8 @@ EVENT_WORDS: Final[dict[EventType, str]] = {
     EventType.REFUND_PREPARED: "Refund request prepared",
     EventType.REFUND_SIGNED: "Refund request signed",
     EventType.REFUND_SUBMITTED: "Refund in a source block",
+    EventType.REFUND_FAILED: "Refund transaction failed",
+    EventType.REFUND_DELAYED: "Refund queued by the delay rule",
     EventType.REFUND_COMPLETED: "Refund final",
     EventType.LIQUIDITY_ADDED: "Liquidity added",
     EventType.LIQUIDITY_WITHDRAWN: "Liquidity withdrawn",
@@ -133,6 +137,7 @@ STAGE_WORDS: Final[dict[StageName, str]] = {
     StageName.REFUND_PREPARED: "Refund request prepared",
     StageName.REFUND_SIGNED: "Signed by a quorum",
     StageName.REFUND_SUBMITTED: "Refund in a source block",
+    StageName.REFUND_DELAYED: "Refund queued by the delay rule",
     StageName.REFUNDED: "Refunded",
 }
 
@@ -169,6 +174,16 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
     AnomalyKind.RELEASE_BEFORE_SEND: (
         "Paid out before it was sent",
         "Look at both transactions in the explorers; reporters' clocks may differ. Take back what is wrong.",
+    ),
+    AnomalyKind.UNLISTED_CONTRACT: (
+        "Sent through a contract that is not listed",
+        "Its refund waits. If the contract is the bridge's, list it in the pegged pair. If not, the report "
+        "is wrong, or somebody reports what never was: take it back and revoke the reporter's token.",
+    ),
+    AnomalyKind.WITHDRAW_ID_PAID: (
+        "Refund request that was paid for another transfer",
+        "The contract pays a withdraw id once, so this request can never be paid. Ask those who run the "
+        "validators for another one, with another seqnum.",
     ),
     AnomalyKind.ID_WITH_TWO_CONTENTS: (
         "One event id, two contents",

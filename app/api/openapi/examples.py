@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Final
+
+from app.domain.codes import SendKind
+from app.domain.refund.own_reasons import own_reasons
 
 _NO_ESTIMATE: Final[dict[str, Any]] = {
     "eq_value_token_amt": "",
@@ -115,6 +119,8 @@ _NO_EVIDENCE: Final[dict[str, Any]] = {
     "validator_set_hash": None,
     "missing": [],
     "not_signed": [],
+    "may_refuse": [],
+    "delayed": None,
     "notes": [],
     "other_requests": [],
 }
@@ -192,6 +198,7 @@ EVIDENCE_EXAMPLES: Final[dict[str, Any]] = {
             "power_signed": "80",
             "missing": [],
             "not_signed": [_SIGNERS[0][0]],
+            "may_refuse": [asdict(each) for each in own_reasons(SendKind.POOL)],
         },
     ),
     "collecting": _example("The same before the second signature", err=None, **_COLLECTING),

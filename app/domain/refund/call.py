@@ -1,5 +1,6 @@
 """The contract call that pays a refund: its function, its arguments, and the bytes a wallet sends."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,7 @@ _CALL: Final[dict[SendKind, tuple[str, str]]] = {
 }
 _TYPES: Final = ("bytes", "bytes[]", "address[]", "uint256[]")
 _WORD: Final = 32
+_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,14 @@ def open_call(kind: SendKind) -> ContractCall:
 
 
 def refund_call(
-    kind: SendKind, wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: ValidatorSet
+    kind: SendKind, wd_onchain: bytes, signed: Sequence[tuple[bytes, bytes]], validators: ValidatorSet
 ) -> ContractCall:
-    """Return the call with its arguments (docs/interface.md#withdraw-call): request, signatures, set."""
+    """Return the call with its arguments (docs/interface.md#withdraw-call): request, signatures, set.
+
+    ``signed`` are (signer, signature) that reach the quorum; the call carries no more of them than needed.
+    """
     opened = open_call(kind)
+    sorted_sigs = [signature for _, signature in shortest_quorum(signed, validators)]
     names = (_CALL[kind][1], "sigs", "signers", "powers")
     values: tuple[str | tuple[str, ...], ...] = (
         f"0x{wd_onchain.hex()}",
@@ -64,6 +70,36 @@ def refund_call(
     selector = keccak256(opened.signature.encode("ascii"))[:4]
     data = selector + _encode(wd_onchain, sorted_sigs, validators)
     return ContractCall(opened.function, opened.signature, arguments, f"0x{data.hex()}")
+
+
+def delayed_call(delayed_id: str) -> ContractCall:
+    """Return the call that pays funds out of the delay queue. Anybody may make it, once the delay is over.
+
+    ``delayed_id`` is 32 bytes in 0x hex; for anything else there is no data.
+    """
+    function, types = "executeDelayedTransfer", "bytes32"
+    signature = f"{function}({types})"
+    data = None
+    if _HASH.fullmatch(delayed_id):
+        data = f"0x{keccak256(signature.encode('ascii'))[:4].hex()}{delayed_id[2:].lower()}"
+    return ContractCall(function, signature, (CallArgument("id", types, delayed_id),), data)
+
+
+def shortest_quorum(
+    signed: Sequence[tuple[bytes, bytes]], validators: ValidatorSet
+) -> tuple[tuple[bytes, bytes], ...]:
+    """Of (signer, signature) the fewest that reach the quorum, ascending by signer; all if they do not.
+
+    Those with the most power are taken, of equal ones the lower address: each one more costs gas.
+    """
+    chosen: list[tuple[bytes, bytes]] = []
+    power = 0
+    for signer, signature in sorted(signed, key=lambda each: (-(validators.power_of(each[0]) or 0), each[0])):
+        if power >= validators.quorum:
+            break
+        chosen.append((signer, signature))
+        power += validators.power_of(signer) or 0
+    return tuple(sorted(chosen))
 
 
 def _encode(wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: ValidatorSet) -> bytes:

@@ -6,8 +6,10 @@ signed must reach the quorum. Everything here is a pure function of its argument
 repetition, so a transfer can be judged again whenever a fact about it is added or removed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from app.domain.codes import SendKind
 from app.domain.crypto import HASH_BYTES, BadSignature, checksum_address, recover_signer
@@ -25,13 +27,20 @@ __all__ = [
     "RefundContext",
     "RefundVerdict",
     "RequestJudgement",
+    "basis_of",
     "collect_signed",
     "contradictions",
     "domain_separator",
     "judge_refund",
     "signature_is_provably_false",
+    "signature_waits",
+    "signers_of",
     "signing_digest",
 ]
+
+
+SHOWN_REQUESTS: Final = 16
+"""Requests of one transfer that are shown, beside further ones that are signed: there is rarely a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,19 @@ def judge_refund(
     return RefundVerdict(judged, served, missing, not_signed)
 
 
+def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestJudgement, ...], frozenset[bytes]]:
+    """The requests and signatures from which the same verdict follows, and which are shown.
+
+    All requests that somebody who counts has signed, and of the others a few, the foremost first; of the
+    signatures those that count.
+    """
+    ordered = sorted(verdict.requests, key=_rank)
+    signed = [judged for judged in ordered if judged.signed]
+    unsigned = [judged for judged in ordered if not judged.signed]
+    kept = (*signed, *unsigned[: max(1, SHOWN_REQUESTS - len(signed))])
+    return kept, frozenset(signature for judged in kept for _, signature in judged.signed)
+
+
 def signature_is_provably_false(
     ctx: RefundContext,
     requests: Iterable[bytes],
@@ -134,7 +156,7 @@ def signature_is_provably_false(
         signers = [recover_signer(digest, signature) for digest in digests or (bytes(HASH_BYTES),)]
     except BadSignature as bad:
         return str(bad)
-    if validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in known):
+    if validators is None or signature_waits(ctx, known, validators):
         return None
     if any(validators.power_of(signer) is not None for signer in signers):
         return None
@@ -142,6 +164,22 @@ def signature_is_provably_false(
         f"no current validator of chain {validators.chain_id} made it over any known request"
         f" (it recovers to {', '.join(checksum_address(signer) for signer in signers)})"
     )
+
+
+def signature_waits(ctx: RefundContext, requests: Iterable[bytes], validators: ValidatorSet | None) -> bool:
+    """Whether nothing can be said yet of a signature over one of these requests."""
+    return validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in requests)
+
+
+def signers_of(
+    ctx: RefundContext, requests: Iterable[bytes], signature: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Who would have made the signature over each of the requests: (request, address)."""
+    for wd_onchain in requests:
+        digest = digest_in(wd_onchain, ctx)
+        if digest is not None:
+            with suppress(BadSignature):
+                yield wd_onchain, recover_signer(digest, signature)
 
 
 def collect_signed(
@@ -203,7 +241,12 @@ def _readable(wd_onchain: bytes, kind: SendKind | None) -> RefundRequest | None:
 def _foremost(judged: Sequence[RequestJudgement]) -> RequestJudgement | None:
     if not judged:
         return None
-    return min(judged, key=lambda each: (bool(each.contradictions), -each.power_signed, each.wd_onchain))
+    return min(judged, key=_rank)
+
+
+def _rank(judged: RequestJudgement) -> tuple[bool, int, bytes]:
+    """By what the request to show is found, the lowest first."""
+    return bool(judged.contradictions), -judged.power_signed, judged.wd_onchain
 
 
 def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> None:

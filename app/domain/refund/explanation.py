@@ -13,10 +13,12 @@ from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.crypto import checksum_address
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.call import ContractCall, open_call, refund_call
+from app.domain.refund.delayed import DelayedFunds
 from app.domain.refund.evidence import RefundVerdict, RequestJudgement
+from app.domain.refund.own_reasons import OwnReason, own_reasons
 from app.domain.refund.request import RefundRequest
 from app.domain.refund.rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
-from app.domain.transfer_ids import pool_withdraw_id
+from app.domain.refund.withdraw_ids import withdraw_id
 from app.domain.validators import ValidatorSet
 
 _Is = TransferHistoryStatus
@@ -65,7 +67,8 @@ class RefundExplanation:
     ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
     would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
     ``status`` is the transfer's, null where evidence was judged without its transfer. ``request`` maps the
-    message's field names to values as text; ``withdraw_id`` is the pool kind's.
+    message's field names to values as text; ``withdraw_id`` is the pool kind's. ``may_refuse`` is what the
+    contract can still have against a valid call, ``delayed`` what waits in a delay queue.
     """
 
     valid: bool
@@ -91,6 +94,8 @@ class RefundExplanation:
     validator_set_hash: str | None
     missing: tuple[str, ...]
     not_signed: tuple[str, ...]
+    may_refuse: tuple[OwnReason, ...]
+    delayed: DelayedFunds | None
     notes: tuple[str, ...]
     other_requests: tuple[OtherRequest, ...]
 
@@ -115,6 +120,7 @@ class Findings:
     missing: tuple[str, ...]
     not_signed: tuple[bytes, ...]
     status: TransferHistoryStatus | None = None
+    delayed: DelayedFunds | None = None
     notes: tuple[str, ...] = ()
     others: tuple[RequestJudgement, ...] = ()
 
@@ -124,12 +130,13 @@ def explain_refund(
     ctx: RefundContext,
     validators: ValidatorSet | None,
     status: TransferHistoryStatus | None = None,
+    delayed: DelayedFunds | None = None,
 ) -> RefundExplanation:
     """Explain a verdict for people and machines.
 
     ``status`` is the transfer's; with another one than 8 a proven refund is not valid, because the
     contract pays a refund once, and one that was overtaken (released, say) must not be claimed.
-    None leaves the status out of the judgement.
+    None leaves the status out of the judgement. ``delayed`` are funds that wait in a delay queue.
     """
     proven = verdict.served is not None
     open_now = status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
@@ -145,9 +152,10 @@ def explain_refund(
             validator_set_version=validators.version if validators else None,
             proven=proven,
             valid=proven and open_now,
-            missing=() if proven and open_now else _missing(verdict, validators, status),
+            missing=() if proven and open_now else _missing(verdict, validators, status, delayed),
             not_signed=verdict.not_signed,
             status=status,
+            delayed=delayed,
             others=tuple(each for each in verdict.requests if each is not shown),
         )
     )
@@ -160,7 +168,9 @@ def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplana
         return shown
     words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract keeps {kept}"
     call = replace(shown.call, arguments=(), data=None) if shown.call else None
-    return replace(shown, valid=False, proven=False, call=call, missing=(*shown.missing, words))
+    return replace(
+        shown, valid=False, proven=False, call=call, missing=(*shown.missing, words), may_refuse=()
+    )
 
 
 def explain(findings: Findings) -> RefundExplanation:
@@ -181,7 +191,7 @@ def explain(findings: Findings) -> RefundExplanation:
         digest=_hex(shown.digest) if shown else None,
         wd_onchain=b64encode(shown.wd_onchain).decode("ascii") if shown else None,
         request=_FIELDS[request.kind](request) if request else None,
-        withdraw_id=_withdraw_id(request),
+        withdraw_id=_hex(withdraw_id(request)) if request else None,
         contradictions=shown.contradictions if shown else (),
         signers=_signer_rows(shown, validators),
         power_signed=str(shown.power_signed if shown else 0),
@@ -191,15 +201,22 @@ def explain(findings: Findings) -> RefundExplanation:
         validator_set_hash=_hex(validators.contract_hash) if validators else None,
         missing=findings.missing,
         not_signed=tuple(checksum_address(address) for address in findings.not_signed),
+        may_refuse=own_reasons(kind) if kind and findings.valid else (),
+        delayed=findings.delayed,
         notes=findings.notes,
         other_requests=tuple(_other(each) for each in findings.others),
     )
 
 
 def _missing(
-    verdict: RefundVerdict, validators: ValidatorSet | None, status: TransferHistoryStatus | None
+    verdict: RefundVerdict,
+    validators: ValidatorSet | None,
+    status: TransferHistoryStatus | None,
+    delayed: DelayedFunds | None,
 ) -> tuple[str, ...]:
     """Say what keeps the contract from paying now: the transfer's status, else its evidence."""
+    if delayed is not None:
+        return (f"{delayed.words}, so there is nothing to claim",)
     if status in _CLOSED or (verdict.served and status is not None):
         reason = _CLOSED.get(status, f"the transfer's status is {status.value} ({status.name})")
         return (f"{reason}, so there is nothing to claim",)
@@ -224,7 +241,7 @@ def _call(findings: Findings) -> ContractCall | None:
         return None
     if findings.valid and findings.shown and findings.validators:
         shown = findings.shown
-        return refund_call(findings.kind, shown.wd_onchain, shown.sorted_sigs, findings.validators)
+        return refund_call(findings.kind, shown.wd_onchain, shown.signed, findings.validators)
     return open_call(findings.kind)
 
 
@@ -252,20 +269,6 @@ def _other(judgement: RequestJudgement) -> OtherRequest:
         power_signed=str(judgement.power_signed),
         reached=judgement.reached,
         contradictions=judgement.contradictions,
-    )
-
-
-def _withdraw_id(request: RefundRequest | None) -> str | None:
-    if request is None or request.chain_id is None or request.seqnum is None:
-        return None
-    return _hex(
-        pool_withdraw_id(
-            chain_id=request.chain_id,
-            seqnum=request.seqnum,
-            receiver=request.receiver,
-            token=request.token,
-            amount=request.amount,
-        )
     )
 
 

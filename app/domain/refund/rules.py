@@ -1,7 +1,7 @@
 """What a refund request must agree with, and what validators sign of it (docs/interface.md#signatures)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from app.domain.amounts import is_uint256
@@ -9,6 +9,7 @@ from app.domain.codes import SendKind
 from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, checksum_address, keccak256
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
+from app.domain.refund.withdraw_ids import PaidIds, withdraw_id
 
 DOMAIN_TEXT: Final[dict[SendKind, str]] = {
     SendKind.POOL: "WithdrawMsg",
@@ -33,7 +34,9 @@ class RefundContext:
 
     ``contract`` is the one that pays a refund of this kind on the source chain, ``token`` the source
     token's address, ``receiver`` the send's sender, to whom a refund goes (20 bytes each); ``amount`` is
-    what was sent, in the source token's smallest unit. Raises ValueError for a wrong length.
+    what was sent, in the source token's smallest unit. ``unlisted_contract`` is what the send names as its
+    contract, where other contracts are configured and that one is not; ``paid_ids`` are withdraw ids that
+    were paid for other transfers. Raises ValueError for a wrong length.
     """
 
     transfer_id: TransferId
@@ -43,6 +46,8 @@ class RefundContext:
     token: bytes | None = None
     receiver: bytes | None = None
     amount: int | None = None
+    unlisted_contract: str | None = None
+    paid_ids: PaidIds = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if len(self.transfer_id) != HASH_BYTES:
@@ -55,10 +60,15 @@ class RefundContext:
     def unknown(self) -> tuple[str, ...]:
         """What has to become known, in words, before a request can be proven for this transfer."""
         role = CONTRACT_ROLE[self.kind] if self.kind else "paying contract"
+        contract = f"the address of the source chain's {role}"
+        if self.unlisted_contract is not None:
+            contract = (
+                f"{self.unlisted_contract}, which the send names as its {role}, in the network document"
+            )
         facts = (
             (self.kind, "the kind of the send"),
             (self.src_chain_id, "the source chain"),
-            (self.contract, f"the address of the source chain's {role}"),
+            (self.contract, contract),
             (self.token, "the token's address on the source chain"),
             (self.receiver, "the address that sent"),
             (self.amount, "the amount sent"),
@@ -120,3 +130,9 @@ def _contradicted_facts(request: RefundRequest, ctx: RefundContext) -> Iterator[
         yield f"it pays {checksum_address(request.receiver)}, but {checksum_address(ctx.receiver)} sent"
     if ctx.amount is not None and request.amount > ctx.amount:
         yield f"it pays {request.amount}, but only {ctx.amount} was sent"
+    paid_id = withdraw_id(request)
+    if paid_id is not None and (other := ctx.paid_ids.get(paid_id)) is not None:
+        yield (
+            f"its withdraw id 0x{paid_id.hex()} has been paid for transfer 0x{other.hex()}, and the contract "
+            "pays an id once: a request with another seqnum is needed"
+        )

@@ -13,12 +13,13 @@ from fractions import Fraction
 from app.domain.codes import XferStatus
 from app.domain.keys import PoolKey
 from app.domain.network_facts import NetworkFacts
+from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.events import (
     Event,
     NetworkStatus,
     RefundCompleted,
+    RefundDelayed,
     RefundPrepared,
-    RefundSubmitted,
     TransferFailed,
     TransferReleased,
     TransferSent,
@@ -46,6 +47,8 @@ class AnomalyKind(StrEnum):
     RELEASE_BEFORE_SEND = "release_before_send"
     ID_WITH_TWO_CONTENTS = "id_with_two_contents"
     ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
+    UNLISTED_CONTRACT = "unlisted_contract"
+    WITHDRAW_ID_PAID = "withdraw_id_paid"
     POOL_UNDER_ZERO = "pool_under_zero"
 
 
@@ -66,11 +69,15 @@ def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
 
 
 def anomalies_of_transfer(
-    standing: StandingEvents, uncontradicted: Sequence[RefundPrepared], facts: NetworkFacts
+    standing: StandingEvents,
+    uncontradicted: Sequence[RefundPrepared],
+    facts: NetworkFacts,
+    paid_ids: PaidIds,
 ) -> list[Anomaly]:
     """The anomalies of one transfer, at most one of each kind.
 
     :param uncontradicted: the standing refund requests that no fact proves false.
+    :param paid_ids: withdraw ids of its requests that were paid for other transfers.
     """
     found = (
         _refund_and_release(standing),
@@ -81,12 +88,18 @@ def anomalies_of_transfer(
         _bad_and_success(standing),
         _different_requests(uncontradicted),
         _release_before_send(standing),
+        _unlisted_contract(standing, facts),
+        _withdraw_id_paid(standing, paid_ids),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
 
 def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
-    refunds: list[Event] = [*standing.every(RefundSubmitted), *standing.every(RefundCompleted)]
+    refunds: list[Event] = [
+        *standing.refunds_under_way,
+        *standing.every(RefundDelayed),
+        *standing.every(RefundCompleted),
+    ]
     refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
     releases = standing.every(TransferReleased)
     if not refunds or not releases:
@@ -164,6 +177,33 @@ def _release_before_send(standing: StandingEvents) -> Anomaly | None:
     if send is None or release is None or release.at >= send.at:
         return None
     return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
+
+
+def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = standing.first(TransferSent)
+    if send is None or not facts.is_unlisted(*send.taken_by):
+        return None
+    return _of(
+        AnomalyKind.UNLISTED_CONTRACT,
+        f"sent through {send.contract}, which is not among the contracts configured for it; its refund waits",
+        [send],
+    )
+
+
+def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | None:
+    if not paid_ids:
+        return None
+    ids = {event.id: withdraw_id_of(event.wd_onchain) for event in standing.every(RefundPrepared)}
+    requests = [event for event in standing.every(RefundPrepared) if ids[event.id] in paid_ids]
+    if not requests:
+        return None
+    paid_id = ids[min(requests, key=lambda e: e.order).id] or b""
+    return _of(
+        AnomalyKind.WITHDRAW_ID_PAID,
+        f"the withdraw id 0x{paid_id.hex()} of its refund request was paid for transfer "
+        f"0x{paid_ids[paid_id].hex()}, and the contract pays an id once",
+        requests,
+    )
 
 
 def anomalies_of_rotations(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar, Final, NamedTuple
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import BlockNumber, ChainId, RouteKey, TransferId
@@ -29,6 +29,8 @@ class EventType(StrEnum):
     REFUND_PREPARED = "refund.prepared"
     REFUND_SIGNED = "refund.signed"
     REFUND_SUBMITTED = "refund.submitted"
+    REFUND_FAILED = "refund.failed"
+    REFUND_DELAYED = "refund.delayed"
     REFUND_COMPLETED = "refund.completed"
     LIQUIDITY_ADDED = "liquidity.added"
     LIQUIDITY_WITHDRAWN = "liquidity.withdrawn"
@@ -37,6 +39,41 @@ class EventType(StrEnum):
     CHAIN_HEAD = "chain.head"
     CHAIN_REORGED = "chain.reorged"
     EVENTS_RETRACTED = "events.retracted"
+
+
+OPERATORS: Final = "operators"
+"""The subject of retractions, which are about none of the others."""
+
+
+class EventKey(NamedTuple):
+    """What names an event: what it is about and its id (docs/interface.md#event-ids).
+
+    An id is unique within its subject: ``transfer:0x…``, else ``chain:ID``, else ``route:SRC:DST:SYMBOL``.
+    """
+
+    subject: str
+    id: str
+
+
+def subject_of_transfer(transfer_id: bytes) -> str:
+    """The subject of everything about a transfer."""
+    return f"transfer:0x{transfer_id.hex()}"
+
+
+def transfer_of_subject(subject: str) -> bytes | None:
+    """The transfer that a subject is; None for a chain, a route or the operators."""
+    kind, _, hexadecimal = subject.partition(":0x")
+    return bytes.fromhex(hexadecimal) if kind == "transfer" else None
+
+
+def subject_of_chain(chain_id: int) -> str:
+    """The subject of everything about a chain and no transfer."""
+    return f"chain:{chain_id}"
+
+
+def subject_of_route(route: RouteKey) -> str:
+    """The subject of everything about a route."""
+    return f"route:{route.src_chain_id}:{route.dst_chain_id}:{route.symbol}"
 
 
 class Side(Enum):
@@ -48,7 +85,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What every event has. ``(at, id)`` orders events wherever "earliest" or "latest" counts."""
+    """What every event has. ``order`` orders events wherever "earliest" or "latest" counts."""
 
     type: ClassVar[EventType]
 
@@ -56,9 +93,19 @@ class Event:
     at: datetime
 
     @property
-    def order(self) -> tuple[datetime, str]:
-        """The key by which the earliest or latest of several is found."""
+    def order(self) -> tuple[Any, ...]:
+        """The key by which the earliest or latest of several of one type is found."""
         return self.at, self.id
+
+    @property
+    def subject(self) -> str:
+        """What the event is about: its id is unique within that."""
+        raise NotImplementedError
+
+    @property
+    def key(self) -> EventKey:
+        """What names the event."""
+        return EventKey(self.subject, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +116,19 @@ class TransferEvent(Event):
 
     transfer_id: TransferId
 
+    @property
+    def subject(self) -> str:
+        """The transfer."""
+        return subject_of_transfer(self.transfer_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockEvent(TransferEvent):
-    """A transfer event that may carry the block it stands in."""
+    """A transfer event that may carry the block it stands in, and its place among the block's logs."""
 
     block: BlockNumber | None = None
     block_hash: str | None = None
+    log_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +163,12 @@ class TransferSent(BlockEvent):
     src_tx_hash: str
     nonce: str | None = None
     max_slippage: int | None = None
+    contract: str | None = None
+
+    @property
+    def taken_by(self) -> tuple[SendKind, str, ChainId, ChainId, str | None]:
+        """Kind, symbol, both chains and the contract named: what says which contract has the funds."""
+        return self.kind, self.symbol, self.src_chain_id, self.dst_chain_id, self.contract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +206,7 @@ class TransferDelayed(BlockEvent):
     side = Side.DESTINATION
 
     dst_tx_hash: str | None = None
+    delayed_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +256,29 @@ class RefundSubmitted(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefundFailed(BlockEvent):
+    """The user's withdraw did not succeed: takes the ``RefundSubmitted`` of this transaction back."""
+
+    type = EventType.REFUND_FAILED
+    side = Side.SOURCE
+
+    tx_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefundDelayed(BlockEvent):
+    """The user's withdraw was taken and waits in the contract's delay queue; nothing is paid yet."""
+
+    type = EventType.REFUND_DELAYED
+    side = Side.SOURCE
+
+    delayed_id: str
+    tx_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefundCompleted(BlockEvent):
-    """The user's withdraw is final."""
+    """The user's withdraw is final and paid."""
 
     type = EventType.REFUND_COMPLETED
     side = Side.SOURCE
@@ -207,11 +288,17 @@ class RefundCompleted(BlockEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainEvent(Event):
-    """An event of one chain that may carry the block it stands in."""
+    """An event of one chain that may carry the block it stands in, and its place among the block's logs."""
 
     chain_id: ChainId
     block: BlockNumber | None = None
     block_hash: str | None = None
+    log_index: int | None = None
+
+    @property
+    def subject(self) -> str:
+        """The chain."""
+        return subject_of_chain(self.chain_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,12 +323,23 @@ class LiquidityWithdrawn(ChainEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidatorsUpdated(ChainEvent):
-    """The chain's whole new validator set: ``(address, power)``, the latest counts."""
+    """The chain's whole new validator set: ``(address, power)``, the latest counts.
+
+    The chain's own order tells which is the latest: block, then place in the block. One without a block
+    comes before all that have one, and one without a place before those of its block that have one.
+    """
 
     type = EventType.VALIDATORS_UPDATED
 
     signers: tuple[str, ...]
     powers: tuple[int, ...]
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """By block and log index where they are known, then by time and id."""
+        block = -1 if self.block is None else self.block
+        log_index = -1 if self.log_index is None else self.log_index
+        return block, log_index, self.at, self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,18 +358,31 @@ class ChainReorged(Event):
     chain_id: ChainId
     from_block: BlockNumber
 
+    @property
+    def subject(self) -> str:
+        """The chain."""
+        return subject_of_chain(self.chain_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsRetracted(Event):
     """An operator retracts events by their ids. A retraction can be retracted itself.
 
-    Never reported by the feed: appended by ``events retract``.
+    Never reported by the feed: appended by ``events retract``. ``subjects`` says of each target what it is
+    about. It is missing in retractions from before ids were told apart by subject: those name whatever
+    had the id then.
     """
 
     type = EventType.EVENTS_RETRACTED
 
     targets: tuple[str, ...]
     reason: str
+    subjects: tuple[str, ...] | None = None
+
+    @property
+    def subject(self) -> str:
+        """The operators' own."""
+        return OPERATORS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,13 +401,18 @@ class FeeUpdated(Event):
         """The route whose fee it is."""
         return RouteKey(self.symbol, self.src_chain_id, self.dst_chain_id)
 
+    @property
+    def subject(self) -> str:
+        """The route."""
+        return subject_of_route(self.route_key)
+
 
 EVENT_CLASSES: dict[EventType, type[Event]] = {
     cls.type: cls
     for cls in (
         TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus,
         TransferDelayed, TransferReleased, RefundRequested, RefundPrepared, RefundSigned,
-        RefundSubmitted, RefundCompleted, LiquidityAdded, LiquidityWithdrawn, FeeUpdated,
-        ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
+        RefundSubmitted, RefundFailed, RefundDelayed, RefundCompleted, LiquidityAdded,
+        LiquidityWithdrawn, FeeUpdated, ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
     )
 }  # fmt: skip

@@ -11,51 +11,41 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
-from app.domain.refund.evidence import contradictions, signature_is_provably_false
+from app.domain.transfer.contents import agree, together
 from app.domain.transfer.events import (
     BlockEvent,
     ChainReorged,
     Event,
+    EventKey,
     EventsRetracted,
     RefundPrepared,
     RefundSigned,
     TransferEvent,
-    TransferSent,
     ValidatorsUpdated,
 )
 from app.domain.transfer.pruned import Pruned, PrunedMatch
-from app.domain.transfer.standing import Logged, origin_of
-from app.domain.transfer.state import TransferHistory, refund_context
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """An event as a reporter sent it; ``body`` is its canonical text, equal for equal content."""
-
-    event: Event
-    body: str
+from app.domain.transfer.signatures import NotTaken, request_refusal, signature_refusal
+from app.domain.transfer.standing import Logged, as_told_last, origin_of
+from app.domain.transfer.state import TransferHistory
 
 
 @dataclass(frozen=True, slots=True)
 class LatestAcceptance:
-    """What the log has last under an id: position, number of the acceptance, type and canonical text."""
-
-    seq: int
-    occurrence: int
-    type: str
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    """One acceptance to be appended to the log. The first acceptance of an id has occurrence 0."""
+    """What the log has last under a key: position, number of the acceptance, and the event."""
 
     seq: int
     occurrence: int
     event: Event
-    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0."""
+
+    seq: int
+    occurrence: int
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +66,13 @@ class Repeated:
 class Refused:
     """The event is not taken; ``reason`` is what its reporter reads.
 
-    ``two_contents``: the id is known with other content, which is raised as an anomaly.
+    ``two_contents``: the key is known with other content, which is raised as an anomaly. ``aside``: it may
+    turn out right without being sent again.
     """
 
     reason: str
     two_contents: bool = False
+    aside: bool = False
 
 
 Verdict = Accepted | Repeated | Refused
@@ -118,12 +110,13 @@ class Known:
     """The position in the log that the next entry gets."""
     last_reversal: int = 0
     """The position of the newest reorg or retraction: whatever was accepted later stands."""
-    latest: dict[str, LatestAcceptance] = field(default_factory=dict)
-    """By event id."""
+    latest: dict[EventKey, LatestAcceptance] = field(default_factory=dict)
     histories: dict[bytes, TransferHistory] = field(default_factory=dict)
     """Of every transfer that an event of the segment is about."""
-    fallen: Set[str] = frozenset()
-    """Ids of events about no transfer whose latest acceptance does not stand."""
+    fallen: Set[EventKey] = frozenset()
+    """Events about no transfer whose latest acceptance does not stand."""
+    not_needed: Set[EventKey] = frozenset()
+    """Signatures that stand and are not in the histories: another one of their signer counts."""
     pruned: Pruned = field(default_factory=Pruned)
     """With the ids that a retraction of the segment names."""
     facts: NetworkFacts = field(default_factory=NetworkFacts)
@@ -135,10 +128,10 @@ class Known:
         """Let the events that follow be judged with this entry in the log."""
         event = entry.event
         self.next_seq = entry.seq + 1
-        self.latest[event.id] = LatestAcceptance(entry.seq, entry.occurrence, event.type.value, entry.body)
+        self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
-            log = [*history.log, Logged(entry.seq, event)]
+            log = as_told_last([*history.log, Logged(entry.seq, event)])
             self.histories[event.transfer_id] = replace(history, log=log)
 
 
@@ -147,10 +140,10 @@ def is_barrier(event: Event) -> bool:
     return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
 
 
-def judge_segment(reported: Iterable[Reported], known: Known) -> list[Verdict]:
+def judge_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
     """Judge events in their order, each with those before it; ``known`` is what it comes to at the end."""
     verdicts: list[Verdict] = []
-    for each in reported:
+    for each in events:
         verdict = judge(each, known)
         if not isinstance(verdict, Refused) and verdict.entry is not None:
             known.note(verdict.entry)
@@ -158,28 +151,35 @@ def judge_segment(reported: Iterable[Reported], known: Known) -> list[Verdict]:
     return verdicts
 
 
-def judge(reported: Reported, known: Known) -> Verdict:
+def judge(event: Event, known: Known) -> Verdict:
     """The verdict about one event; changes nothing.
 
     The scope comes first: an event outside of it must not even raise an anomaly.
     """
-    event, body = reported.event, reported.body
-    latest = known.latest.get(event.id)
+    latest = known.latest.get(event.key)
     if (outside := known.scope.refusal(event, _not_retracted(event, known))) is not None:
         return Refused(outside)
-    pruned = known.pruned.match(event, body)
-    differs = latest is not None and (latest.type, latest.body) != (event.type.value, body)
+    pruned = known.pruned.match(event)
+    differs = latest is not None and not agree(latest.event, event)
     if differs or pruned is PrunedMatch.OTHER_CONTENT:
         return Refused(_TWO_CONTENTS, two_contents=True)
     if pruned is PrunedMatch.SAME_EVENT:
         return Repeated()
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
-    entry = LogEntry(known.next_seq, latest.occurrence + 1 if latest else 0, event, body)
-    if latest is not None and _stands(event, latest, known):
-        return Repeated(entry if _is_logged_again(event, latest, known) else None)
-    reason = _refusal(event, known)
-    return Accepted(entry) if reason is None else Refused(reason)
+    if latest is None:
+        return _refusal(event, known) or Accepted(LogEntry(known.next_seq, 0, event))
+    return _judge_again(event, latest, known)
+
+
+def _judge_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
+    """The verdict about an event that was accepted before: whichever report said more, nothing is lost."""
+    told = together(latest.event, event)
+    entry = LogEntry(known.next_seq, latest.occurrence + 1, told)
+    if _stands(event, latest, known):
+        adds = told is not latest.event
+        return Repeated(entry if adds or _is_logged_again(told, latest, known) else None)
+    return _refusal(told, known) or Accepted(entry)
 
 
 def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
@@ -189,12 +189,12 @@ def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
 
 
 def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
-    if latest.seq > known.last_reversal:
+    if latest.seq > known.last_reversal or event.key in known.not_needed:
         return True
     if isinstance(event, TransferEvent):
         standing = known.histories[event.transfer_id].standing()
         return any(other.id == event.id for other in standing.every(type(event)))
-    return event.id not in known.fallen
+    return event.key not in known.fallen
 
 
 def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
@@ -212,16 +212,20 @@ def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bo
     return origin_of(logged.event for logged in log).chain_of(event) is None
 
 
-def _refusal(event: Event, known: Known) -> str | None:
+def _refusal(event: Event, known: Known) -> Refused | None:
     if isinstance(event, ChainReorged):
-        return _reaches_too_far(event, known)
+        reason = _reaches_too_far(event, known)
+        return None if reason is None else Refused(reason)
     if isinstance(event, EventsRetracted):
-        pruned = (target for target in event.targets if known.pruned.has_event(target))
+        pruned = (target for target in event.targets if target in known.pruned.targets)
         target = next(pruned, None)
-        return None if target is None else f"targets: {target!r} was pruned and cannot be taken back"
-    if isinstance(event, RefundPrepared | RefundSigned):
-        return _provably_false(event, known)
-    return None
+        return None if target is None else Refused(f"targets: {target!r} was pruned and cannot be taken back")
+    not_taken: NotTaken | None = None
+    if isinstance(event, RefundPrepared):
+        not_taken = request_refusal(event, known.histories[event.transfer_id], known.facts)
+    elif isinstance(event, RefundSigned):
+        not_taken = signature_refusal(event, known.histories[event.transfer_id], known.facts)
+    return None if not_taken is None else Refused(not_taken.reason, aside=not_taken.aside)
 
 
 def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
@@ -238,15 +242,3 @@ def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
             "reorganisation from there on or below is believed"
         )
     return None
-
-
-def _provably_false(event: RefundPrepared | RefundSigned, known: Known) -> str | None:
-    standing = known.histories[event.transfer_id].standing()
-    context = refund_context(event.transfer_id, standing.first(TransferSent), known.facts)
-    if isinstance(event, RefundPrepared):
-        found = contradictions(event.wd_onchain, context)
-        return f"wd_onchain: {found[0]}" if found else None
-    requests = [prepared.wd_onchain for prepared in standing.every(RefundPrepared)]
-    validators = known.facts.validators.get(context.src_chain_id or ChainId(0))
-    reason = signature_is_provably_false(context, requests, event.signature, validators)
-    return f"signature: {reason}" if reason else None

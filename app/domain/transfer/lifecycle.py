@@ -11,6 +11,8 @@ from app.domain.codes import TransferHistoryStatus, XferStatus
 from app.domain.transfer.events import (
     NetworkStatus,
     RefundCompleted,
+    RefundDelayed,
+    RefundFailed,
     RefundRequested,
     RefundSubmitted,
     TransferConfirmed,
@@ -54,6 +56,12 @@ class StandingEvents:
         statuses = self.every(NetworkStatus)
         return statuses[-1] if statuses else None
 
+    @property
+    def refunds_under_way(self) -> list[RefundSubmitted]:
+        """The user's withdraws that no ``refund.failed`` of the same transaction takes back."""
+        failed = {failure.tx_hash for failure in self.every(RefundFailed)}
+        return [refund for refund in self.every(RefundSubmitted) if refund.tx_hash not in failed]
+
 
 @dataclass(frozen=True, slots=True)
 class RefundStanding:
@@ -96,6 +104,11 @@ def _stands(event_type: type[TransferEvent]) -> Sign:
     return since
 
 
+def _refund_under_way(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+    refunds = events.refunds_under_way
+    return refunds[0].at if refunds else None
+
+
 def _quorum(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
     return refund.quorum_at
 
@@ -112,7 +125,7 @@ TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
     (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _network_says(_X.REFUND_DONE))),
     (_S.TRANSFER_COMPLETED, (_stands(TransferReleased),)),
     (_S.TRANSFER_DELAYED, (_stands(TransferDelayed),)),
-    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_stands(RefundSubmitted),)),
+    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_refund_under_way, _stands(RefundDelayed))),
     (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, (_quorum,)),
     (
         _S.TRANSFER_REQUESTING_REFUND,

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from hashlib import blake2b
+from typing import Final
 
-from app.domain.transfer.events import Event, TransferEvent
+from app.domain.transfer.contents import OPTIONAL_FIELDS, without_optional
+from app.domain.transfer.events import Event, EventKey, TransferEvent
+
+CONTENT_BYTES: Final = 8
+NAME_BYTES: Final = 2
+VALUE_BYTES: Final = 4
+
+Canonical = Callable[[Event], str]
+"""The text of an event, equal for equal content."""
 
 
 def id_digest(event_id: str) -> bytes:
@@ -15,12 +24,47 @@ def id_digest(event_id: str) -> bytes:
     return blake2b(event_id.encode(), digest_size=16).digest()
 
 
-def content_digest(event_type: str, body: str) -> bytes:
+def subject_digest(subject: str) -> bytes:
+    """What is kept of what a pruned event was about, to tell events of the same id apart."""
+    return blake2b(subject.encode(), digest_size=8).digest()
+
+
+def content_digest(event: Event, canonical: Canonical) -> bytes:
     """What is kept of its content: enough to tell another content of the same id.
 
-    :param body: the canonical text of the event.
+    Eight bytes for what every report of the event has, and six for each further field: of its name and
+    of its value.
     """
-    return blake2b(f"{event_type} {body}".encode(), digest_size=8).digest()
+    further = (
+        _digest(name, NAME_BYTES) + _digest(f"{name} {value!r}", VALUE_BYTES)
+        for name in OPTIONAL_FIELDS[type(event)]
+        if (value := getattr(event, name)) is not None
+    )
+    return whole_digest(without_optional(event), canonical) + b"".join(further)
+
+
+def whole_digest(event: Event, canonical: Canonical) -> bytes:
+    """The eight bytes that were kept of the whole content before fields could be missing."""
+    return _digest(f"{event.type} {canonical(event)}", CONTENT_BYTES)
+
+
+def _agrees(kept: bytes, event: Event, canonical: Canonical) -> bool:
+    """Whether the event can be the one of which this digest was kept."""
+    found = content_digest(event, canonical)
+    if kept[:CONTENT_BYTES] != found[:CONTENT_BYTES]:
+        return kept == whole_digest(event, canonical)
+    known, reported = _further(kept), _further(found)
+    return all(known[name] == reported[name] for name in known.keys() & reported.keys())
+
+
+def _further(content: bytes) -> dict[bytes, bytes]:
+    size = NAME_BYTES + VALUE_BYTES
+    parts = (content[start : start + size] for start in range(CONTENT_BYTES, len(content), size))
+    return {part[:NAME_BYTES]: part[NAME_BYTES:] for part in parts}
+
+
+def _digest(text: str, size: int) -> bytes:
+    return blake2b(text.encode(), digest_size=size).digest()
 
 
 class PrunedMatch(Enum):
@@ -38,20 +82,18 @@ class PrunedMatch(Enum):
 class Pruned:
     """Of some events and their transfers those that were pruned."""
 
-    contents: Mapping[bytes, bytes] = field(default_factory=dict)
-    """Digest of the id to that of the content."""
+    contents: Mapping[EventKey, bytes] = field(default_factory=dict)
+    """Digests of contents."""
     transfers: Set[bytes] = frozenset()
+    targets: Set[str] = frozenset()
+    """Ids that a retraction names and that were of pruned events."""
+    canonical: Canonical = repr
 
-    def has_event(self, event_id: str) -> bool:
-        """Whether an event with this id was accepted and then pruned."""
-        return bool(self.contents) and id_digest(event_id) in self.contents
-
-    def match(self, event: Event, body: str) -> PrunedMatch:
-        """What of the event was pruned; ``body`` is its canonical text."""
-        kept = self.contents.get(id_digest(event.id)) if self.contents else None
-        if kept is not None:
-            same = kept == content_digest(event.type.value, body)
-            return PrunedMatch.SAME_EVENT if same else PrunedMatch.OTHER_CONTENT
-        if isinstance(event, TransferEvent) and event.transfer_id in self.transfers:
+    def match(self, event: Event) -> PrunedMatch:
+        """What of the event was pruned. Only whole transfers ever are."""
+        if not isinstance(event, TransferEvent) or event.transfer_id not in self.transfers:
+            return PrunedMatch.NOTHING
+        kept = self.contents.get(event.key)
+        if kept is None:
             return PrunedMatch.TRANSFER
-        return PrunedMatch.NOTHING
+        return PrunedMatch.SAME_EVENT if _agrees(kept, event, self.canonical) else PrunedMatch.OTHER_CONTENT

@@ -13,10 +13,10 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.events import (
     NetworkStatus,
     RefundCompleted,
+    RefundDelayed,
     RefundPrepared,
     RefundRequested,
     RefundSigned,
-    RefundSubmitted,
     TransferConfirmed,
     TransferDelayed,
     TransferEvent,
@@ -42,6 +42,7 @@ class StageName(StrEnum):
     REFUND_PREPARED = "refund_prepared"
     REFUND_SIGNED = "refund_signed"
     REFUND_SUBMITTED = "refund_submitted"
+    REFUND_DELAYED = "refund_delayed"
     REFUNDED = "refunded"
 
 
@@ -85,6 +86,10 @@ def _either(one: Sign, other: Sign) -> Sign:
     return lambda standing: [*one(standing), *other(standing)]
 
 
+def _refund_under_way(standing: StandingEvents) -> list[TransferEvent]:
+    return [*standing.refunds_under_way]
+
+
 _BAD: Final = tuple(status for status in XferStatus if status.is_bad)
 
 _START: Final[tuple[tuple[StageName, Sign], ...]] = (
@@ -101,7 +106,10 @@ _REFUND: Final[tuple[tuple[StageName, Sign], ...]] = (
     (StageName.REFUND_REQUESTED, _either(_of(RefundRequested), _network_says(XferStatus.REFUND_REQUESTED))),
     (StageName.REFUND_PREPARED, _of(RefundPrepared)),
     (StageName.REFUND_SIGNED, _of(RefundSigned)),
-    (StageName.REFUND_SUBMITTED, _of(RefundSubmitted)),
+    (StageName.REFUND_SUBMITTED, _refund_under_way),
+)
+_REFUND_DELAY: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.REFUND_DELAYED, _of(RefundDelayed)),)
+_REPAYMENT: Final[tuple[tuple[StageName, Sign], ...]] = (
     (StageName.REFUNDED, _either(_of(RefundCompleted), _network_says(XferStatus.REFUND_DONE))),
 )
 _FAILURE: Final[tuple[tuple[StageName, Sign], ...]] = ((StageName.FAILED, _of(TransferFailed)),)
@@ -136,16 +144,19 @@ def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Si
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)
     delay = _DELAY if standing.every(TransferDelayed) else ()
+    refund_path = (*_REFUND, *(_REFUND_DELAY if standing.every(RefundDelayed) else ()), *_REPAYMENT)
     if status in REFUND_STATUSES:
         payout = _PAYOUT if standing.every(TransferReleased) else ()
-        return (*_START, *_DECISION, *delay, *payout, *_REFUND)
-    refund = tuple(stage for stage in _REFUND if stage[1](standing))
+        return (*_START, *_DECISION, *delay, *payout, *refund_path)
+    refund = tuple(stage for stage in refund_path if stage[1](standing))
     return (*_START, *_DECISION, *refund, *delay, *_PAYOUT)
 
 
 def _reached(found: list[tuple[StageName, list[TransferEvent]]], status: Status) -> int:
     """How many stages are behind the transfer."""
     names = [name for name, _ in found]
+    if status is Status.TRANSFER_CONFIRMING_YOUR_REFUND and StageName.REFUND_DELAYED in names:
+        return names.index(StageName.REFUND_DELAYED) + 1
     if status in _REACHED:
         return names.index(_REACHED[status]) + 1
     signing = StageName.REFUND_SIGNED

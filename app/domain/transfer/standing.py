@@ -7,7 +7,7 @@ between two reorgs of a chain the order of acceptance does not matter (docs/inte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -15,7 +15,7 @@ from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import (
     BlockEvent,
     Event,
-    EventsRetracted,
+    EventKey,
     Side,
     TransferConfirmed,
     TransferEvent,
@@ -52,21 +52,41 @@ class Reorg:
         )
 
 
+def as_told_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
+    """Acceptances of one subject, each with all that is known of its event now.
+
+    A later acceptance of an id can only add to what an earlier one says.
+    """
+    latest = {logged.event.id: logged.event for logged in log}
+    if len(latest) == len(log):
+        return log
+    return [Logged(logged.seq, latest[logged.event.id]) for logged in log]
+
+
 Retracted = Mapping[str, int]
-"""Event ids to the position in the log of the latest standing retraction that names them."""
+"""Ids of events of one subject to the position in the log of the latest standing retraction of each."""
 
 
-def retracted_by(retractions: Iterable[Logged[EventsRetracted]]) -> Retracted:
-    """What the standing retractions retract.
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """One ``events.retracted``, its position in the log, and what it names."""
+
+    seq: int
+    key: EventKey
+    targets: Collection[EventKey]
+
+
+def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
+    """What the standing retractions retract, and the position in the log of the latest that does.
 
     A retraction stands unless a later one that stands names it, so the latest is looked at first
     (docs/interface.md#retractions).
     """
-    retracted: dict[str, int] = {}
-    for logged in sorted(retractions, key=lambda r: r.seq, reverse=True):
-        if retracted.get(logged.event.id, 0) < logged.seq:
-            for target in logged.event.targets:
-                retracted.setdefault(target, logged.seq)
+    retracted: dict[EventKey, int] = {}
+    for retraction in sorted(retractions, key=lambda r: r.seq, reverse=True):
+        if retracted.get(retraction.key, 0) < retraction.seq:
+            for target in retraction.targets:
+                retracted.setdefault(target, retraction.seq)
     return retracted
 
 

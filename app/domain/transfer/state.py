@@ -10,7 +10,14 @@ from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId
 from app.domain.network_facts import NetworkFacts
-from app.domain.refund.evidence import RefundContext, RefundVerdict, RequestJudgement, judge_refund
+from app.domain.refund.evidence import (
+    RefundContext,
+    RefundVerdict,
+    RequestJudgement,
+    basis_of,
+    judge_refund,
+)
+from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.anomalies import Anomaly, anomalies_of_transfer
 from app.domain.transfer.events import (
     BlockEvent,
@@ -76,6 +83,7 @@ class TransferState:
     amount: int | None = None
     sender: str | None = None
     receiver: str | None = None
+    contract: str | None = None
     src_tx_hash: str | None = None
     dst_tx_hash: str | None = None
     sent_at: datetime | None = None
@@ -88,6 +96,10 @@ class TransferState:
     readings: tuple[tuple[ChainId, ChainReading], ...] = ()
     other_hashes: tuple[str, ...] = ()
     """Transactions that the log names beside the two above, standing or not; ascending."""
+    withdraw_ids: tuple[tuple[bytes, bool], ...] = ()
+    """Of its refund requests, each with whether it was paid under it; ascending."""
+    refund_basis: frozenset[str] = frozenset()
+    """Ids of the requests and signatures from which the same refund follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,8 @@ class TransferHistory:
     log: Sequence[Logged[TransferEvent]]
     reorgs: Sequence[Reorg] = ()
     retracted: Retracted = field(default_factory=dict)
+    paid_ids: PaidIds = field(default_factory=dict)
+    """Of the withdraw ids of its requests those that were paid for other transfers."""
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
         """The acceptances that no operator retracted."""
@@ -106,6 +120,11 @@ class TransferHistory:
     def standing(self) -> StandingEvents:
         """The events that stand."""
         return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
+
+    @property
+    def has_request(self) -> bool:
+        """Whether a refund request was ever accepted."""
+        return any(isinstance(logged.event, RefundPrepared) for logged in self.log)
 
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that describes the transfer: a send before a submission, a standing one first."""
@@ -118,16 +137,21 @@ class TransferHistory:
         )
 
 
-def refund_context(transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts) -> RefundContext:
-    """What is known for judging a refund: nothing but the id until the send is known."""
+def refund_context(
+    transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
+) -> RefundContext:
+    """What is known for judging a refund: nothing but ids until the send is known."""
+    paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
-        return RefundContext(transfer_id)
+        return RefundContext(transfer_id, paid_ids=paid_ids)
     token = facts.tokens.get(PoolKey(send.src_chain_id, send.symbol))
     return RefundContext(
         transfer_id,
         kind=send.kind,
         src_chain_id=send.src_chain_id,
-        contract=facts.refund_contract(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id),
+        contract=facts.refund_contract(*send.taken_by),
+        unlisted_contract=send.contract if facts.is_unlisted(*send.taken_by) else None,
+        paid_ids=paid_ids,
         token=token.address if token else None,
         receiver=parse_evm_address(send.sender),
         amount=send.amount,
@@ -135,10 +159,13 @@ def refund_context(transfer_id: TransferId, send: TransferEvent | None, facts: N
 
 
 def judge_transfer_refund(
-    transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts
+    transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
 ) -> tuple[RefundContext, RefundVerdict]:
-    """Judge the standing requests by the standing send, signatures and the current validators."""
-    context = refund_context(transfer_id, standing.first(TransferSent), facts)
+    """Judge the standing requests by the standing send, signatures and the current validators.
+
+    :param paid_ids: withdraw ids of the requests that were paid for other transfers.
+    """
+    context = refund_context(transfer_id, standing.first(TransferSent), facts, paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     verdict = judge_refund(
         context,
@@ -156,7 +183,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     :param facts: with the current validator set of the source chain where a refund is prepared.
     """
     standing = history.standing()
-    refund = _judge(history.transfer_id, standing, facts)
+    refund = _judge(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin_event = history.origin_event(standing)
     send = origin_event if isinstance(origin_event, TransferSent) else None
@@ -178,16 +205,19 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         amount=origin_event.amount if origin_event else None,
         sender=origin_event.sender if origin_event else None,
         receiver=origin_event.receiver if origin_event else None,
+        contract=send.contract if send else None,
         src_tx_hash=src_tx_hash,
         dst_tx_hash=dst_tx_hash,
         sent_at=standing_send.at if standing_send else None,
         released_at=release.at if release else None,
         relayed_amount=_relayed_amount(send, release, facts),
         evidence=refund.evidence if refundable else None,
-        anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts)),
+        anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts, history.paid_ids)),
         blocks=_highest_blocks(history.kept(), origin),
         readings=_readings(standing, origin),
         other_hashes=tuple(sorted(_tx_hashes(history.log) - {src_tx_hash, dst_tx_hash})),
+        withdraw_ids=_withdraw_ids(refund, answer.status),
+        refund_basis=refund.basis,
     )
 
 
@@ -206,22 +236,59 @@ class _Refund:
     standing: RefundStanding
     evidence: RefundEvidence | None
     uncontradicted: Sequence[RefundPrepared]
+    sound: Sequence[RequestJudgement] = ()
+    """The requests that no fact about this transfer contradicts, whatever was paid for others."""
+    basis: frozenset[str] = frozenset()
 
 
-def _judge(transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
+def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
     if not standing.first(RefundPrepared):
         return _Refund(RefundStanding(), None, ())
-    context, verdict = judge_transfer_refund(transfer_id, standing, facts)
+    context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, {})
+    sound = [judged for judged in verdict.requests if not judged.contradictions]
+    if history.paid_ids:
+        context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
     accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
     prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
     prepared_at = prepared[0].at if prepared else None
-    served = verdict.served
+    served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
     if served is None or context.src_chain_id is None:
-        return _Refund(RefundStanding(prepared_at), None, prepared)
+        return _Refund(RefundStanding(prepared_at), None, prepared, sound, basis)
     validators = facts.validators[context.src_chain_id]
     evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
     quorum_at = _quorum_at(served, standing, validators)
-    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared)
+    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared, sound, basis)
+
+
+def _basis(
+    verdict: RefundVerdict, standing: StandingEvents, first: Sequence[RefundPrepared]
+) -> frozenset[str]:
+    """The events to keep at hand: the earliest of each request and signature, for times follow from it."""
+    requests, signatures = basis_of(verdict)
+    kept = {judged.wd_onchain for judged in requests} | {event.wd_onchain for event in first}
+    ids: dict[bytes, str] = {}
+    for prepared in standing.every(RefundPrepared):
+        if prepared.wd_onchain in kept:
+            ids.setdefault(prepared.wd_onchain, prepared.id)
+    for signed in standing.every(RefundSigned):
+        if signed.signature in signatures:
+            ids.setdefault(signed.signature, signed.id)
+    return frozenset(ids.values())
+
+
+def _withdraw_ids(refund: _Refund, status: TransferHistoryStatus) -> tuple[tuple[bytes, bool], ...]:
+    """The ids of the requests that no fact about this transfer contradicts; of others nothing is asked.
+
+    A refunded transfer was paid by the request with a quorum. Where none has it, for the set may have
+    changed since, any of them may have been the one.
+    """
+    paying = [each for each in refund.sound if each.reached] or refund.sound
+    paid = {each.wd_onchain for each in paying if status is TransferHistoryStatus.TRANSFER_REFUNDED}
+    found: dict[bytes, bool] = {}
+    for each in refund.sound:
+        if (known := withdraw_id_of(each.wd_onchain)) is not None:
+            found[known] = found.get(known, False) or each.wd_onchain in paid
+    return tuple(sorted(found.items()))
 
 
 def _quorum_at(served: RequestJudgement, standing: StandingEvents, validators: ValidatorSet) -> datetime:

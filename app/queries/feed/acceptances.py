@@ -1,49 +1,49 @@
-"""Which of these event ids are in the log, and what do they say there?"""
+"""Which events of these ids are in the log, and what do they say there?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from app.domain.transfer.events import Event, EventType
+from app.domain.transfer.events import Event, EventKey, EventType
 from app.models import events as log
-from app.queries.feed.codec import decode_event
+from app.queries.feed.keys import MOST_IN_STATEMENT
+from app.queries.feed.latest import latest_acceptances
 
 
-def known_ids(connection: Connection, event_ids: Collection[str]) -> set[str]:
-    """Those of the ids that are in the log."""
-    return set(connection.scalars(select(log.Event.event_id).where(log.Event.event_id.in_(event_ids))))
+def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, dict[EventKey, int]]:
+    """By id, what in the log has that id, and the position in the log of its first acceptance."""
+    found: dict[str, dict[EventKey, int]] = defaultdict(dict)
+    ordered = sorted(event_ids)
+    for start in range(0, len(ordered), MOST_IN_STATEMENT):
+        rows = connection.execute(
+            select(log.Event.event_id, log.Event.subject, log.Event.seq).where(
+                log.Event.event_id.in_(ordered[start : start + MOST_IN_STATEMENT]), log.Event.occurrence == 0
+            )
+        )
+        for row in rows:
+            found[row.event_id][EventKey(row.subject, row.event_id)] = row.seq
+    return found
 
 
-def ids_reported(connection: Connection, reporter: str, since: datetime) -> list[str]:
-    """The ids of all that was received from a reporter since a time, in the order of the log.
+def keys_reported(connection: Connection, reporter: str, since: datetime) -> list[EventKey]:
+    """All that was received from a reporter since a time, in the order of the log.
 
-    Retractions are left out. An id that was accepted repeatedly appears once.
+    Retractions are left out. An event that was accepted repeatedly appears once.
     """
-    found = connection.scalars(
-        select(log.Event.event_id)
+    found = connection.execute(
+        select(log.Event.subject, log.Event.event_id)
         .where(log.Event.reporter == reporter, log.Event.received_at >= since)
         .where(log.Event.type != EventType.EVENTS_RETRACTED.value)
         .order_by(log.Event.seq)
     )
-    return list(dict.fromkeys(found))
+    return [EventKey(*row) for row in dict.fromkeys(map(tuple, found))]
 
 
-def load_events(connection: Connection, event_ids: Collection[str]) -> Iterator[Event]:
-    """The events of these ids, each once, in the order of their first acceptance."""
-    rows = connection.execute(
-        select(log.Event.event_id, log.Event.type, log.Event.body)
-        .where(log.Event.event_id.in_(event_ids), log.Event.occurrence == 0)
-        .order_by(log.Event.seq)
-    )
-    return (decode_event(row.event_id, row.type, row.body) for row in rows)
-
-
-def transfers_of_events(connection: Connection, event_ids: Collection[str]) -> dict[str, bytes | None]:
-    """The transfer that each of these events is about; None for an event about none."""
-    rows = connection.execute(
-        select(log.Event.event_id, log.Event.transfer_id).where(log.Event.event_id.in_(event_ids)).distinct()
-    )
-    return {row.event_id: row.transfer_id for row in rows}
+def load_events(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Event]:
+    """The events of these keys, each once, with all that is told of them."""
+    for acceptance in latest_acceptances(connection, keys).values():
+        yield acceptance.event

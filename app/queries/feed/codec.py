@@ -32,6 +32,7 @@ _DECODE: dict[str, Decode] = {
     "signature": base64.b64decode,
     "signers": tuple,
     "targets": tuple,
+    "subjects": tuple,
     "powers": _tuple_of_ints,
     "kind": SendKind,
     "xfer_status": XferStatus,

@@ -38,6 +38,8 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
             PeggedPair.pegged_chain_id,
             PeggedPair.pegged_deposit_contract_addr,
             PeggedPair.pegged_burn_contract_addr,
+            PeggedPair.deposit_contracts,
+            PeggedPair.burn_contracts,
         ).order_by(PeggedPair.id)
     )
     for row in rows:
@@ -45,8 +47,8 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
             row.symbol,
             row.org_chain_id,
             row.pegged_chain_id,
-            vault=parse_evm_address(row.pegged_deposit_contract_addr),
-            bridge=parse_evm_address(row.pegged_burn_contract_addr),
+            vaults=tuple(map(parse_evm_address, (row.pegged_deposit_contract_addr, *row.deposit_contracts))),
+            bridges=tuple(map(parse_evm_address, (row.pegged_burn_contract_addr, *row.burn_contracts))),
         )
 
 

@@ -9,12 +9,12 @@ from typing import cast
 from sqlalchemy import Connection, select, tuple_
 
 from app.domain.keys import ChainId, RouteKey
-from app.domain.transfer.events import EventType, FeeUpdated
+from app.domain.transfer.events import EventKey, EventType, FeeUpdated
 from app.domain.transfer.standing import Logged
 from app.models.events import Event
 from app.models.pools import ReportedFee
 from app.queries.feed.codec import decode_event
-from app.queries.feed.retracted import retracted_ids
+from app.queries.feed.retracted import retracted_keys
 
 
 def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[RouteKey, tuple[datetime, str]]:
@@ -36,10 +36,10 @@ def standing_fees(connection: Connection, routes: set[RouteKey] | None = None) -
         .where(Event.chain_id.is_(None), Event.type == EventType.FEE_UPDATED.value)
         .order_by(Event.seq)
     )
-    latest: dict[str, Logged[FeeUpdated]] = {}
+    latest: dict[EventKey, Logged[FeeUpdated]] = {}
     for row in rows:
         event = cast("FeeUpdated", decode_event(row.event_id, row.type, row.body))
         if routes is None or event.route_key in routes:
-            latest[event.id] = Logged(row.seq, event)
-    retracted = retracted_ids(connection, latest)
-    return [logged.event for i, logged in latest.items() if logged.seq > retracted.get(i, 0)]
+            latest[event.key] = Logged(row.seq, event)
+    retracted = retracted_keys(connection, latest)
+    return [logged.event for key, logged in latest.items() if logged.seq > retracted.get(key, 0)]

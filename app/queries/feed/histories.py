@@ -4,45 +4,98 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import cast
+from typing import Final, cast
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, or_, select
 
 from app.domain.keys import TransferId
-from app.domain.transfer.events import TransferEvent, TransferSent, TransferSubmitted
-from app.domain.transfer.standing import Logged, Reorg
+from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_id_of
+from app.domain.transfer.events import (
+    EventType,
+    RefundPrepared,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
 from app.models.events import Event
+from app.models.signatures import SignatureNotNeeded
+from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
+from app.queries.transfers.withdraw_ids import paid_for
+
+_REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
+_IS_BASIS: Final = exists().where(
+    RefundBasis.transfer_id == Event.transfer_id, RefundBasis.event_id == Event.event_id
+)
 
 
 def load_histories(
-    connection: Connection, transfer_ids: Iterable[bytes], arriving: Iterable[TransferEvent] = ()
+    connection: Connection,
+    transfer_ids: Iterable[bytes],
+    arriving: Iterable[TransferEvent] = (),
+    *,
+    basis_only: bool = False,
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
+    Without the signatures that are not needed: those beside which another one of their signer counts.
+
     :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
         reorgs of those chains are loaded, too.
+    :param basis_only: of the refund requests and signatures only those that the refund rests on. Status and
+        evidence follow from these alone.
     """
     ids = set(transfer_ids)
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
-    rows = connection.execute(
+    query = (
         select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
-        .where(Event.transfer_id.in_(ids))
+        .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        .where(Event.transfer_id.in_(ids), SignatureNotNeeded.seq.is_(None))
         .order_by(Event.seq)
     )
+    if basis_only:
+        query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
+    rows = connection.execute(query)
     for row in rows:
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event))
     reorgs = _reorgs_reaching(connection, logs, arriving)
+    paid_ids = _paid_ids(connection, logs)
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
-            TransferId(transfer_id), events, reorgs[transfer_id], retracted[transfer_id]
+            TransferId(transfer_id),
+            as_told_last(events),
+            reorgs[transfer_id],
+            retracted[transfer_id],
+            paid_ids.get(transfer_id, {}),
         )
         for transfer_id, events in logs.items()
+    }
+
+
+def has_events(connection: Connection, transfer_id: TransferId) -> bool:
+    """Whether the log has anything about the transfer."""
+    return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id))))
+
+
+def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]) -> dict[bytes, PaidIds]:
+    """Of the transfers with refund requests the withdraw ids that were paid for others."""
+    ids: dict[bytes, set[bytes]] = {}
+    for transfer_id, events in logs.items():
+        requests = {each.event.wd_onchain for each in events if isinstance(each.event, RefundPrepared)}
+        if known := {each for each in map(withdraw_id_of, requests) if each is not None}:
+            ids[transfer_id] = known
+    if not ids:
+        return {}
+    paid = paid_for(connection, set().union(*ids.values()))
+    return {
+        transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid)
+        for transfer_id, known in ids.items()
     }
 
 

@@ -1,20 +1,28 @@
-"""What does the log say last under each of these ids?"""
+"""What does the log say last under each of these keys?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 
 from sqlalchemy import Connection, select
 
+from app.domain.transfer.events import EventKey
 from app.domain.transfer.judge import LatestAcceptance
 from app.models.events import Event
+from app.queries.feed.codec import decode_event
+from app.queries.feed.keys import with_keys
 
 
-def latest_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, LatestAcceptance]:
-    """The latest acceptance of each of the ids that are in the log."""
-    rows = connection.execute(
-        select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
-        .where(Event.event_id.in_(event_ids))
-        .order_by(Event.seq)
-    )
-    return {row.event_id: LatestAcceptance(row.seq, row.occurrence, row.type, row.body) for row in rows}
+def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, LatestAcceptance]:
+    """The latest acceptance of each of the keys that are in the log."""
+    found: dict[EventKey, LatestAcceptance] = {}
+    for of_keys in with_keys(Event.event_id, Event.subject, keys):
+        rows = connection.execute(
+            select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
+            .where(of_keys)
+            .order_by(Event.seq)
+        )
+        for row in rows:
+            event = decode_event(row.event_id, row.type, row.body)
+            found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
+    return found

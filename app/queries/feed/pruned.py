@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from app.domain.keys import ChainId
-from app.domain.transfer.pruned import Pruned, id_digest
+from app.domain.transfer.events import EventKey
+from app.domain.transfer.pruned import id_digest, subject_digest
 from app.domain.transfer.state import ChainReading
 from app.models import pruned as table
 
@@ -17,31 +19,46 @@ CHUNK = 5_000
 """Ids looked for in one statement."""
 
 
-def load_pruned(connection: Connection, event_ids: Iterable[str], transfer_ids: Collection[bytes]) -> Pruned:
-    """What of these was pruned."""
-    transfers = connection.scalars(
-        select(table.PrunedTransfer.transfer_id).where(table.PrunedTransfer.transfer_id.in_(transfer_ids))
-    )
-    return Pruned(_contents(connection, event_ids), frozenset(transfers))
+def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> frozenset[bytes]:
+    """Those of the transfers that were pruned."""
+    transfer_id = table.PrunedTransfer.transfer_id
+    return frozenset(connection.scalars(select(transfer_id).where(transfer_id.in_(transfer_ids))))
 
 
-def any_pruned(connection: Connection, event_ids: Iterable[str]) -> str | None:
-    """One of the ids that belongs to a pruned event, if there is any."""
-    known = {id_digest(event_id): event_id for event_id in event_ids}
-    found = next(iter(_contents(connection, known.values())), None)
-    return None if found is None else known[found]
-
-
-def _contents(connection: Connection, event_ids: Iterable[str]) -> dict[bytes, bytes]:
-    digests, event = [id_digest(event_id) for event_id in event_ids], table.PrunedEvent
-    found: dict[bytes, bytes] = {}
-    for start in range(0, len(digests), CHUNK):
-        asked = digests[start : start + CHUNK]
+def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, bytes]:
+    """Of the keys of events those that were pruned, and the digests of their contents."""
+    of_subject: dict[str, dict[bytes, EventKey]] = defaultdict(dict)
+    for key in keys:
+        of_subject[key.subject][id_digest(key.id)] = key
+    event = table.PrunedEvent
+    found: dict[EventKey, bytes] = {}
+    for subject, digests in of_subject.items():
         rows = connection.execute(
-            select(event.id_digest, event.content_digest).where(event.id_digest.in_(asked))
+            select(event.id_digest, event.content_digest).where(
+                event.id_digest.in_(digests), event.subject_digest.in_([b"", subject_digest(subject)])
+            )
         )
-        found |= {bytes(row.id_digest): bytes(row.content_digest) for row in rows}
+        found |= {digests[row.id_digest]: row.content_digest for row in rows}
     return found
+
+
+def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, str]]) -> frozenset[str]:
+    """Those of the ids that belong to a pruned event.
+
+    :param targets: subjects and ids; without a subject, whatever the id belongs to counts.
+    """
+    wanted: dict[bytes, list[tuple[str | None, str]]] = defaultdict(list)
+    for subject, event_id in targets:
+        wanted[id_digest(event_id)].append((subject, event_id))
+    digests, event = list(wanted), table.PrunedEvent
+    found: set[str] = set()
+    for start in range(0, len(digests), CHUNK):
+        asked = event.id_digest.in_(digests[start : start + CHUNK])
+        for row in connection.execute(select(event.id_digest, event.subject_digest).where(asked)):
+            for subject, event_id in wanted[row.id_digest]:
+                if subject is None or row.subject_digest in (b"", subject_digest(subject)):
+                    found.add(event_id)
+    return frozenset(found)
 
 
 def last_pruned_of(connection: Connection, reporter: str) -> datetime | None:

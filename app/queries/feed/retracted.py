@@ -1,35 +1,34 @@
-"""Which event ids does a standing retraction name?"""
+"""Which events does a standing retraction name?"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from itertools import islice
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select, true
 
+from app.domain.transfer.events import EventKey
 from app.models.events import RetractedEvent
-
-MOST_IN_STATEMENT = 10_000
-"""Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
+from app.queries.feed.keys import with_keys
 
 
-def retracted_ids(connection: Connection, event_ids: Iterable[str]) -> dict[str, int]:
-    """Of these ids those that a standing retraction names, and the retraction's position in the log."""
-    rest = iter(event_ids)
-    found: dict[str, int] = {}
-    while asked := list(islice(rest, MOST_IN_STATEMENT)):
-        rows = connection.execute(
-            select(RetractedEvent.event_id, RetractedEvent.seq).where(RetractedEvent.event_id.in_(asked))
-        )
-        found |= {row.event_id: row.seq for row in rows}
+def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:
+    """Of these keys those that a standing retraction names, and the retraction's position in the log."""
+    found: dict[EventKey, int] = {}
+    for of_keys in with_keys(RetractedEvent.event_id, RetractedEvent.subject, keys):
+        found |= _positions(connection, of_keys)
     return found
 
 
-def every_retracted_id(connection: Connection) -> dict[str, int]:
-    """All ids that a standing retraction names, and the retraction's position in the log."""
-    rows = connection.execute(select(RetractedEvent.event_id, RetractedEvent.seq))
-    return {row.event_id: row.seq for row in rows}
+def every_retracted_key(connection: Connection) -> dict[EventKey, int]:
+    """All that a standing retraction names, and the retraction's position in the log."""
+    return _positions(connection, true())
+
+
+def _positions(connection: Connection, condition: ColumnElement[bool]) -> dict[EventKey, int]:
+    table = RetractedEvent
+    rows = connection.execute(select(table.subject, table.event_id, table.seq).where(condition))
+    return {EventKey(row.subject, row.event_id): row.seq for row in rows}
 
 
 def retracted_of_transfers(

@@ -8,11 +8,11 @@ from typing import cast
 from sqlalchemy import Connection, select, text
 
 from app.domain.keys import ChainId
-from app.domain.transfer.events import ChainEvent, EventType
+from app.domain.transfer.events import ChainEvent, EventKey, EventType, subject_of_chain
 from app.domain.transfer.standing import Logged, Reorg
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
-from app.queries.feed.retracted import retracted_ids
+from app.queries.feed.retracted import retracted_keys
 
 PAGE = 500
 
@@ -26,9 +26,12 @@ def load_reorgs(connection: Connection, chain_ids: Collection[int], after_seq: i
         .where(IS_REORG, Event.chain_id.in_(chain_ids), Event.seq > after_seq)
         .order_by(Event.seq)
     ).all()
-    retracted = retracted_ids(connection, {row.event_id for row in rows}) if rows else {}
+    keys = [EventKey(subject_of_chain(row.chain_id), row.event_id) for row in rows]
+    retracted = retracted_keys(connection, dict.fromkeys(keys))
     return [
-        Reorg(row.seq, row.chain_id, row.block) for row in rows if row.seq > retracted.get(row.event_id, 0)
+        Reorg(row.seq, row.chain_id, row.block)
+        for key, row in zip(keys, rows, strict=True)
+        if row.seq > retracted.get(key, 0)
     ]
 
 
@@ -56,11 +59,11 @@ def standing_of_chain(
     if not accepted:
         return []
     reorgs = load_reorgs(connection, {chain_id}, min(logged.seq for logged in accepted))
-    retracted = retracted_ids(connection, (logged.event.id for logged in accepted))
+    retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
     return [
         logged
         for logged in accepted
-        if logged.seq > retracted.get(logged.event.id, 0)
+        if logged.seq > retracted.get(logged.event.key, 0)
         and not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
     ]
 

@@ -11,7 +11,7 @@ from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
 from app.models.events import Event
-from app.models.transfers import Transfer
+from app.models.transfers import RefundBasis, Transfer
 
 STATE_COLUMNS: Final = tuple(
     column.name
@@ -33,6 +33,17 @@ def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict
         )
         for row in rows
     }
+
+
+def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, set[str]]:
+    """By transfer the ids of the requests and signatures that its refund rests on."""
+    found: dict[TransferId, set[str]] = {}
+    rows = connection.execute(
+        select(RefundBasis.transfer_id, RefundBasis.event_id).where(RefundBasis.transfer_id.in_(transfer_ids))
+    )
+    for row in rows:
+        found.setdefault(row.transfer_id, set()).add(row.event_id)
+    return found
 
 
 def transfers_in_status(

@@ -46,6 +46,24 @@ def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, st
     return connection.scalars(select(Transfer.transfer_id).where(of_tokens)).all()
 
 
+def transfers_naming_contracts(
+    connection: Connection,
+    src_chain_ids: Collection[ChainId],
+    symbol: str | None,
+    contracts: Collection[str] | None,
+) -> Sequence[bytes]:
+    """The ids of transfers from these chains whose send names one of the contracts.
+
+    :param symbol: None for every token.
+    :param contracts: None for any contract that a send names.
+    """
+    named = Transfer.contract.is_not(None) if contracts is None else Transfer.contract.in_(contracts)
+    query = select(Transfer.transfer_id).where(Transfer.src_chain_id.in_(src_chain_ids), named)
+    if symbol is not None:
+        query = query.where(Transfer.symbol == symbol)
+    return connection.scalars(query).all()
+
+
 def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
     """The ids of some of the transfers."""
     return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(limit)))

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, insert, update
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.anomalies import Anomaly, AnomalyKind
+from app.domain.transfer.events import Event
 from app.domain.transfer.state import TransferState
 from app.models import anomalies as table
 from app.queries.feed.anomalies import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
@@ -39,9 +40,10 @@ class Subject:
         return cls(f"pool:{chain_id}:{symbol}", chain_id=chain_id)
 
     @classmethod
-    def event(cls, event_id: str) -> Subject:
-        """An event id."""
-        return cls(f"event:{event_id}")
+    def event(cls, event: Event) -> Subject:
+        """An event, by its key."""
+        name = f"event:{event.subject}:{event.id}"
+        return cls(name, getattr(event, "transfer_id", None), getattr(event, "chain_id", None))
 
 
 def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anomaly]]) -> None:
@@ -101,14 +103,14 @@ def sync_rotation_anomalies(connection: Connection, chain_id: ChainId, found: Se
     sync_anomalies(connection, wanted)
 
 
-def raise_two_contents(connection: Connection, event_id: str, now: datetime) -> None:
+def raise_two_contents(connection: Connection, event: Event, now: datetime) -> None:
     """Note that an id came with other content. The refused content itself is not kept."""
-    subject = Subject.event(event_id)
+    subject = Subject.event(event)
     first = first_raised(connection, subject.name)
     anomaly = Anomaly(
         AnomalyKind.ID_WITH_TWO_CONTENTS,
         "an id was reported again with other content, which was refused",
-        (event_id,),
+        (event.id,),
         first or now,
         now,
     )

@@ -25,6 +25,7 @@ from app.queries.feed.chain_progress import (
 )
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.queries.feed.pruned import pruned_up_to
+from app.queries.feed.signatures import transfers_with_aside
 from app.queries.feed.standing import highest_standing_block, load_chain_events
 from app.queries.feed.transfers import transfers_in_status
 from app.services.feed.anomalies import sync_rotation_anomalies
@@ -76,8 +77,12 @@ def _set_of(event: ValidatorsUpdated, version: int) -> ValidatorSet:
 
 def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
     """Fold again the refunds whose answer depends on these chains' validators or contracts."""
-    open_refunds = transfers_in_status(connection, list(chain_ids), _REFUND_OPEN)
-    refold(connection, open_refunds, load_network_facts(connection), now)
+    chains = list(chain_ids)
+    affected = [
+        *transfers_in_status(connection, chains, _REFUND_OPEN),
+        *transfers_with_aside(connection, chains),
+    ]
+    refold(connection, affected, load_network_facts(connection), now)
 
 
 def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> None:

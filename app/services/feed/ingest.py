@@ -16,13 +16,11 @@ from app.domain.transfer.judge import (
     Accepted,
     Refused,
     Repeated,
-    Reported,
     Verdict,
     is_barrier,
     judge_segment,
 )
 from app.models.engine import writing
-from app.queries.feed.codec import encode_event
 from app.runtime.gateway import Gateway
 from app.services.feed.latencies import follow_window
 from app.services.feed.lines import ReadLine, RefusedLine, read_line
@@ -149,11 +147,10 @@ def _take(
     """Load what is known, judge, write: one segment of the batch after the other."""
     result, now = IngestResult(), gateway.clock()
     for segment in _segments(lines):
-        reported = [Reported(line.event, encode_event(line.event)) for line in segment]
         events = [line.event for line in segment]
         known = load_known(connection, events, scope, gateway.max_reorg_blocks)
-        verdicts = judge_segment(reported, known)
-        write(connection, reported, verdicts, known, reporter=reporter, now=now)
+        verdicts = judge_segment(events, known)
+        write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
     follow_window(connection, now)
     return result

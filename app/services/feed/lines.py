@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from marshmallow import Schema, ValidationError
 
 from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
-from app.services.feed.schema import SCHEMAS
+from app.services.feed.schema import MAX_ID, SCHEMAS
 from app.services.strict_json import UnreadableJson, loads
 
 MAX_AHEAD = timedelta(minutes=10)
@@ -68,7 +68,7 @@ def read_line(
     if not isinstance(data, dict):
         return RefusedLine(number, "", "the line must be a JSON object")
     event_id = data.get("id")
-    shown_id = event_id if isinstance(event_id, str) and len(event_id) <= 128 else ""
+    shown_id = event_id if isinstance(event_id, str) and len(event_id) <= MAX_ID else ""
     try:
         event = _event(data, schemas)
     except ValidationError as error:

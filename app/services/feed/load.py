@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import Connection
 
 from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.events import (
-    EVENT_CLASSES,
     ChainEvent,
     ChainReorged,
     Event,
+    EventKey,
     EventsRetracted,
-    EventType,
+    RefundSigned,
     TransferEvent,
 )
 from app.domain.transfer.judge import ChainLimits, Known, LatestAcceptance, ReporterScope
 from app.domain.transfer.pruned import Pruned
 from app.domain.transfer.standing import Logged
+from app.domain.transfer.state import TransferHistory
 from app.queries.feed.chain_progress import load_progress
-from app.queries.feed.codec import decode_event
+from app.queries.feed.codec import encode_event
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.feed.latest import latest_acceptances
 from app.queries.feed.positions import load_positions
-from app.queries.feed.pruned import load_pruned, pruned_up_to
-from app.queries.feed.retracted import retracted_ids
+from app.queries.feed.pruned import pruned_contents, pruned_targets, pruned_transfers, pruned_up_to
+from app.queries.feed.retracted import retracted_keys
+from app.queries.feed.signatures import latest_not_needed
 from app.queries.feed.standing import standing_of_chain
 
 
@@ -40,59 +42,79 @@ def load_known(
     :param events: one segment: between two barriers.
     """
     positions = load_positions(connection)
-    latest = latest_acceptances(connection, {event.id for event in events})
     about_transfers = [event for event in events if isinstance(event, TransferEvent)]
     transfer_ids = {event.transfer_id for event in about_transfers}
+    histories = load_histories(connection, transfer_ids, about_transfers) if transfer_ids else {}
+    others = {event.key for event in events if not isinstance(event, TransferEvent)}
+    of_others = latest_acceptances(connection, others)
+    signed = [event for event in events if isinstance(event, RefundSigned)]
+    not_needed = latest_not_needed(connection, signed) if signed else {}
     return Known(
         scope=scope,
         max_reorg_blocks=max_reorg_blocks,
         next_seq=positions.last_seq + 1,
         last_reversal=positions.last_reversal,
-        latest=latest,
-        histories=load_histories(connection, transfer_ids, about_transfers) if transfer_ids else {},
-        fallen=_fallen(connection, latest, positions.last_reversal),
-        pruned=_pruned(connection, events, latest, transfer_ids) if positions.any_pruned else Pruned(),
+        latest=of_others | _latest_of(about_transfers, histories) | not_needed,
+        not_needed=frozenset(not_needed),
+        histories=histories,
+        fallen=_fallen(connection, of_others, positions.last_reversal),
+        pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=_chain_limits(connection, events),
     )
 
 
-def _pruned(
-    connection: Connection,
-    events: Iterable[Event],
-    latest: Collection[str],
-    transfer_ids: Collection[bytes],
-) -> Pruned:
-    """What was pruned of the unknown ids, of those that retractions name, and of the transfers."""
-    event_ids: list[str] = []
+def _latest_of(
+    events: Iterable[TransferEvent], histories: Mapping[bytes, TransferHistory]
+) -> dict[EventKey, LatestAcceptance]:
+    """The latest acceptances of events about transfers: their transfers' logs are at hand."""
+    wanted: dict[bytes, set[str]] = defaultdict(set)
     for event in events:
-        if event.id not in latest:
-            event_ids.append(event.id)
-        if isinstance(event, EventsRetracted):
-            event_ids.extend(event.targets)
-    return load_pruned(connection, event_ids, transfer_ids)
+        wanted[event.transfer_id].add(event.id)
+    latest: dict[EventKey, LatestAcceptance] = {}
+    for transfer_id, ids in wanted.items():
+        for logged in histories[transfer_id].log:
+            if logged.event.id in ids:
+                key = logged.event.key
+                occurrence = latest[key].occurrence + 1 if key in latest else 0
+                latest[key] = LatestAcceptance(logged.seq, occurrence, logged.event)
+    return latest
+
+
+def _pruned(connection: Connection, events: Iterable[Event], transfer_ids: Collection[bytes]) -> Pruned:
+    """What was pruned of the transfers, of their events, and of what retractions name."""
+    transfers = pruned_transfers(connection, transfer_ids)
+    keys = [e.key for e in events if isinstance(e, TransferEvent) and e.transfer_id in transfers]
+    targets = [target for e in events if isinstance(e, EventsRetracted) for target in _targets(e)]
+    return Pruned(
+        pruned_contents(connection, keys), transfers, pruned_targets(connection, targets), encode_event
+    )
+
+
+def _targets(event: EventsRetracted) -> Iterable[tuple[str | None, str]]:
+    subjects = event.subjects or (None,) * len(event.targets)
+    return zip(subjects, event.targets, strict=True)
 
 
 def _fallen(
-    connection: Connection, latest: dict[str, LatestAcceptance], last_reversal: int
-) -> frozenset[str]:
-    """Ids of known events about no transfer that no longer stand: only a reversal since can have done it."""
+    connection: Connection, latest: Mapping[EventKey, LatestAcceptance], last_reversal: int
+) -> frozenset[EventKey]:
+    """Known events about no transfer that no longer stand: only a reversal since can have done it."""
     of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
-    others: dict[str, int] = {}
-    for event_id, acceptance in latest.items():
-        event_class = EVENT_CLASSES[EventType(acceptance.type)]
-        if acceptance.seq > last_reversal or issubclass(event_class, TransferEvent):
+    others: dict[EventKey, int] = {}
+    for key, acceptance in latest.items():
+        event = acceptance.event
+        if acceptance.seq > last_reversal:
             continue
-        event = decode_event(event_id, acceptance.type, acceptance.body)
         if isinstance(event, ChainEvent):
             of_chain[event.chain_id].append(Logged(acceptance.seq, event))
         else:
-            others[event_id] = acceptance.seq
-    retracted = retracted_ids(connection, others)
-    fallen = {event_id for event_id, seq in others.items() if seq <= retracted.get(event_id, 0)}
+            others[key] = acceptance.seq
+    retracted = retracted_keys(connection, others)
+    fallen = {key for key, seq in others.items() if seq <= retracted.get(key, 0)}
     for chain_id, accepted in of_chain.items():
         standing = {logged.event.id for logged in standing_of_chain(connection, chain_id, accepted)}
-        fallen |= {logged.event.id for logged in accepted if logged.event.id not in standing}
+        fallen |= {logged.event.key for logged in accepted if logged.event.id not in standing}
     return frozenset(fallen)
 
 

@@ -12,6 +12,7 @@ from app.domain.transfer.events import ChainReorged, Event
 from app.domain.transfer.judge import LogEntry
 from app.models import events as log
 from app.models.engine import reading_consistently
+from app.queries.feed.codec import encode_event
 from app.queries.feed.log_pages import log_page
 from app.runtime.gateway import Gateway
 
@@ -25,6 +26,7 @@ def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, r
         {
             "seq": entry.seq,
             "event_id": entry.event.id,
+            "subject": entry.event.subject,
             "occurrence": entry.occurrence,
             "type": entry.event.type.value,
             "at": entry.event.at,
@@ -33,7 +35,7 @@ def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, r
             "transfer_id": getattr(entry.event, "transfer_id", None),
             "chain_id": getattr(entry.event, "chain_id", None),
             "block": _block(entry.event),
-            "body": entry.body,
+            "body": encode_event(entry.event),
         }
         for entry in entries
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +16,15 @@ from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
 from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.events import TransferBlock
-from app.models.transfers import Refund, Transfer, TransferHash
+from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.histories import load_histories
-from app.queries.feed.transfers import STATE_COLUMNS, load_states
+from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latencies import write_latencies
+from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
+from app.services.refunds.withdraw_ids import WithdrawIds
 
 CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
@@ -38,14 +41,22 @@ def project(
     connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts, now: datetime
 ) -> None:
     """Fold these histories and write what changed, sums included."""
-    new = {history.transfer_id: transfer_state(history, facts) for history in histories if history.log}
+    known = [history for history in histories if history.log]
+    logged = with_signatures_now(connection, known, facts)
+    new = {history.transfer_id: transfer_state(history, facts) for history in logged}
     if not new:
         return
     old = load_states(connection, new)
+    withdraw_ids = WithdrawIds.of(connection, logged, new)
+    for history in logged:
+        if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
+            new[history.transfer_id] = transfer_state(replace(history, paid_ids=paid_ids), facts)
     upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
     upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
+    withdraw_ids.write(connection)
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
+    _write_basis(connection, logged, new)
     write_latencies(connection, latencies_of(old), latencies_of(new))
     change = SharedChange()
     for transfer_id, state in new.items():
@@ -53,6 +64,7 @@ def project(
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
+    refold(connection, sorted(withdraw_ids.others_to_fold(connection)), facts, now)
 
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:
@@ -92,6 +104,21 @@ def _write_refunds(
     if gone:
         connection.execute(delete(Refund).where(Refund.transfer_id.in_(gone)))
     upsert(connection, Refund, [_refund_row(state) for state in new.values() if state.evidence is not None])
+
+
+def _write_basis(
+    connection: Connection, histories: Iterable[TransferHistory], new: dict[TransferId, TransferState]
+) -> None:
+    refunds = [history.transfer_id for history in histories if history.has_request]
+    if not refunds:
+        return
+    known = refund_basis(connection, refunds)
+    changed = [i for i in refunds if known.get(i, set()) != new[i].refund_basis]
+    if changed:
+        connection.execute(delete(RefundBasis).where(RefundBasis.transfer_id.in_(changed)))
+    rows = [{"transfer_id": i, "event_id": event_id} for i in changed for event_id in new[i].refund_basis]
+    if rows:
+        connection.execute(insert(RefundBasis), rows)
 
 
 def _refund_row(state: TransferState) -> dict[str, Any]:

@@ -10,14 +10,16 @@ from sqlalchemy import Connection, Row, delete, insert
 
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import SharedChange
-from app.domain.transfer.pruned import content_digest, id_digest
+from app.domain.transfer.pruned import content_digest, id_digest, subject_digest
 from app.domain.transfer.state import TransferState, transfer_state
 from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
+from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
+from app.queries.feed.codec import decode_event, encode_event
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.feed.prunable import events_of_transfers
@@ -25,6 +27,7 @@ from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pool
 from app.services.feed.latencies import write_latencies
 from app.services.feed.projection import latencies_of
 from app.services.feed.sums import apply_volumes
+from app.services.refunds.withdraw_ids import keep_paid_ids
 
 
 def remove_transfers(
@@ -41,9 +44,10 @@ def remove_transfers(
     _keep_reporters(connection, rows)
     _keep_sums(connection, moved)
     _keep_ids(connection, states, rows)
+    keep_paid_ids(connection, ids)
     write_latencies(connection, latencies_of(states), {})
     _withdraw_volumes(connection, moved)
-    for model in (Event, Anomaly, TransferBlock, TransferHash, Transfer):
+    for model in (Event, SignatureAside, SignatureNotNeeded, Anomaly, TransferBlock, TransferHash, Transfer):
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
 
@@ -52,10 +56,17 @@ def _keep_ids(
 ) -> None:
     transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
     connection.execute(insert(table.PrunedTransfer), transfers)
-    # Acceptances of one id have one content.
-    contents = {id_digest(row.event_id): content_digest(row.type, row.body) for row in rows}
-    events = [{"id_digest": i, "content_digest": content} for i, content in contents.items()]
-    connection.execute(insert(table.PrunedEvent), events)
+    # The last acceptance of an event tells the most of it.
+    events = {(row.subject, row.event_id): row for row in rows}
+    digests = [
+        {
+            "id_digest": id_digest(event_id),
+            "subject_digest": subject_digest(subject),
+            "content_digest": content_digest(decode_event(event_id, row.type, row.body), encode_event),
+        }
+        for (subject, event_id), row in events.items()
+    ]
+    connection.execute(insert(table.PrunedEvent), digests)
 
 
 def _keep_sums(connection: Connection, moved: SharedChange) -> None:

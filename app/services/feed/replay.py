@@ -15,7 +15,8 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferHash
+from app.models.signatures import SignatureNotNeeded
+from app.models.transfers import LatencyRecord, Refund, RefundBasis, Transfer, TransferHash, WithdrawId
 from app.models.validators import ReportedValidatorSet
 from app.queries.feed import transfers
 from app.queries.feed.anomalies import AnomalyRow, pool_anomalies
@@ -32,8 +33,9 @@ from app.services.feed.retract import rebuild_retracted
 from app.services.feed.sums import advance
 
 PROJECTIONS: tuple[type[Base], ...] = (
-    LatencyRecord, Refund, TransferBlock, TransferHash, Transfer, PoolCounter, PoolVolume, ReportedFee,
-    ReportedValidatorSet, ChainProgress, RetractedEvent,
+    LatencyRecord, Refund, RefundBasis, WithdrawId, TransferBlock, TransferHash, Transfer,
+    PoolCounter, PoolVolume, ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
+    SignatureNotNeeded,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, insert
 
@@ -16,32 +16,38 @@ from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
     Event,
+    EventKey,
     EventsRetracted,
     FeeUpdated,
     LiquidityAdded,
     LiquidityWithdrawn,
     TransferEvent,
     ValidatorsUpdated,
+    transfer_of_subject,
 )
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import retracted_by
 from app.models import events as log
 from app.models.engine import writing
-from app.queries.feed.acceptances import ids_reported, known_ids, load_events, transfers_of_events
-from app.queries.feed.codec import encode_event
+from app.queries.feed.acceptances import first_acceptances, keys_reported, load_events
 from app.queries.feed.facts import load_network_facts
+from app.queries.feed.keys import with_keys
 from app.queries.feed.positions import load_positions
-from app.queries.feed.pruned import any_pruned, last_pruned_of
-from app.queries.feed.retracted import every_retracted_id
+from app.queries.feed.pruned import last_pruned_of, pruned_targets
+from app.queries.feed.retracted import every_retracted_key
 from app.queries.feed.retractions import load_retractions
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed import chains, pools
 from app.services.feed.log import append
 from app.services.feed.projection import refold
+from app.services.feed.signatures import fold_all_signatures
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
+
+MOST_NAMED: Final = 5
+"""Subjects that a complaint names."""
 
 CHUNK = 500
 """Events named by one retraction, so that an entry of the log stays readable."""
@@ -51,21 +57,42 @@ class NothingToRetract(ValueError):
     """No event answers the description; the message says which."""
 
 
-def retract_ids(gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor) -> list[str]:
+def retract_ids(
+    gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor, subject: str | None = None
+) -> list[str]:
     """Retract events by their ids (docs/interface.md#retractions).
 
     :param actor: who is recorded; the retraction's reporter is where they gave the command.
+    :param subject: what the events are about; needed where an id names several events.
     :returns: the ids of the retractions appended, by which they can be retracted.
-    :raises NothingToRetract: when an id is not in the log, or was pruned; then nothing is retracted.
+    :raises NothingToRetract: when an id is not in the log, names several events, or was pruned; then
+        nothing is retracted.
     """
     with writing(gateway.engine) as connection:
         wanted = list(dict.fromkeys(event_ids))
-        known = known_ids(connection, wanted)
-        if pruned := any_pruned(connection, wanted):
-            raise NothingToRetract(f"{pruned!r} is of a finished transfer that was pruned: what it did stays")
-        if missing := [event_id for event_id in wanted if event_id not in known]:
-            raise NothingToRetract(f"no event has the id {missing[0]!r}")
-        return _retract(connection, gateway, wanted, reason, actor)
+        known = first_acceptances(connection, wanted)
+        keys = [_only(event_id, list(known.get(event_id, ())), subject) for event_id in wanted]
+        if pruned := pruned_targets(connection, ((subject, i) for i in wanted)):
+            raise NothingToRetract(
+                f"{min(pruned)!r} is of a finished transfer that was pruned: what it did stays"
+            )
+        if missing := [i for i, key in zip(wanted, keys, strict=True) if key is None]:
+            where = f" about {subject}" if subject else ""
+            raise NothingToRetract(f"no event{where} has the id {missing[0]!r}")
+        return _retract(connection, gateway, [key for key in keys if key is not None], reason, actor)
+
+
+def _only(event_id: str, known: Sequence[EventKey], subject: str | None) -> EventKey | None:
+    """The event that is meant; None where there is none."""
+    meant = [key for key in known if subject in (None, key.subject)]
+    if len(meant) > 1:
+        some = ", ".join(sorted(key.subject for key in meant)[:MOST_NAMED])
+        more = ", …" if len(meant) > MOST_NAMED else ""
+        raise NothingToRetract(
+            f"{event_id!r} is the id of {len(meant)} events, about {some}{more}: "
+            "say which is meant by --transfer, --chain or --route"
+        )
+    return meant[0] if meant else None
 
 
 def retract_reporter(
@@ -82,28 +109,37 @@ def retract_reporter(
                 f"of what {reporter!r} reported up to {pruned.isoformat()} some was pruned, and what it did "
                 "stays: choose a later time, or take events back by their ids"
             )
-        wanted = ids_reported(connection, reporter, since)
+        wanted = keys_reported(connection, reporter, since)
         if not wanted:
             raise NothingToRetract(f"{reporter!r} has reported nothing since {since.isoformat()}")
         return _retract(connection, gateway, wanted, reason, actor)
 
 
 def _retract(
-    connection: Connection, gateway: Gateway, event_ids: list[str], reason: str, actor: Actor
+    connection: Connection, gateway: Gateway, keys: list[EventKey], reason: str, actor: Actor
 ) -> list[str]:
     now = gateway.clock()
     seq = load_positions(connection).last_seq
     entries = []
-    for start in range(0, len(event_ids), CHUNK):
+    for start in range(0, len(keys), CHUNK):
         seq += 1
-        targets = tuple(event_ids[start : start + CHUNK])
-        event = EventsRetracted(id=f"retract-{uuid.uuid4()}", at=now, targets=targets, reason=reason)
-        entries.append(LogEntry(seq, 0, event, encode_event(event)))
+        subjects, targets = zip(*keys[start : start + CHUNK], strict=True)
+        event = EventsRetracted(
+            id=f"retract-{uuid.uuid4()}", at=now, targets=targets, subjects=subjects, reason=reason
+        )
+        entries.append(LogEntry(seq, 0, event))
     append(connection, entries, REPORTERS[actor.source], now)
-    if pruned := any_pruned(connection, fold_retractions(connection, now)):
-        raise NothingToRetract(f"that would give back or take back {pruned!r}, which was pruned: it stays")
+    if pruned := pruned_targets(connection, fold_retractions(connection, now)):
+        raise NothingToRetract(
+            f"that would give back or take back {min(pruned)!r}, which was pruned: it stays"
+        )
     retractions = [entry.event.id for entry in entries]
-    retracted = {"events": event_ids, "retractions": retractions, "reason": reason}
+    retracted = {
+        "events": [key.id for key in keys],
+        "subjects": [key.subject for key in keys],
+        "retractions": retractions,
+        "reason": reason,
+    }
     _record(connection, gateway, actor, retracted)
     return retractions
 
@@ -128,41 +164,35 @@ def _record(
     )
 
 
-def fold_retractions(connection: Connection, now: datetime) -> set[str]:
+def fold_retractions(connection: Connection, now: datetime) -> set[EventKey]:
     """Fold again every event that the retractions in the log name now and did not before, or the reverse.
 
-    :returns: the ids of these events.
+    :returns: the keys of these events.
     """
     changed = rebuild_retracted(connection)
-    _fold_again(connection, _events(connection, changed), now)
+    _fold_again(connection, load_events(connection, sorted(changed)), now)
     return changed
 
 
-def rebuild_retracted(connection: Connection) -> set[str]:
-    """Write anew which events the standing retractions name; returns the ids that differ."""
+def rebuild_retracted(connection: Connection) -> set[EventKey]:
+    """Write anew which events the standing retractions name; returns the keys that differ."""
     table = log.RetractedEvent
-    wanted, known = retracted_by(load_retractions(connection)), every_retracted_id(connection)
-    changed = {i for i in known.keys() | wanted.keys() if known.get(i) != wanted.get(i)}
-    for chunk in _chunks(changed):
-        connection.execute(delete(table).where(table.event_id.in_(chunk)))
-        new = [
-            {"event_id": event_id, "transfer_id": transfer_id, "seq": wanted[event_id]}
-            for event_id, transfer_id in transfers_of_events(connection, chunk).items()
-            if event_id in wanted
-        ]
-        if new:
-            connection.execute(insert(table), new)
+    wanted, known = retracted_by(load_retractions(connection)), every_retracted_key(connection)
+    changed = {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
+    for of_keys in with_keys(table.event_id, table.subject, sorted(changed & known.keys())):
+        connection.execute(delete(table).where(of_keys))
+    rows = [
+        {
+            "event_id": key.id,
+            "subject": key.subject,
+            "transfer_id": transfer_of_subject(key.subject),
+            "seq": wanted[key],
+        }
+        for key in sorted(changed & wanted.keys())
+    ]
+    if rows:
+        connection.execute(insert(table), rows)
     return changed
-
-
-def _events(connection: Connection, event_ids: Iterable[str]) -> Iterable[Event]:
-    for chunk in _chunks(event_ids):
-        yield from load_events(connection, chunk)
-
-
-def _chunks(event_ids: Iterable[str]) -> Iterable[list[str]]:
-    ordered = sorted(event_ids)
-    return (ordered[start : start + CHUNK] for start in range(0, len(ordered), CHUNK))
 
 
 @dataclass(slots=True)
@@ -210,6 +240,7 @@ def _fold_again(connection: Connection, events: Iterable[Event], now: datetime) 
         # A retracted event may have been all that put a transfer on a chain.
         of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
         connection.execute(delete(log.TransferBlock).where(of_chunk))
+        fold_all_signatures(connection, transfers[start : start + CHUNK])
     refold(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(affected.chains):
         chains.recompute_progress(connection, chain_id)

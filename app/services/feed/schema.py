@@ -17,11 +17,16 @@ from app.domain.validators import MAX_TOTAL_POWER
 from app.domain.wire_values import parse_transfer_id
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 
+MAX_ID = 256
+"""Characters of an event id: two hashes of 32 bytes, a chain, a log index and a type need up to 171."""
+
 MAX_BLOCK = 2**63 - 1
 MAX_CHAIN_ID = 2**32 - 1
 MAX_SYMBOL = 64
 MAX_REQUEST_BYTES = 4096
 MAX_VALIDATORS = 256
+MAX_SUBJECT = 96
+"""Characters of what an event is about: a route of two chain ids and a symbol has up to 92."""
 
 _HASH = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
 _ANY_HASH = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
@@ -121,7 +126,7 @@ class EventSchema(Schema):
 
         unknown = EXCLUDE
 
-    id = Text(128, required=True)
+    id = Text(MAX_ID, required=True)
     at = Time(required=True)
 
 
@@ -132,6 +137,7 @@ class _OfTransfer(EventSchema):
 class _InBlock(EventSchema):
     block = _optional(WholeNumber(0, MAX_BLOCK))
     block_hash = _optional(TxHash())
+    log_index = _optional(WholeNumber(0, MAX_BLOCK))
 
 
 class _OfTransferInBlock(_OfTransfer, _InBlock):
@@ -163,6 +169,7 @@ class _Sent(_OfTransferInBlock):
     nonce = _optional(Nonce())
     max_slippage = _optional(WholeNumber(0, 2**32 - 1))
     src_tx_hash = TxHash(required=True)
+    contract = _optional(Account())
 
 
 class _Failed(_OfTransferInBlock):
@@ -175,6 +182,7 @@ class _NetworkStatus(_OfTransfer):
 
 class _Delayed(_OfTransferInBlock):
     dst_tx_hash = _optional(TxHash())
+    delayed_id = _optional(TxHash())
 
 
 class _Released(_OfTransferInBlock):
@@ -190,8 +198,13 @@ class _Signed(_OfTransfer):
     signature = Base64(MAX_REQUEST_BYTES, required=True)
 
 
-class _RefundSubmitted(_OfTransferInBlock):
+class _RefundByTransaction(_OfTransferInBlock):
     tx_hash = TxHash(required=True)
+
+
+class _RefundDelayed(_OfTransferInBlock):
+    delayed_id = TxHash(required=True)
+    tx_hash = _optional(TxHash())
 
 
 class _RefundCompleted(_OfTransferInBlock):
@@ -234,8 +247,15 @@ class _Reorged(EventSchema):
 
 
 class _Retracted(EventSchema):
-    targets = fields.List(Text(128), required=True, validate=validate.Length(1, 10_000))
+    targets = fields.List(Text(MAX_ID), required=True, validate=validate.Length(1, 10_000))
+    subjects = _optional(fields.List(Text(MAX_SUBJECT)))
     reason = Text(1024, required=True)
+
+    @validates_schema
+    def _told_apart(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        subjects = data.get("subjects")
+        if subjects is not None and len(subjects) != len(data["targets"]):
+            raise ValidationError("must have as many entries as targets", "subjects")
 
 
 _T = EventType
@@ -250,7 +270,9 @@ SCHEMAS: dict[EventType, Schema] = {
     _T.REFUND_REQUESTED: _OfTransfer(),
     _T.REFUND_PREPARED: _Prepared(),
     _T.REFUND_SIGNED: _Signed(),
-    _T.REFUND_SUBMITTED: _RefundSubmitted(),
+    _T.REFUND_SUBMITTED: _RefundByTransaction(),
+    _T.REFUND_FAILED: _RefundByTransaction(),
+    _T.REFUND_DELAYED: _RefundDelayed(),
     _T.REFUND_COMPLETED: _RefundCompleted(),
     _T.LIQUIDITY_ADDED: _Liquidity(),
     _T.LIQUIDITY_WITHDRAWN: _Liquidity(),

@@ -15,19 +15,21 @@ from app.domain.transfer.events import (
     FeeUpdated,
     LiquidityAdded,
     LiquidityWithdrawn,
+    RefundSigned,
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.domain.transfer.judge import Known, LogEntry, Refused, Reported, Verdict
+from app.domain.transfer.judge import Accepted, Known, LogEntry, Refused, Verdict
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.log import append
 from app.services.feed.projection import project
+from app.services.feed.signatures import keep_aside
 
 
 def write(
     connection: Connection,
-    reported: Sequence[Reported],
+    reported: Sequence[Event],
     verdicts: Sequence[Verdict],
     known: Known,
     *,
@@ -40,25 +42,37 @@ def write(
     :param known: as judging has left it.
     """
     entries: list[LogEntry] = []
-    for each, verdict in zip(reported, verdicts, strict=True):
+    for event, verdict in zip(reported, verdicts, strict=True):
         if isinstance(verdict, Refused):
             if verdict.two_contents:
-                raise_two_contents(connection, each.event.id, now)
+                raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
+    may_turn_out_right = (
+        event
+        for event, verdict in zip(reported, verdicts, strict=True)
+        if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside
+    )
+    keep_aside(connection, may_turn_out_right, reporter, now)
     append(connection, entries, reporter, now)
-    _fold(connection, [entry.event for entry in entries], known, now)
+    new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
+    _fold(connection, [entry.event for entry in entries], new, known, now)
 
 
-def _fold(connection: Connection, events: Sequence[Event], known: Known, now: datetime) -> None:
-    """Write what follows from events that are in the log already."""
+def _fold(
+    connection: Connection, events: Sequence[Event], new: Sequence[Event], known: Known, now: datetime
+) -> None:
+    """Write what follows from events that are in the log already.
+
+    :param new: those of the events that did not stand before.
+    """
     touched = dict.fromkeys(event.transfer_id for event in events if isinstance(event, TransferEvent))
     if touched:
         project(connection, [known.histories[transfer_id] for transfer_id in touched], known.facts, now)
     of_chains = [e for e in events if isinstance(e, ChainEvent)]
     if of_chains:
         chains.fold_chain_readings(connection, of_chains)
-    liquidity = [e for e in events if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
+    liquidity = [e for e in new if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
     if liquidity:
         pools.fold_liquidity(connection, liquidity, now)
     fees = [e for e in events if isinstance(e, FeeUpdated)]

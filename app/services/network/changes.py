@@ -58,9 +58,10 @@ class Change:
 
     def _edits(self, before: Row, after: Row) -> Iterator[str]:
         old, new = self.section.documented(before), self.section.documented(after)
-        for key, value in new.items():
-            if old[key] != value:
-                yield f"{key} from {_shown(old[key])} to {_shown(value)}"
+        for key in {**old, **new}:
+            before_text, after_text = _shown(old.get(key, [])), _shown(new.get(key, []))
+            if before_text != after_text:
+                yield f"{key} from {before_text} to {after_text}"
 
 
 def _shown(value: Any) -> str:

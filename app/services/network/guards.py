@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.queries.transfers.existence import transfers_use_chain, transfers_use_token
+from app.domain.codes import SendKind
+from app.queries.transfers.existence import (
+    open_transfers_use_contract,
+    transfers_use_chain,
+    transfers_use_token,
+)
 from app.services.network.changes import Change
+from app.services.network.sections import Row
+
+
+@dataclass(frozen=True, slots=True)
+class PairSide:
+    """One side of a pegged pair: the columns of its contracts, and the sends that these take.
+
+    ``destination`` is set where the sends of the pair alone use it; a burn may go to a third chain.
+    """
+
+    kind: SendKind
+    own: str
+    further: str
+    version: str
+    source: str
+    destination: str | None
+
+
+PAIR_SIDES: Final = (
+    PairSide(
+        SendKind.DEPOSIT, "pegged_deposit_contract_addr", "deposit_contracts", "vault_version",
+        "org_chain_id", "pegged_chain_id",
+    ),
+    PairSide(
+        SendKind.BURN, "pegged_burn_contract_addr", "burn_contracts", "bridge_version",
+        "pegged_chain_id", None,
+    ),
+)  # fmt: skip
 
 
 def refusals(connection: Connection, changes: Iterable[Change]) -> Iterator[str]:
@@ -17,6 +52,8 @@ def refusals(connection: Connection, changes: Iterable[Change]) -> Iterator[str]
             yield from _of_chain(connection, change)
         elif change.section.name == "tokens":
             yield from _of_token(connection, change)
+        elif change.section.name == "pegged_pairs":
+            yield from _of_pair(connection, change)
 
 
 def _of_chain(connection: Connection, change: Change) -> Iterator[str]:
@@ -60,3 +97,53 @@ def _of_token(connection: Connection, change: Change) -> Iterator[str]:
             f'on it; keep {row[column]} (for another contract, set "xfer_disabled" to true here '
             "and list that one under a new symbol)"
         )
+
+
+def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
+    before, after = change.before, change.after
+    if before is None:
+        return
+    for side in PAIR_SIDES:
+        if after is None:
+            gone = {None, before[side.own], *before[side.further]}
+            if sent_through(connection, side, before, gone):
+                yield (
+                    f"pegged_pairs: open transfers use {change.section.describe(before)}, and refunds are "
+                    "signed for its contracts, so it cannot be removed; keep it, and stop new transfers by "
+                    "route_blocks"
+                )
+                return
+            continue
+        for column in _changed_under(connection, side, before, after):
+            kept = before[column]
+            listed = f'; list further contracts under "{side.further}"' if column == side.own else ""
+            yield (
+                f"pegged_pairs[{change.index}].{column}: open {side.kind.value} transfers of "
+                f"{before['symbol']} from chain {before[side.source]} use it, and refunds are signed for it; "
+                f"keep {', '.join(kept) if isinstance(kept, list) else kept}{listed}"
+            )
+
+
+def _changed_under(connection: Connection, side: PairSide, before: Row, after: Row) -> Iterator[str]:
+    """The columns whose change concerns open transfers. One more contract concerns none."""
+    own = before[side.own]
+    still = {after[side.own], *after[side.further]}
+    if after[side.own] != own:
+        # Sends that name no contract were taken by the pair's own one.
+        if sent_through(connection, side, before, {None} if own in still else {None, own}):
+            yield side.own
+    elif after[side.version] != before[side.version] and sent_through(connection, side, before, {None, own}):
+        yield side.version
+    gone = set(before[side.further]) - still
+    if gone and sent_through(connection, side, before, gone):
+        yield side.further
+
+
+def sent_through(
+    connection: Connection, side: PairSide, pair: Mapping[str, Any], contracts: set[str | None]
+) -> bool:
+    """Whether open transfers of the pair were sent through one of these; None: without naming one."""
+    destination = None if side.destination is None else pair[side.destination]
+    return open_transfers_use_contract(
+        connection, side.kind, pair["symbol"], (pair[side.source], destination), contracts
+    )

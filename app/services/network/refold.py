@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
 from app.domain.keys import ChainId, PoolKey
 from app.queries.feed.facts import load_network_facts
-from app.queries.transfers.usage import transfers_of_tokens
+from app.queries.transfers.usage import transfers_naming_contracts, transfers_of_tokens
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
 from app.services.feed.projection import refold
 from app.services.network.changes import Change
+from app.services.network.sections import Row
+
+CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "chains": ("contract_addr",),
+    "pegged_pairs": (
+        "pegged_deposit_contract_addr", "deposit_contracts", "pegged_burn_contract_addr", "burn_contracts",
+    ),
+}  # fmt: skip
+"""By section the columns of the contracts that take sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractsChanged:
+    """Contracts of a pegged pair, or without a symbol of a chain's pool, that came or went.
+
+    ``addresses`` is None where nothing was configured before or is any more: then every contract that a
+    send names turns out listed, or not.
+    """
+
+    chain_ids: frozenset[ChainId]
+    symbol: str | None
+    addresses: frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class FactsChanged:
     """The facts by which kept events are judged and which a change added, removed or altered.
 
+    ``contracts`` are those that take sends and came or went: sends that name one are judged again.
     ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
     and ``pools`` name a chain and a symbol.
     """
@@ -28,6 +52,7 @@ class FactsChanged:
     chain_ids: frozenset[ChainId]
     tokens: frozenset[PoolKey]
     pools: frozenset[PoolKey]
+    contracts: frozenset[ContractsChanged] = frozenset()
 
     @classmethod
     def by(cls, changes: Iterable[Change]) -> FactsChanged:
@@ -35,6 +60,7 @@ class FactsChanged:
         chain_ids: set[ChainId] = set()
         tokens: set[PoolKey] = set()
         pools: set[PoolKey] = set()
+        contracts: set[ContractsChanged] = set()
         for change in changes:
             if change.section.name == "pools":
                 pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
@@ -44,13 +70,34 @@ class FactsChanged:
                 tokens.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
             else:
                 chain_ids.update(change.row[column] for column in change.section.chains)
-        return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools))
+                contracts.update(_contracts_changed(change))
+        return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(contracts))
+
+
+def _contracts_changed(change: Change) -> Iterator[ContractsChanged]:
+    columns = CONTRACT_COLUMNS.get(change.section.name, ())
+    before, after = (_contracts(row, columns) for row in (change.before, change.after))
+    if before != after:
+        addresses = before ^ after if before and after else None
+        chain_ids = frozenset(change.row[column] for column in change.section.chains)
+        yield ContractsChanged(chain_ids, change.row.get("symbol"), addresses)
+
+
+def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
+    values = (row[column] for column in columns) if row else ()
+    lists = (value if isinstance(value, list) else [value] for value in values)
+    return frozenset(contract for contracts in lists for contract in contracts if contract)
 
 
 def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
     """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
     if changed.tokens:
         transfers = transfers_of_tokens(connection, changed.tokens)
+        refold(connection, transfers, load_network_facts(connection), now)
+    for contracts in changed.contracts:
+        transfers = transfers_naming_contracts(
+            connection, contracts.chain_ids, contracts.symbol, contracts.addresses
+        )
         refold(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(changed.chain_ids):
         fold_validators(connection, chain_id, now)

@@ -14,6 +14,12 @@ _PAIRS_OF_CHAINS: Final = {
     "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
 }
 
+PAIR_CONTRACTS: Final = (
+    ("pegged_deposit_contract_addr", "deposit_contracts"),
+    ("pegged_burn_contract_addr", "burn_contracts"),
+)
+"""The columns of a pair's contract and of the further ones beside it, by side."""
+
 Rows = Mapping[str, list[Row]]
 
 
@@ -25,6 +31,7 @@ def faults(document: Rows) -> Iterator[str]:
     yield from _unknown_pools(document)
     yield from _circular(document)
     yield from _pegged_both_ways(document["pegged_pairs"])
+    yield from _further_contracts(document["pegged_pairs"])
     yield from _powers(document["validators"])
 
 
@@ -88,6 +95,14 @@ def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
                 f"pegged_pairs[{index}]: chains {org} and {pegged} are the original of {row['symbol']} "
                 f"for each other; see pegged_pairs[{earlier}]"
             )
+
+
+def _further_contracts(pairs: Iterable[Row]) -> Iterator[str]:
+    for index, row in enumerate(pairs):
+        for own, further in PAIR_CONTRACTS:
+            if row[own] in row[further]:
+                place = row[further].index(row[own])
+                yield f"pegged_pairs[{index}].{further}[{place}]: is the pair's {own} already"
 
 
 def _powers(validators: Iterable[Row]) -> Iterator[str]:

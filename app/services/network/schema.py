@@ -32,6 +32,9 @@ MAX_SLIPPAGE_PPM: Final = 999_999
 MAX_PPM: Final = 20_000
 """Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
 
+MAX_CONTRACTS: Final = 32
+"""Further contracts of one side of a pegged pair."""
+
 MAX_AMPLIFICATION: Final = 1_000_000
 """The bound that Curve's contracts have for A."""
 
@@ -203,6 +206,22 @@ class RouteBlockSchema(Strict):
     reason = _note()
 
 
+class Accounts(ListOf):
+    """Different accounts or contracts, none at all included."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(ConfiguredAccount(), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        accounts: Any = super()._deserialize(value, attr, data, **kwargs)
+        if len(accounts) > MAX_CONTRACTS:
+            raise ValidationError(f"must have at most {MAX_CONTRACTS} entries")
+        for index, account in enumerate(accounts):
+            if account in accounts[:index]:
+                raise ValidationError({index: ["is given twice"]})
+        return accounts
+
+
 class PeggedPairSchema(Strict):
     """``pegged_pairs``."""
 
@@ -211,6 +230,8 @@ class PeggedPairSchema(Strict):
     pegged_chain_id = _chain_id()
     pegged_deposit_contract_addr = ConfiguredAccount(required=True)
     pegged_burn_contract_addr = ConfiguredAccount(required=True)
+    deposit_contracts = Accounts(load_default=list)
+    burn_contracts = Accounts(load_default=list)
     canonical_token_contract_addr = ConfiguredAccount(least=0, load_default="")
     vault_version = WholeNumber(0, MAX_UINT32, required=True)
     bridge_version = WholeNumber(0, MAX_UINT32, required=True)

@@ -30,7 +30,8 @@ class Section:
 
     ``key`` are the columns that identify a row; ``label`` is its name for people. ``chains`` and
     ``facts`` are set in the sections by which kept events are judged: the columns that name the row's
-    chains, and those that the judgement depends on.
+    chains, and those that the judgement depends on. ``left_out`` are lists that the document leaves out where
+    they are empty, so that gateways from before them read it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Section:
     label: str
     chains: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def identity(self, row: Row) -> tuple[Any, ...]:
         """The values of the row's key. Addresses are compared without regard to case."""
@@ -53,7 +55,7 @@ class Section:
     def documented(self, row: Row) -> dict[str, Any]:
         """The row as the document writes it."""
         written: dict[str, Any] = self.schema.dump(row)
-        return written
+        return {key: value for key, value in written.items() if key not in self.left_out or value}
 
 
 SECTIONS: Final = (
@@ -83,7 +85,11 @@ SECTIONS: Final = (
         ("symbol", "org_chain_id", "pegged_chain_id"),
         "pegged pair of {symbol}, {org_chain_id} to {pegged_chain_id}",
         chains=("org_chain_id", "pegged_chain_id"),
-        facts=("pegged_deposit_contract_addr", "pegged_burn_contract_addr"),
+        facts=(
+            "pegged_deposit_contract_addr", "deposit_contracts",
+            "pegged_burn_contract_addr", "burn_contracts",
+        ),
+        left_out=("deposit_contracts", "burn_contracts"),
     ),
     Section(
         "blocked_addresses", Part.BLOCKED_ADDRESSES, BlockedAddress, shape.BlockedAddressSchema(),

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.domain.codes import SendKind
-from app.domain.crypto import minimal_big_endian, parse_evm_address
+from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.explanation import RefundExplanation
 from app.domain.refund.request import UnreadableRequest, decode_request
 from app.domain.refund.saved_answer import UnreadableAnswer, read_evidence, verify_saved_answer
+from app.domain.validators import power_bytes
 from app.services.strict_json import UnreadableJson, loads
 
 MAX_DOCUMENT_BYTES: Final = 1024 * 1024
@@ -108,7 +109,7 @@ def _from_evidence(document: Mapping[str, Any], known: Known) -> tuple[dict[str,
             "wd_onchain": document["wd_onchain"],
             "sorted_sigs": [_base64(bytes.fromhex(signature[2:])) for _, _, signature in rows if signature],
             "signers": [_base64(parse_evm_address(address) or b"") for address, _, _ in rows],
-            "powers": [_base64(minimal_big_endian(power)) for _, power, _ in rows],
+            "powers": [_base64(power_bytes(power)) for _, power, _ in rows],
             "signer_addresses": [address for address, _, _ in rows],
             "signed_power": document["power_signed"],
             "quorum": document["quorum"],

@@ -1,104 +1,196 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule by which a bridge's contracts decide whether a refund is paid, and nothing of the payout.
-// Written for the tests, so that what the gateway serves is judged by a real EVM: see README.md.
+// The contracts that pay refunds: the pool bridge, and token vault and pegged bridge in two versions.
+// Written for the tests, so that what the gateway serves is paid or refused by a real EVM: see README.md.
 pragma solidity ^0.8.20;
 
-abstract contract Bridge {
-    /// keccak256 of the whole validator set, as `setHash` makes it. The tests write slot 0 directly.
-    bytes32 public ssHash;
+import "./Payouts.sol";
+import "./Requests.sol";
 
-    uint256 private constant HALF_ORDER =
-        0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
+contract PoolBridge is Payouts {
+    event Send(
+        bytes32 transferId, address sender, address receiver, address token,
+        uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
+    );
+    event WithdrawDone(
+        bytes32 withdrawId, uint64 seqnum, address receiver, address token, uint256 amount, bytes32 refid
+    );
 
-    error WrongSet();
-    error NotAscending(uint256 place);
-    error NoQuorum(uint256 power, uint256 quorum);
-    error BadSignature(uint256 place);
+    error OtherChain(uint256 chainid);
 
-    /// Each signer padded to 32 bytes, then each power. Arrays are packed without their lengths, so one
-    /// entry could move from one list to the other: as many powers as signers are asked for.
-    function setHash(address[] calldata signers, uint256[] calldata powers) public pure returns (bytes32) {
-        return keccak256(abi.encodePacked(signers, powers));
+    /// A send; the tests mint what it takes.
+    function send(
+        address receiver, address token, uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
+    ) external whenNotPaused returns (bytes32 id) {
+        id = keccak256(
+            abi.encodePacked(msg.sender, receiver, token, amount, dstChainId, nonce, uint64(block.chainid))
+        );
+        Token(token).mint(address(this), amount);
+        emit Send(id, msg.sender, receiver, token, amount, dstChainId, nonce, maxSlippage);
     }
 
-    /// What validators sign: the request, bound to this chain, this contract and the name of its kind.
-    function digestOf(bytes calldata request, string memory kind) public view returns (bytes32) {
-        bytes32 domain = keccak256(abi.encodePacked(block.chainid, address(this), kind));
-        bytes32 inner = keccak256(abi.encodePacked(domain, request));
-        return keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", inner));
-    }
-
-    /// Reverts unless signatures in strictly ascending order of their signers, who are in the set whose
-    /// hash is kept, reach more than two thirds of its power. Returns what they have signed.
-    function check(
-        bytes calldata request,
-        string memory kind,
-        bytes[] calldata sigs,
-        address[] calldata signers,
-        uint256[] calldata powers
-    ) internal view returns (bytes32 digest) {
-        if (signers.length != powers.length || setHash(signers, powers) != ssHash) revert WrongSet();
-        digest = digestOf(request, kind);
-        uint256 quorum = quorumOf(powers);
-        uint256 power;
-        uint256 next; // the first place in the set that a further signer may have
-        address last;
-        for (uint256 i = 0; i < sigs.length; ++i) {
-            address signer = recover(digest, sigs[i], i);
-            if (signer <= last) revert NotAscending(i);
-            last = signer;
-            while (next < signers.length && signers[next] < signer) ++next;
-            if (next < signers.length && signers[next] == signer) power += powers[next];
-        }
-        if (power < quorum) revert NoQuorum(power, quorum);
-    }
-
-    function quorumOf(uint256[] calldata powers) private pure returns (uint256) {
-        uint256 total;
-        for (uint256 i = 0; i < powers.length; ++i) total += powers[i];
-        return total * 2 / 3 + 1;
-    }
-
-    /// Takes one form of each signature only: 65 bytes, v 27 or 28, and s in the lower half of the order.
-    function recover(bytes32 digest, bytes calldata sig, uint256 place) private pure returns (address signer) {
-        if (sig.length != 65) revert BadSignature(place);
-        uint8 v = uint8(sig[64]);
-        bytes32 s = bytes32(sig[32:64]);
-        if ((v != 27 && v != 28) || uint256(s) > HALF_ORDER) revert BadSignature(place);
-        signer = ecrecover(digest, v, bytes32(sig[0:32]), s);
-        if (signer == address(0)) revert BadSignature(place);
-    }
-}
-
-contract PoolBridge is Bridge {
+    /// The id leaves the reference out: the requests of two transfers can have one.
     function withdraw(
-        bytes calldata wdmsg,
-        bytes[] calldata sigs,
-        address[] calldata signers,
-        uint256[] calldata powers
-    ) external view returns (bytes32) {
-        return check(wdmsg, "WithdrawMsg", sigs, signers, powers);
+        bytes calldata wdmsg, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) external whenNotPaused {
+        check(wdmsg, "WithdrawMsg", sigs, signers, powers);
+        uint256[7] memory f = Requests.read(wdmsg);
+        if (f[1] != block.chainid) revert OtherChain(f[1]);
+        (uint64 seqnum, address receiver, address token) = (uint64(f[2]), address(uint160(f[3])), address(uint160(f[4])));
+        bytes32 id = keccak256(abi.encodePacked(uint64(f[1]), seqnum, receiver, token, f[5]));
+        release(id, receiver, token, f[5]);
+        emit WithdrawDone(id, seqnum, receiver, token, f[5], bytes32(f[6]));
     }
 }
 
-contract TokenVault is Bridge {
+/// Locks the original token.
+abstract contract Vault is Payouts {
+    event Withdrawn(
+        bytes32 withdrawId, address receiver, address token, uint256 amount,
+        uint64 refChainId, bytes32 refId, address burnAccount
+    );
+
+    function pay(
+        bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) internal whenNotPaused returns (bytes32 id) {
+        check(request, "Withdraw", sigs, signers, powers);
+        uint256[7] memory f = Requests.read(request);
+        (address token, address receiver) = (address(uint160(f[1])), address(uint160(f[2])));
+        id = keccak256(abi.encodePacked(receiver, token, f[3], uint160(f[4]), uint64(f[5]), bytes32(f[6]), own()));
+        release(id, receiver, token, f[3]);
+        emit Withdrawn(id, receiver, token, f[3], uint64(f[5]), bytes32(f[6]), address(uint160(f[4])));
+    }
+
+    /// What the version puts of its own address into ids.
+    function own() internal view virtual returns (bytes memory);
+}
+
+contract TokenVaultV1 is Vault {
+    event Deposited(
+        bytes32 depositId, address depositor, address token, uint256 amount, uint64 mintChainId, address mintAccount
+    );
+
+    function deposit(address token, uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
+        external whenNotPaused
+    {
+        bytes32 id = keccak256(
+            abi.encodePacked(msg.sender, token, amount, mintChainId, mintAccount, nonce, uint64(block.chainid))
+        );
+        Token(token).mint(address(this), amount);
+        emit Deposited(id, msg.sender, token, amount, mintChainId, mintAccount);
+    }
+
     function withdraw(
-        bytes calldata request,
-        bytes[] calldata sigs,
-        address[] calldata signers,
-        uint256[] calldata powers
-    ) external view returns (bytes32) {
-        return check(request, "Withdraw", sigs, signers, powers);
+        bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) external {
+        pay(request, sigs, signers, powers);
+    }
+
+    function own() internal pure override returns (bytes memory) {
+        return "";
     }
 }
 
-contract PeggedBridge is Bridge {
+contract TokenVaultV2 is Vault {
+    event Deposited(
+        bytes32 depositId, address depositor, address token, uint256 amount,
+        uint64 mintChainId, address mintAccount, uint64 nonce
+    );
+
+    function deposit(address token, uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
+        external whenNotPaused returns (bytes32 id)
+    {
+        id = keccak256(
+            abi.encodePacked(
+                msg.sender, token, amount, mintChainId, mintAccount, nonce, uint64(block.chainid), address(this)
+            )
+        );
+        Token(token).mint(address(this), amount);
+        emit Deposited(id, msg.sender, token, amount, mintChainId, mintAccount, nonce);
+    }
+
+    function withdraw(
+        bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) external returns (bytes32) {
+        return pay(request, sigs, signers, powers);
+    }
+
+    function own() internal view override returns (bytes memory) {
+        return abi.encodePacked(address(this));
+    }
+}
+
+/// Mints and burns the pegged token.
+abstract contract Pegged is Payouts {
+    event Mint(
+        bytes32 mintId, address token, address account, uint256 amount,
+        uint64 refChainId, bytes32 refId, address depositor
+    );
+
+    function payBack(
+        bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) internal whenNotPaused returns (bytes32 id) {
+        check(request, "Mint", sigs, signers, powers);
+        uint256[7] memory f = Requests.read(request);
+        (address token, address account) = (address(uint160(f[1])), address(uint160(f[2])));
+        id = keccak256(abi.encodePacked(account, token, f[3], uint160(f[4]), uint64(f[5]), bytes32(f[6]), own()));
+        release(id, account, token, f[3]);
+        emit Mint(id, token, account, f[3], uint64(f[5]), bytes32(f[6]), address(uint160(f[4])));
+    }
+
+    function payOut(address receiver, address token, uint256 amount) internal override {
+        Token(token).mint(receiver, amount);
+    }
+
+    function own() internal view virtual returns (bytes memory);
+}
+
+contract PeggedBridgeV1 is Pegged {
+    event Burn(bytes32 burnId, address token, address account, uint256 amount, address withdrawAccount);
+
+    function burn(address token, uint256 amount, address withdrawAccount, uint64 nonce) external whenNotPaused {
+        bytes32 id = keccak256(
+            abi.encodePacked(msg.sender, token, amount, withdrawAccount, nonce, uint64(block.chainid))
+        );
+        Token(token).burn(msg.sender, amount);
+        emit Burn(id, token, msg.sender, amount, withdrawAccount);
+    }
+
     function mint(
-        bytes calldata request,
-        bytes[] calldata sigs,
-        address[] calldata signers,
-        uint256[] calldata powers
-    ) external view returns (bytes32) {
-        return check(request, "Mint", sigs, signers, powers);
+        bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) external {
+        payBack(request, sigs, signers, powers);
+    }
+
+    function own() internal pure override returns (bytes memory) {
+        return "";
+    }
+}
+
+contract PeggedBridgeV2 is Pegged {
+    event Burn(
+        bytes32 burnId, address token, address account, uint256 amount,
+        uint64 toChainId, address toAccount, uint64 nonce
+    );
+
+    function burn(address token, uint256 amount, uint64 toChainId, address toAccount, uint64 nonce)
+        external whenNotPaused returns (bytes32 id)
+    {
+        id = keccak256(
+            abi.encodePacked(
+                msg.sender, token, amount, toChainId, toAccount, nonce, uint64(block.chainid), address(this)
+            )
+        );
+        Token(token).burn(msg.sender, amount);
+        emit Burn(id, token, msg.sender, amount, toChainId, toAccount, nonce);
+    }
+
+    function mint(
+        bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) external returns (bytes32) {
+        return payBack(request, sigs, signers, powers);
+    }
+
+    function own() internal view override returns (bytes memory) {
+        return abi.encodePacked(address(this));
     }
 }

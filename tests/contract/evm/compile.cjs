@@ -1,11 +1,10 @@
-// Prints bridges.json: what Bridges.sol compiles to. Run by `make contracts`.
+// Prints bridges.json: what the contracts of this folder compile to. Run by `make contracts`.
 "use strict";
 const crypto = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
 const solc = require("solc");
 
-const source = fs.readFileSync(path.join(__dirname, "Bridges.sol"), "utf8");
 const settings = {
   evmVersion: "shanghai",
   optimizer: { enabled: true, runs: 200 },
@@ -13,18 +12,30 @@ const settings = {
   metadata: { appendCBOR: false, bytecodeHash: "none" },
   outputSelection: { "*": { "*": ["abi", "evm.deployedBytecode.object"] } },
 };
-const input = { language: "Solidity", sources: { "Bridges.sol": { content: source } }, settings };
-const output = JSON.parse(solc.compile(JSON.stringify(input)));
+const DEPLOYED = {
+  "Bridges.sol": ["PoolBridge", "TokenVaultV1", "TokenVaultV2", "PeggedBridgeV1", "PeggedBridgeV2"],
+  "Tokens.sol": ["Token", "WrappedCoin", "NoCoin"],
+};
+const hash = crypto.createHash("sha256");
+const sources = {};
+for (const name of fs.readdirSync(__dirname).filter((each) => each.endsWith(".sol")).sort()) {
+  const content = fs.readFileSync(path.join(__dirname, name), "utf8");
+  hash.update(content);
+  sources[name] = { content };
+}
+const output = JSON.parse(solc.compile(JSON.stringify({ language: "Solidity", sources, settings })));
 for (const error of output.errors ?? []) process.stderr.write(`${error.formattedMessage}\n`);
 if (!output.contracts || (output.errors ?? []).length) process.exit(1);
 
 const contracts = {};
-for (const name of ["PoolBridge", "TokenVault", "PeggedBridge"]) {
-  const compiled = output.contracts["Bridges.sol"][name];
-  contracts[name] = { abi: compiled.abi, code: `0x${compiled.evm.deployedBytecode.object}` };
+for (const [file, names] of Object.entries(DEPLOYED)) {
+  for (const name of names) {
+    const compiled = output.contracts[file][name];
+    contracts[name] = { abi: compiled.abi, code: `0x${compiled.evm.deployedBytecode.object}` };
+  }
 }
 const made = {
-  source: `sha256:${crypto.createHash("sha256").update(source).digest("hex")}`,
+  sources: `sha256:${hash.digest("hex")}`,
   compiler: solc.version(),
   evmVersion: settings.evmVersion,
   contracts,

@@ -27,7 +27,12 @@ def test_any_order_gives_the_set_that_the_contract_keeps(powers, random):
     assert made.total_power == sum(powers.values())
     assert made.contract_hash == set_hash([a for a, _ in made.members], [p for _, p in made.members])
     assert [int.from_bytes(power, "big") for power in made.powers] == [p for _, p in made.members]
-    assert all(power[:1] != b"\0" for power in made.powers)
+    assert all(
+        power[:1] != b"\0" for power, (_, number) in zip(made.powers, made.members, strict=True) if number
+    )
+    assert all(
+        power == b"\0" for power, (_, number) in zip(made.powers, made.members, strict=True) if not number
+    )
     assert list(made.signers) == sorted(powers)
     assert all(made.power_of(address) == power for address, power in powers.items())
 

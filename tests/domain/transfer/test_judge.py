@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, keccak256, sign_digest
+from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts, TokenFacts
 from app.domain.refund.request import RefundRequest, encode_request
 from app.domain.refund.rules import signing_digest
@@ -17,6 +19,7 @@ from app.domain.transfer.events import (
     ChainHead,
     ChainReorged,
     Event,
+    EventKey,
     EventsRetracted,
     FeeUpdated,
     LiquidityAdded,
@@ -36,13 +39,12 @@ from app.domain.transfer.judge import (
     LogEntry,
     Refused,
     Repeated,
-    Reported,
     Verdict,
     is_barrier,
     judge,
     judge_segment,
 )
-from app.domain.transfer.pruned import Pruned, content_digest, id_digest
+from app.domain.transfer.pruned import Pruned, content_digest
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.state import TransferHistory
 from app.domain.validators import ValidatorSet
@@ -77,24 +79,16 @@ def history(*log: tuple[int, TransferEvent], **changes: Any) -> dict[bytes, Tran
     return {TRANSFER: TransferHistory(TRANSFER, [Logged(*each) for each in log], **changes)}
 
 
-def body_of(event: Event) -> str:
-    return repr(event)
-
-
-def reported(event: Event) -> Reported:
-    return Reported(event, body_of(event))
-
-
-def latest(*accepted: tuple[int, Event]) -> dict[str, LatestAcceptance]:
-    return {event.id: LatestAcceptance(seq, 0, event.type.value, body_of(event)) for seq, event in accepted}
+def latest(*accepted: tuple[int, Event]) -> dict[EventKey, LatestAcceptance]:
+    return {event.key: LatestAcceptance(seq, 0, event) for seq, event in accepted}
 
 
 def entry(event: Event, occurrence: int = 0, seq: int = 11) -> LogEntry:
-    return LogEntry(seq, occurrence, event, body_of(event))
+    return LogEntry(seq, occurrence, event)
 
 
 def verdict(event: Event, what: Known) -> Verdict:
-    return judge(reported(event), what)
+    return judge(event, what)
 
 
 def sent(event_id: str = "sent", **changes: Any) -> TransferSent:
@@ -105,8 +99,8 @@ def sent(event_id: str = "sent", **changes: Any) -> TransferSent:
     return TransferSent(id=event_id, at=NOW, transfer_id=TRANSFER, **(fields | changes))
 
 
-def released(block: int | None = 70) -> TransferReleased:
-    return TransferReleased(id="released", at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
+def released(block: int | None = 70, id: str = "released") -> TransferReleased:  # noqa: A002
+    return TransferReleased(id=id, at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
 
 
 def reorg(from_block: int = 60) -> ChainReorged:
@@ -143,7 +137,7 @@ def test_a_verdict_changes_nothing() -> None:
 class TestScope:
     def test_it_comes_before_everything_else(self) -> None:
         """Not even an anomaly of two contents is raised by a reporter who may not report it."""
-        other_content = {"sent": LatestAcceptance(3, 0, "transfer.sent", "something else")}
+        other_content = latest((3, sent(amount=7)))
         found = verdict(sent(), known(scope=ShowsKnown(), latest=other_content))
         assert found == Refused("knows []", two_contents=False)
 
@@ -164,12 +158,12 @@ class TestTwoContents:
     @pytest.mark.parametrize(
         "before",
         [
-            LatestAcceptance(3, 0, "transfer.sent", "other"),
-            LatestAcceptance(3, 0, "other", body_of(sent())),
+            LatestAcceptance(3, 0, sent(amount=7)),
+            LatestAcceptance(3, 0, released(id="sent")),
         ],
     )
     def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
-        assert verdict(sent(), known(latest={"sent": before})) == Refused(self.REASON, two_contents=True)
+        assert verdict(sent(), known(latest={sent().key: before})) == Refused(self.REASON, two_contents=True)
 
     def test_even_if_the_first_content_no_longer_stands(self) -> None:
         what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
@@ -177,16 +171,63 @@ class TestTwoContents:
         assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
 
     def test_a_pruned_id(self) -> None:
-        pruned = Pruned({id_digest("sent"): content_digest("transfer.sent", "other")}, {TRANSFER})
+        pruned = Pruned({sent().key: content_digest(sent(amount=7), repr)}, {TRANSFER})
         assert verdict(sent(), known(pruned=pruned)) == Refused(self.REASON, two_contents=True)
 
     def test_within_a_segment(self) -> None:
-        verdicts = judge_segment([reported(sent()), reported(sent(amount=2))], known())
+        verdicts = judge_segment([sent(), sent(amount=2)], known())
         assert verdicts == [Accepted(entry(sent())), Refused(self.REASON, two_contents=True)]
 
 
+class TestWhatIsTold:
+    """A report may leave fields out: that is no other content, and nothing that was told is lost."""
+
+    def test_less_is_repeated(self) -> None:
+        full = sent(log_index=4, contract="0xcc")
+        what = known(latest=latest((3, full)), histories=history((3, full)))
+        assert verdict(sent(block=None), what) == Repeated()
+
+    def test_more_is_repeated_and_logged(self) -> None:
+        what = known(latest=latest((3, sent())), histories=history((3, sent())))
+        assert verdict(sent(log_index=4), what) == Repeated(entry(sent(log_index=4), occurrence=1))
+
+    def test_each_may_tell_what_the_other_does_not(self) -> None:
+        what = known(latest=latest((3, sent(nonce="7"))), histories=history((3, sent(nonce="7"))))
+        judge_segment([sent(log_index=4)], what)
+        assert what.latest[sent().key].event == sent(nonce="7", log_index=4)
+        assert verdict(sent(nonce="8"), what) == Refused(TestTwoContents.REASON, two_contents=True)
+        (history_of,) = what.histories.values()
+        assert {logged.event for logged in history_of.log} == {sent(nonce="7", log_index=4)}
+
+    def test_one_that_fell_stands_again_with_all_that_was_told(self) -> None:
+        log = history((3, sent(log_index=4)), reorgs=[Reorg(5, 1, 50)])
+        what = known(latest=latest((3, sent(log_index=4))), last_reversal=5, histories=log)
+        assert verdict(sent(), what) == Accepted(entry(sent(log_index=4), occurrence=1))
+
+
+class TestSubjects:
+    """An id is unique within what the event is about."""
+
+    def test_another_transfer(self) -> None:
+        other = replace(sent(), transfer_id=TransferId(bytes(32)))
+        what = known(latest=latest((3, other)), histories=history() | {bytes(32): history()[TRANSFER]})
+        assert verdict(sent(), what) == Accepted(entry(sent()))
+
+    def test_a_chain_and_another(self) -> None:
+        what = known(
+            latest=latest((3, replace(head(), id="sent")), (4, replace(head(), chain_id=ChainId(2))))
+        )
+        assert verdict(sent(), what) == Accepted(entry(sent()))
+        assert verdict(head(), what) == Accepted(entry(head()))
+        assert isinstance(verdict(replace(head(), id="sent", block=61), what), Refused)
+
+    def test_a_route_and_another(self) -> None:
+        back = replace(fee(), src_chain_id=ChainId(2), dst_chain_id=ChainId(1))
+        assert verdict(fee(), known(latest=latest((3, back)))) == Accepted(entry(fee()))
+
+
 class TestPruned:
-    CONTENTS = {id_digest("sent"): content_digest("transfer.sent", body_of(sent()))}
+    CONTENTS = {sent().key: content_digest(sent(), repr)}
 
     def test_the_same_event_is_repeated_and_not_logged(self) -> None:
         assert verdict(sent(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Repeated()
@@ -204,7 +245,7 @@ class TestRepeated:
     @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
     def test_after_the_last_reversal(self, event: Event) -> None:
         """No reversal came since, so the event stands, whatever its kind and history are."""
-        what = known(latest=latest((6, event)), last_reversal=5, fallen={event.id})
+        what = known(latest=latest((6, event)), last_reversal=5, fallen={event.key})
         assert verdict(event, what) == Repeated()
 
     def test_a_transfer_event_that_no_reversal_reached(self) -> None:
@@ -234,7 +275,7 @@ class TestRepeated:
     def test_other_events_stand_unless_they_fell(self, event: Event) -> None:
         facts: dict[str, Any] = {"latest": latest((3, event)), "last_reversal": 5}
         assert verdict(event, known(**facts)) == Repeated()
-        assert verdict(event, known(**facts, fallen={event.id})) == Accepted(entry(event, occurrence=1))
+        assert verdict(event, known(**facts, fallen={event.key})) == Accepted(entry(event, occurrence=1))
 
     def test_a_standing_reorg_is_logged_again(self) -> None:
         """And it is not asked again whether it is too deep: it was believed once."""
@@ -288,7 +329,7 @@ class TestReorgs:
 
 class TestRetractions:
     def test_of_a_pruned_event(self) -> None:
-        pruned = Pruned({id_digest("b"): b""}, frozenset())
+        pruned = Pruned(targets={"b"})
         assert verdict(retraction("a", "b"), known(pruned=pruned)) == Refused(
             "targets: 'b' was pruned and cannot be taken back"
         )
@@ -348,14 +389,14 @@ class TestRefunds:
 
     def test_a_segment_is_judged_by_its_own_events(self) -> None:
         events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
-        verdicts = judge_segment(map(reported, events), self.known())
+        verdicts = judge_segment(events, self.known())
         assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
 
 
 class TestSegments:
     def test_positions_and_occurrences_go_on(self) -> None:
-        what = known(latest=latest((3, head())), last_reversal=5, fallen={"head"})
-        verdicts = judge_segment(map(reported, [sent(), head(), head(), released()]), what)
+        what = known(latest=latest((3, head())), last_reversal=5, fallen={head().key})
+        verdicts = judge_segment([sent(), head(), head(), released()], what)
         assert verdicts == [
             Accepted(entry(sent(), seq=11)),
             Accepted(entry(head(), 1, seq=12)),
@@ -370,16 +411,16 @@ class TestSegments:
 
     def test_refused_events_leave_no_trace(self) -> None:
         what = known(scope=ShowsKnown())
-        judge_segment([reported(sent())], what)
+        judge_segment([sent()], what)
         assert what.next_seq == 11
         assert not what.latest
         assert not what.histories[TRANSFER].log
 
     def test_a_repetition_that_is_logged_is_noted(self) -> None:
         what = known(latest=latest((3, reorg())), last_reversal=3)
-        judge_segment([reported(reorg())], what)
-        assert what.latest["reorg"].seq == 11
-        assert what.latest["reorg"].occurrence == 1
+        judge_segment([reorg()], what)
+        assert what.latest[reorg().key].seq == 11
+        assert what.latest[reorg().key].occurrence == 1
 
     def test_a_send_of_the_segment_says_which_reorgs_reached_earlier_events(self) -> None:
         """The reorg of chain 2 came before the send that puts the release on chain 2."""
@@ -388,7 +429,7 @@ class TestSegments:
             last_reversal=5,
             histories=history((3, released()), reorgs=[Reorg(5, 2, 70)]),
         )
-        verdicts = judge_segment(map(reported, [sent(), released()]), what)
+        verdicts = judge_segment([sent(), released()], what)
         assert verdicts == [Accepted(entry(sent())), Accepted(entry(released(), 1, seq=12))]
 
 

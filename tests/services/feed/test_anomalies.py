@@ -111,7 +111,10 @@ def test_an_id_with_two_contents_is_refused_and_raised(gateway: Gateway) -> None
     verdict = feed(gateway, {**SEND, "amount": "5"}, sent(2))
     assert (verdict.accepted, [r.id for r in verdict.refused]) == (1, [SEND["id"]])
     (row,) = open_anomalies(gateway)
-    assert (row.kind, row.subject) == ("id_with_two_contents", f"event:{SEND['id']}")
+    assert (row.kind, row.subject) == (
+        "id_with_two_contents",
+        f"event:transfer:{SEND['transfer_id']}:{SEND['id']}",
+    )
 
 
 def test_a_rotation_that_keeps_too_little_is_raised(gateway: Gateway) -> None:

@@ -1,7 +1,8 @@
 """What is looked up for many events at once stays within what a statement can hold."""
 
+from app.domain.transfer.events import EventKey
 from app.models.engine import writing
-from app.queries.feed.retracted import retracted_ids
+from app.queries.feed.retracted import retracted_keys
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import feed, sent
 
@@ -10,4 +11,5 @@ def test_more_ids_than_a_statement_has_places_for(gateway: Gateway) -> None:
     """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
     feed(gateway, sent(1))
     with writing(gateway.engine) as connection:
-        assert retracted_ids(connection, (f"fee {n}" for n in range(70_000))) == {}
+        keys = (EventKey("route:1:2:USDT", f"fee {n}") for n in range(70_000))
+        assert retracted_keys(connection, keys) == {}

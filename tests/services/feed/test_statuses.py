@@ -33,6 +33,8 @@ def quorum() -> list[dict[str, Any]]:
 
 
 SUBMITTED = about(1, "transfer.submitted", src_chain_id=1)
+SUBMITTED_REFUND = about(1, "refund.submitted", tx_hash=TX.upper().replace("0X", "0x"))
+REFUND_DELAYED = about(1, "refund.delayed", delayed_id="0x" + "de" * 32, tx_hash=TX)
 CASES: list[tuple[str, list[dict[str, Any]], int]] = [
     ("submitted", [SUBMITTED], 1),
     ("failed", [SUBMITTED, about(1, "transfer.failed")], 2),
@@ -52,6 +54,16 @@ CASES: list[tuple[str, list[dict[str, Any]], int]] = [
     ("at the quorum", [sent(1), *quorum()], 8),
     ("signatures first", [*quorum()[1:], quorum()[0], sent(1)], 8),
     ("refund submitted", [sent(1), *quorum(), about(1, "refund.submitted", tx_hash=TX)], 9),
+    ("refund failed", [sent(1), *quorum(), SUBMITTED_REFUND, about(1, "refund.failed", tx_hash=TX)], 8),
+    ("the failure first", [sent(1), *quorum(), about(1, "refund.failed", tx_hash=TX), SUBMITTED_REFUND], 8),
+    (
+        "a failure takes back its own transaction only",
+        [sent(1), *quorum(), SUBMITTED_REFUND, about(1, "refund.failed", tx_hash="0x" + "ab" * 32)],
+        9,
+    ),
+    ("refund delayed", [sent(1), *quorum(), REFUND_DELAYED], 9),
+    ("the refund's delay outlasts a failure", [REFUND_DELAYED, about(1, "refund.failed", tx_hash=TX)], 9),
+    ("refund delayed, then paid", [sent(1), REFUND_DELAYED, about(1, "refund.completed", tx_hash=TX)], 10),
     ("delayed", [sent(1), *quorum(), about(1, "transfer.delayed")], 11),
     ("released outranks delayed", [sent(1), about(1, "transfer.delayed"), released(1)], 5),
     ("refunded outranks all", [sent(1), released(1), about(1, "refund.completed")], 10),

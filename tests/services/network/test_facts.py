@@ -12,10 +12,10 @@ from flask import Flask
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network import document as network_document
 from app.services.network.document import NetworkRefused, export_network, import_network
-from app.services.network.refold import FactsChanged
+from app.services.network.refold import ContractsChanged, FactsChanged
 from tests.actors import TESTER
 from tests.services.network import network_kit as kit
-from tests.services.network.network_kit import VAULT, VILLAIN, changed, network, text
+from tests.services.network.network_kit import BRIDGE, CONTRACT, VAULT, VILLAIN, changed, network, text
 
 
 @pytest.fixture
@@ -31,6 +31,11 @@ def exported(gateway: Gateway) -> dict[str, Any]:
 NOTHING = FactsChanged(frozenset(), frozenset(), frozenset())
 
 
+def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[ContractsChanged]:
+    contracts = None if addresses is None else frozenset(addresses)
+    return frozenset({ContractsChanged(frozenset({org, pegged}), "CELR", contracts)})
+
+
 @pytest.mark.parametrize(
     ("path", "value", "facts"),
     [
@@ -40,13 +45,27 @@ NOTHING = FactsChanged(frozenset(), frozenset(), frozenset())
         ("pegged_pairs.0.deposit_base_fee", "5", NOTHING),
         ("blocked_networks.0", ..., NOTHING),
         ("pools.0.liquidity_added", "5", replace(NOTHING, pools=frozenset({(1, "USDT")}))),
-        ("chains.0.contract_addr", VAULT, replace(NOTHING, chain_ids=frozenset({1}))),
+        (
+            "chains.0.contract_addr",
+            VAULT,
+            replace(
+                NOTHING,
+                chain_ids=frozenset({1}),
+                contracts=frozenset(
+                    {ContractsChanged(frozenset({1}), None, frozenset({VAULT, CONTRACT[1]}))}
+                ),
+            ),
+        ),
         ("tokens.0.decimal", 7, replace(NOTHING, tokens=frozenset({(1, "USDT")}))),
-        ("pegged_pairs.1", ..., replace(NOTHING, chain_ids=frozenset({1, 56}))),
+        (
+            "pegged_pairs.1",
+            ...,
+            replace(NOTHING, chain_ids=frozenset({1, 56}), contracts=of_celr(1, 56, None)),
+        ),
         (
             "pegged_pairs.0.pegged_burn_contract_addr",
             VAULT,
-            replace(NOTHING, chain_ids=frozenset({1, 10})),
+            replace(NOTHING, chain_ids=frozenset({1, 10}), contracts=of_celr(1, 10, {BRIDGE})),
         ),
         ("validators.0.power", "1", replace(NOTHING, chain_ids=frozenset({1}))),
         (

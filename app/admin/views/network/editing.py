@@ -107,7 +107,7 @@ class NetworkView(ListView):
     def get_export_value(self, model: Any, name: str) -> Any:
         """The value as the document writes it, and no formula for a spreadsheet."""
         columns = {column.key: getattr(model, column.key) for column in model.__table__.columns}
-        value = self.of.documented(columns)[name]
+        value = self.of.documented(columns).get(name, [])
         return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
 
     # --- The pages

@@ -11,6 +11,7 @@ from app.models.engine import reading_consistently
 from app.queries.transfers.existence import transfers_use_chain, transfers_use_token
 from app.runtime.gateway import Gateway
 from app.services.network.edits.planning import COUNTED_BY_FEED, EDITABLE
+from app.services.network.guards import PAIR_SIDES, sent_through
 from app.services.network.sections import Section
 
 KEY_REASON: Final = "it says what the row is about. Add another row, and remove this one if it is not used"
@@ -38,6 +39,10 @@ def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str,
     if section == "tokens" and transfers_use_token(connection, row["chain_id"], row["symbol"]):
         for name in ("address", "decimal"):
             yield name, "transfers use this token: their amounts and refunds hang on it"
+    for side in PAIR_SIDES if section == "pegged_pairs" else ():
+        if sent_through(connection, side, row, {None, row[side.own]}):
+            for name in (side.own, side.version):
+                yield name, "open transfers wait on this contract, and their refunds are signed for it"
 
 
 def _key(section: Section, column: str) -> str:

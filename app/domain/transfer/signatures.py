@@ -1,0 +1,92 @@
+"""Which signatures of a transfer's refund are taken, wait aside, or are not needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.domain.crypto import HASH_BYTES, BadSignature, recover_signer
+from app.domain.keys import ChainId
+from app.domain.network_facts import NetworkFacts
+from app.domain.refund.evidence import (
+    contradictions,
+    signature_is_provably_false,
+    signature_waits,
+    signers_of,
+)
+from app.domain.refund.limits import MAX_WAITING
+from app.domain.transfer.events import RefundPrepared, RefundSigned, TransferSent
+from app.domain.transfer.state import TransferHistory, refund_context
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """Why a request or a signature is refused; ``aside``: it may turn out right without being sent again."""
+
+    reason: str
+    aside: bool = False
+
+
+def request_refusal(event: RefundPrepared, history: TransferHistory, facts: NetworkFacts) -> NotTaken | None:
+    """Why a refund request is refused; None where it is taken."""
+    context = refund_context(event.transfer_id, history.standing().first(TransferSent), facts)
+    if found := contradictions(event.wd_onchain, context):
+        return NotTaken(f"wd_onchain: {found[0]}")
+    return None
+
+
+def signature_refusal(event: RefundSigned, history: TransferHistory, facts: NetworkFacts) -> NotTaken | None:
+    """Why a signature is refused; None where it is taken."""
+    standing = history.standing()
+    context = refund_context(event.transfer_id, standing.first(TransferSent), facts)
+    requests = [prepared.wd_onchain for prepared in standing.every(RefundPrepared)]
+    validators = facts.validators.get(context.src_chain_id or ChainId(0))
+    reason = signature_is_provably_false(context, requests, event.signature, validators)
+    if reason:
+        return NotTaken(f"signature: {reason}", aside=_well_formed(event.signature))
+    if signature_waits(context, requests, validators) and len(standing.every(RefundSigned)) >= MAX_WAITING:
+        return NotTaken(
+            f"signature: {MAX_WAITING} signatures of this transfer wait already for their refund request or "
+            "for the validators of the source chain; send it again when these are known",
+            aside=True,
+        )
+    return None
+
+
+def _well_formed(signature: bytes) -> bool:
+    try:
+        recover_signer(bytes(HASH_BYTES), signature)
+    except BadSignature:
+        return False
+    return True
+
+
+def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
+    """Positions in the log of signatures beside which a lesser one of their signer over their request stands.
+
+    Lesser by bytes, then by time and id: the one that is served (docs/interface.md#signatures).
+    """
+    kept = [logged for logged in history.kept() if isinstance(logged.event, RefundSigned)]
+    if len(kept) < 2:
+        return set()
+    standing = history.standing()
+    context = refund_context(history.transfer_id, standing.first(TransferSent), facts)
+    requests = sorted({prepared.wd_onchain for prepared in standing.every(RefundPrepared)})
+    least: dict[tuple[bytes, bytes], int] = {}
+    found: set[int] = set()
+    ordered = sorted(kept, key=lambda logged: (logged.event.signature, *logged.event.order, logged.seq))
+    for logged in ordered:
+        signed = list(signers_of(context, requests, logged.event.signature))
+        if any(each in least for each in signed):
+            # Nobody but a signer can make a second one, so what it gives with other requests is nobody.
+            found.add(logged.seq)
+            continue
+        for each in signed:
+            least.setdefault(each, logged.seq)
+    return found
+
+
+def without(history: TransferHistory, positions: set[int]) -> TransferHistory:
+    """The history without the acceptances at these positions."""
+    if not positions:
+        return history
+    return replace(history, log=[logged for logged in history.log if logged.seq not in positions])

@@ -1,0 +1,62 @@
+"""Which withdraw ids do the refund requests of transfers have, and for whom were they paid?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Final
+
+from sqlalchemy import Connection, select, union_all
+
+from app.domain.keys import TransferId
+from app.models.pruned import PrunedWithdraw
+from app.models.transfers import WithdrawId
+
+CHUNK: Final = 500
+"""Ids looked for in one statement."""
+
+
+def ids_of_transfers(
+    connection: Connection, transfer_ids: Collection[bytes]
+) -> dict[TransferId, dict[bytes, bool]]:
+    """By transfer its withdraw ids, each with whether it was paid under it."""
+    found: dict[TransferId, dict[bytes, bool]] = defaultdict(dict)
+    rows = connection.execute(
+        select(WithdrawId.transfer_id, WithdrawId.withdraw_id, WithdrawId.paid).where(
+            WithdrawId.transfer_id.in_(transfer_ids)
+        )
+    )
+    for row in rows:
+        found[row.transfer_id][bytes(row.withdraw_id)] = row.paid
+    return found
+
+
+def paid_for(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[TransferId]]:
+    """By withdraw id the transfers whose refunds were paid under it, pruned ones included."""
+    found: dict[bytes, set[TransferId]] = defaultdict(set)
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), CHUNK):
+        asked = wanted[start : start + CHUNK]
+        rows = connection.execute(
+            union_all(
+                select(WithdrawId.withdraw_id, WithdrawId.transfer_id).where(
+                    WithdrawId.withdraw_id.in_(asked), WithdrawId.paid
+                ),
+                select(PrunedWithdraw.withdraw_id, PrunedWithdraw.transfer_id).where(
+                    PrunedWithdraw.withdraw_id.in_(asked)
+                ),
+            )
+        )
+        for row in rows:
+            found[bytes(row.withdraw_id)].add(row.transfer_id)
+    return found
+
+
+def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[TransferId]:
+    """The transfers that have a request with one of these ids."""
+    found: set[TransferId] = set()
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), CHUNK):
+        asked = WithdrawId.withdraw_id.in_(wanted[start : start + CHUNK])
+        found.update(connection.scalars(select(WithdrawId.transfer_id).where(asked)))
+    return found

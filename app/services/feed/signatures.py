@@ -1,0 +1,112 @@
+"""Signatures beside the folded log: kept aside while nobody current made them, left out when not needed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, insert
+
+from app.domain.network_facts import NetworkFacts
+from app.domain.refund.limits import MAX_ASIDE
+from app.domain.transfer.events import RefundSigned
+from app.domain.transfer.judge import LogEntry
+from app.domain.transfer.signatures import not_needed, signature_refusal, without
+from app.domain.transfer.standing import Logged
+from app.domain.transfer.state import TransferHistory
+from app.models.signatures import SignatureAside, SignatureNotNeeded
+from app.queries.feed.positions import load_positions
+from app.queries.feed.signatures import AsideRow, count_aside, load_aside
+from app.services.feed.log import append
+
+
+def keep_aside(
+    connection: Connection, refused: Iterable[RefundSigned], reporter: str, received_at: datetime
+) -> None:
+    """Keep refused signatures that may turn out right, at most ``MAX_ASIDE`` of a transfer."""
+    of_transfer: dict[bytes, dict[tuple[str, bytes], RefundSigned]] = defaultdict(dict)
+    for event in refused:
+        of_transfer[event.transfer_id][event.id, event.signature] = event
+    if not of_transfer:
+        return
+    for row in load_aside(connection, list(of_transfer)):
+        of_transfer[row.transfer_id].pop((row.event_id, row.signature), None)
+    counts = count_aside(connection, list(of_transfer))
+    rows = [
+        {
+            "transfer_id": transfer_id,
+            "event_id": event.id,
+            "signature": event.signature,
+            "at": event.at,
+            "received_at": received_at,
+            "reporter": reporter,
+        }
+        for transfer_id, new in of_transfer.items()
+        for event in list(new.values())[: max(0, MAX_ASIDE - counts.get(transfer_id, 0))]
+    ]
+    if rows:
+        connection.execute(insert(SignatureAside), rows)
+
+
+def with_signatures_now(
+    connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts
+) -> list[TransferHistory]:
+    """The histories with the signatures that are right by now, and without those that are not needed.
+
+    What was kept aside and is right is taken into the log. The caller is the only writer.
+    """
+    by_id = {history.transfer_id: history for history in histories}
+    taken = _take_aside(connection, by_id, facts)
+    found = [taken.get(transfer_id, history) for transfer_id, history in by_id.items()]
+    left_out = {history.transfer_id: not_needed(history, facts) for history in found}
+    rows = [
+        {"seq": seq, "transfer_id": transfer_id}
+        for transfer_id, positions in left_out.items()
+        for seq in sorted(positions)
+    ]
+    if rows:
+        connection.execute(insert(SignatureNotNeeded), rows)
+    return [without(history, left_out[history.transfer_id]) for history in found]
+
+
+def _take_aside(
+    connection: Connection, histories: Mapping[bytes, TransferHistory], facts: NetworkFacts
+) -> dict[bytes, TransferHistory]:
+    rows = load_aside(connection, list(histories))
+    if not rows:
+        return {}
+    changed: dict[bytes, TransferHistory] = {}
+    seq = load_positions(connection).last_seq
+    for row in rows:
+        history = changed.get(row.transfer_id, histories[row.transfer_id])
+        if not history.log:
+            continue
+        event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
+        if any(logged.event.id == event.id for logged in history.log):
+            _forget(connection, row)
+        elif signature_refusal(event, history, facts) is None:
+            seq += 1
+            append(connection, [LogEntry(seq, 0, event)], row.reporter, row.received_at)
+            _forget(connection, row)
+            changed[row.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
+    return changed
+
+
+def _forget(connection: Connection, row: AsideRow) -> None:
+    table = SignatureAside
+    connection.execute(
+        delete(table).where(
+            table.transfer_id == row.transfer_id,
+            table.event_id == row.event_id,
+            table.signature == row.signature,
+        )
+    )
+
+
+def fold_all_signatures(connection: Connection, transfer_ids: Iterable[bytes]) -> None:
+    """Leave nothing out the next time these transfers are folded: what counted may stand no longer."""
+    connection.execute(
+        delete(SignatureNotNeeded).where(SignatureNotNeeded.transfer_id.in_(list(transfer_ids)))
+    )

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens that the tests' bridges hold and mint, and receivers who take no native coin.
+pragma solidity ^0.8.20;
+
+contract Token {
+    mapping(address => uint256) public balanceOf;
+
+    error TooLittle(address owner, uint256 balance, uint256 amount);
+
+    /// Anybody may: it is the tests' money.
+    function mint(address to, uint256 amount) public virtual {
+        balanceOf[to] += amount;
+    }
+
+    function burn(address from, uint256 amount) public {
+        if (balanceOf[from] < amount) revert TooLittle(from, balanceOf[from], amount);
+        balanceOf[from] -= amount;
+    }
+
+    function transfer(address to, uint256 amount) external {
+        burn(msg.sender, amount);
+        balanceOf[to] += amount;
+    }
+}
+
+/// A token that stands for native coin, such as WETH.
+contract WrappedCoin is Token {
+    error NotPaid();
+
+    receive() external payable {}
+
+    function withdraw(uint256 amount) external {
+        burn(msg.sender, amount);
+        (bool sent, ) = msg.sender.call{value: amount}("");
+        if (!sent) revert NotPaid();
+    }
+}
+
+/// A wallet that is a contract and cannot be paid in native coin.
+contract NoCoin {}

@@ -1,0 +1,39 @@
+"""The call carries the fewest signatures that the contract takes."""
+
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.refund.call import shortest_quorum
+from app.domain.validators import ValidatorSet
+
+ADDRESSES = st.binary(min_size=20, max_size=20).filter(any)
+SETS = st.dictionaries(ADDRESSES, st.integers(0, 9), min_size=1, max_size=8)
+
+
+def power_of(signed: tuple[tuple[bytes, bytes], ...], powers: dict[bytes, int]) -> int:
+    return sum(powers[signer] for signer, _ in signed)
+
+
+@given(SETS, st.data())
+def test_no_fewer_reach_the_quorum_and_their_signers_ascend(powers, data):
+    validators = ValidatorSet.of(1, 0, powers.items())
+    who = data.draw(st.sets(st.sampled_from(sorted(powers))))
+    signed = [(signer, b"by " + signer) for signer in sorted(who)]
+    chosen = shortest_quorum(signed, validators)
+    assert list(chosen) == sorted(set(chosen)) and set(chosen) <= set(signed)
+    assert chosen == shortest_quorum(data.draw(st.permutations(signed)), validators)
+    if power_of(tuple(signed), powers) < validators.quorum:
+        assert list(chosen) == signed
+        return
+    assert power_of(chosen, powers) >= validators.quorum
+    fewer = combinations(signed, len(chosen) - 1)
+    assert all(power_of(some, powers) < validators.quorum for some in fewer)
+
+
+def test_of_equal_powers_the_lower_addresses_are_taken():
+    signers = [bytes([n]) * 20 for n in (9, 3, 7, 1)]
+    validators = ValidatorSet.of(1, 0, dict.fromkeys(signers, 5).items())
+    chosen = shortest_quorum([(signer, b"sig") for signer in sorted(signers)], validators)
+    assert [signer[0] for signer, _ in chosen] == [1, 3, 7]

@@ -1,0 +1,84 @@
+"""However much was reported of a refund, asking for its evidence costs as much as its answer is long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import keccak256, sign_digest
+from app.domain.refund import evidence as judging
+from app.domain.refund.evidence import SHOWN_REQUESTS
+from app.domain.refund.limits import MAX_WAITING
+from app.queries.feed import histories
+from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import signed
+
+STORY = Story(SendKind.POOL)
+SET: Powers = dict(zip(PEOPLE, (40, 30, 20, 10), strict=False))
+MANY = 300
+
+
+class Counted:
+    """How often a function was called."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+        self.calls, function = 0, getattr(module, name)
+
+        def counted(*arguments: Any) -> Any:
+            self.calls += 1
+            return function(*arguments)
+
+        monkeypatch.setattr(module, name, counted)
+
+
+def cost(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """Events read and signers recovered for one answer."""
+    with monkeypatch.context() as patched:
+        read = Counted(patched, histories, "decode_event")
+        recovered = Counted(patched, judging, "recover_signer")
+        response = ask.client.get("/v2/getRefundEvidence", query_string={"transfer_id": STORY.id})
+        assert response.get_json()["err"] is None
+        return read.calls, recovered.calls
+
+
+def strangers(number: int) -> list[dict[str, Any]]:
+    """Well-formed signatures that may turn out right as long as no request is known."""
+    return [signed(1, sign_digest(keccak256(b"%d" % n), PEOPLE[30])) for n in range(number)]
+
+
+def test_signatures_that_count_for_nothing_are_not_looked_at(
+    ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask.take(rotation(1, SET))
+    assert ask.feed(*strangers(MANY)).accepted == MAX_WAITING, "no more wait"
+    assert cost(ask, monkeypatch) == (0, 0), "nothing but signatures is known"
+    assert (ask.status(STORY)["status"], ask.evidence(STORY)["power_signed"]) == (0, "0")
+    ask.take(STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
+    assert ask.evidence(STORY)["power_signed"] == "40"
+    assert cost(ask, monkeypatch) <= (3, 2)
+    ask.take(STORY.signed(PEOPLE[1]))
+    assert ask.status(STORY)["status"] == 8
+    assert cost(ask, monkeypatch) <= (4, 4)
+
+
+def test_many_requests_are_not_all_shown(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask.take(rotation(1, SET), STORY.sent())
+    requests = [STORY.request(seqnum=n) for n in range(100, 160)]
+    ask.take(*(STORY.prepared(request) for request in requests))
+    evidence = ask.evidence(STORY)
+    assert (evidence["status"], len(evidence["other_requests"])) == (7, SHOWN_REQUESTS - 1)
+    for key in (PEOPLE[0], PEOPLE[1]):
+        ask.take(STORY.signed(key, requests[-1]))
+    assert ask.status(STORY)["status"] == 8, "the one that is signed is among them"
+    assert cost(ask, monkeypatch)[0] <= SHOWN_REQUESTS + 4
+
+
+def test_a_rotation_finds_signatures_that_counted_for_nothing(ask: Asker) -> None:
+    ask.take(STORY.sent(), *(STORY.signed(key) for key in (*SET, PEOPLE[20], PEOPLE[21])))
+    ask.take(STORY.prepared())
+    assert ask.evidence(STORY)["power_signed"] == "0", "only the validators of the document are known"
+    for n, powers in enumerate((SET, {PEOPLE[20]: 3, PEOPLE[21]: 1}, SET)):
+        ask.take(rotation(1, powers, at=-90 + n))
+        assert (ask.status(STORY)["status"], ask.evidence(STORY)["proven"]) == (8, True)

@@ -1,0 +1,210 @@
+"""What lies between valid evidence and its money, on a real EVM: delay queue, pause, caps, native coin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address
+from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
+from tests.refunds.bridges import bridge_of
+from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import SENDER, about, address
+
+SET: Powers = {PEOPLE[0]: 2, PEOPLE[1]: 1}
+PERIOD = 3600
+AMOUNT = 1_000_000_000
+RECEIVER = bytes.fromhex(SENDER[2:])
+TX = "0x" + "d1" * 32
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture(params=KINDS)
+def story(request: pytest.FixtureRequest) -> Story:
+    return Story(request.param)
+
+
+@pytest.fixture
+def evidence(ask: Asker, story: Story) -> dict[str, Any]:
+    ask.take(rotation(story.chain, SET), story.sent(), story.prepared())
+    ask.take(*(story.signed(key) for key in SET))
+    return ask.evidence(story)
+
+
+def pay(bridge: Bridge, evidence: dict[str, Any]) -> Any:
+    return bridge.at.send(bytes.fromhex(evidence["call"]["data"][2:]))
+
+
+def refusal(bridge: Bridge, evidence: dict[str, Any]) -> str:
+    """What a wallet is told that simulates the call first."""
+    with pytest.raises(Reverted) as refused:
+        bridge.at.simulate(bytes.fromhex(evidence["call"]["data"][2:]))
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_delayed_refund_pays_when_it_is_executed(
+    ask: Asker, story: Story, evidence: dict[str, Any], version: int
+) -> None:
+    bridge = bridge_of(story, SET, version=version)
+    bridge.at.call("setDelay", story.token, AMOUNT - 1, PERIOD)
+    receipt = pay(bridge, evidence)
+    delayed_id = "0x" + receipt.event("DelayedTransferAdded")["id"].hex()
+    assert receipt.names[0] == "DelayedTransferAdded" and len(receipt.names) == 2, (
+        "its own event all the same"
+    )
+    assert bridge.balance(RECEIVER) == 0
+    if story.kind is SendKind.POOL:
+        assert delayed_id == evidence["withdraw_id"]
+
+    ask.take(
+        about(1, "refund.submitted", tx_hash=TX),
+        about(1, "refund.delayed", delayed_id=delayed_id, tx_hash=TX),
+    )
+    assert ask.status(story)["status"] == 9
+    shown = ask.evidence(story)
+    assert (shown["valid"], shown["proven"], shown["may_refuse"]) == (False, True, [])
+    (why,) = shown["missing"]
+    assert f"executeDelayedTransfer({delayed_id})" in why and f"on chain {story.chain}" in why
+    waiting = shown["delayed"]
+    assert (waiting["funds"], waiting["delayed_id"], waiting["chain_id"]) == (
+        "refund",
+        delayed_id,
+        story.chain,
+    )
+    assert waiting["contract"] == checksum_address(story.contract)
+    assert waiting["tx_link"] == f"https://scan{story.chain}.example/tx/{TX}"
+
+    data = bytes.fromhex(waiting["call"]["data"][2:])
+    with pytest.raises(Reverted, match="StillLocked"):
+        bridge.at.send(data)
+    bridge.chain.wait(PERIOD + 1)
+    executed = bridge.at.send(data).event("DelayedTransferExecuted")
+    assert (executed["id"].hex(), executed["amount"]) == (delayed_id[2:], AMOUNT)
+    assert bridge.balance(RECEIVER) == AMOUNT
+    with pytest.raises(Reverted, match="NotQueued"):
+        bridge.at.send(data)
+
+    ask.take(about(1, "refund.completed", tx_hash=TX))
+    assert ask.status(story)["status"] == 10
+    assert ask.evidence(story)["delayed"] is None
+
+
+def test_the_threshold_itself_is_paid_at_once(story: Story, evidence: dict[str, Any]) -> None:
+    bridge = bridge_of(story, SET)
+    bridge.at.call("setDelay", story.token, AMOUNT, PERIOD)
+    assert "DelayedTransferAdded" not in pay(bridge, evidence).names
+    assert bridge.balance(RECEIVER) == AMOUNT
+
+
+def test_what_the_contract_refuses_is_what_the_evidence_names(story: Story, evidence: dict[str, Any]) -> None:
+    bridge = bridge_of(story, SET)
+    refused: dict[str, str] = {}
+    with bridge.chain.undone():
+        bridge.at.call("setPaused", True)
+        refused["paused"] = refusal(bridge, evidence)
+    with bridge.chain.undone():
+        bridge.at.call("setEpochVolume", story.token, AMOUNT - 1, 60)
+        refused["volume_cap"] = refusal(bridge, evidence)
+    with bridge.chain.undone():
+        pay(bridge, evidence)
+        refused["already_done"] = refusal(bridge, evidence)
+    if story.kind is not SendKind.BURN:
+        assert bridge.token is not None
+        with bridge.chain.undone():
+            bridge.token.call("burn", story.contract, bridge.balance(story.contract))
+            refused["balance"] = refusal(bridge, evidence)
+        with bridge.chain.undone():
+            wrap(bridge, story)
+            bridge.chain.place("NoCoin", RECEIVER)
+            refused["native_receiver"] = refusal(bridge, evidence)
+    errors = {
+        "paused": "Paused", "volume_cap": "OverVolumeCap", "already_done": "AlreadyDone",
+        "balance": "TooLittle", "native_receiver": "NativeRefused",
+    }  # fmt: skip
+    assert refused == {each["reason"]: errors[each["reason"]] for each in evidence["may_refuse"]}
+    assert pay(bridge, evidence), "none of this lasts"
+
+
+def wrap(bridge: Bridge, story: Story) -> None:
+    """Let the token be the chain's wrapped native coin."""
+    bridge.chain.place("WrappedCoin", story.token)
+    bridge.chain.give_coins(story.token, 10 * AMOUNT)
+    bridge.at.call("setWrapped", story.token)
+
+
+def test_a_volume_cap_lasts_to_the_end_of_its_epoch(
+    ask: Asker, story: Story, evidence: dict[str, Any]
+) -> None:
+    other = Story(story.kind, 2)
+    request = other.request(seqnum=8) if story.kind is SendKind.POOL else other.request()
+    ask.take(other.sent(), other.prepared(request), *(other.signed(key, request) for key in SET))
+    bridge = bridge_of(story, SET)
+    bridge.at.call("setEpochVolume", story.token, AMOUNT, 600)
+    bridge.chain.wait(600 - bridge.chain.now % 600)
+    pay(bridge, evidence)
+    bridge.chain.wait(599)
+    assert refusal(bridge, ask.evidence(other)) == "OverVolumeCap"
+    bridge.chain.wait(1)
+    pay(bridge, ask.evidence(other))
+    assert bridge.balance(RECEIVER) == 2 * AMOUNT
+
+
+@pytest.mark.parametrize("kind", [SendKind.POOL, SendKind.DEPOSIT])
+def test_a_wrapped_token_is_paid_out_in_native_coin(ask: Asker, kind: SendKind) -> None:
+    story = Story(kind)
+    ask.take(rotation(story.chain, SET), story.sent(), story.prepared())
+    ask.take(*(story.signed(key) for key in SET))
+    bridge = bridge_of(story, SET)
+    wrap(bridge, story)
+    pay(bridge, ask.evidence(story))
+    assert (bridge.chain.coins(RECEIVER), bridge.balance(RECEIVER)) == (AMOUNT, 0)
+
+
+def test_a_delayed_payout_names_its_id_on_the_destination(ask: Asker, story: Story) -> None:
+    ask.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
+    assert ask.status(story)["status"] == 11
+    assert "its id, which was not reported" in ask.evidence(story)["missing"][0]
+    delayed_id = "0x" + "5e" * 32
+    ask.take(about(1, "transfer.delayed", at=-60, dst_tx_hash=TX, delayed_id=delayed_id))
+    waiting, there = ask.evidence(story)["delayed"], 3 - story.chain
+    contract = {SendKind.POOL: 1000 + there, SendKind.DEPOSIT: 4002, SendKind.BURN: 3001}[story.kind]
+    assert (waiting["funds"], waiting["delayed_id"], waiting["chain_id"]) == ("payout", delayed_id, there)
+    assert waiting["contract"] == address(contract)
+    assert waiting["tx_link"] == f"https://scan{there}.example/tx/{TX}"
+    assert ask.status(story)["dst_block_tx_link"] == waiting["tx_link"]
+
+
+# --- What the contracts compute
+
+
+def test_ids_of_sends_in_both_versions() -> None:
+    chain, token = Chain(1), b"\x20" * 20
+    common = {"token": token, "amount": 5, "nonce": 3, "src_chain_id": 1}
+    contracts = {}
+    for number, name in enumerate(
+        [NAMES["pool"], *(NAMES[kind].format(v) for kind in ("deposit", "burn") for v in (1, 2))], start=1
+    ):
+        contracts[name] = chain.place(name, bytes([number]) * 20)
+    chain.place("Token", token).call("mint", USER, 100)
+    pool = contracts["PoolBridge"].call("send", RECEIVER, token, 5, 2, 3, 780).event("Send")
+    assert pool["transferId"] == pool_transfer_id(sender=USER, receiver=RECEIVER, dst_chain_id=2, **common)
+
+    deposits = {v: contracts[f"TokenVaultV{v}"].call("deposit", token, 5, 2, RECEIVER, 3) for v in (1, 2)}
+    first, second = (deposits[v].event("Deposited") for v in (1, 2))
+    of_vault = {"depositor": USER, "mint_chain_id": 2, "mint_account": RECEIVER}
+    second_id = deposit_transfer_id(vault=contracts["TokenVaultV2"].address, **of_vault, **common)
+    assert (second["depositId"], second["nonce"]) == (second_id, 3)
+    assert first["depositId"] != second_id and "nonce" not in first
+
+    first = contracts["PeggedBridgeV1"].call("burn", token, 5, RECEIVER, 3).event("Burn")
+    second = contracts["PeggedBridgeV2"].call("burn", token, 5, 2, RECEIVER, 3).event("Burn")
+    of_bridge = {"account": USER, "to_chain_id": 2, "to_account": RECEIVER}
+    assert second["burnId"] == burn_transfer_id(
+        bridge=contracts["PeggedBridgeV2"].address, **of_bridge, **common
+    )
+    assert "toChainId" not in first and first["withdrawAccount"] == "0x" + RECEIVER.hex()

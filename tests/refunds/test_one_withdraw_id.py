@@ -1,0 +1,189 @@
+"""Two refunds with one withdraw id: the contract pays one of them, whichever comes first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event as listeners
+from sqlalchemy import select
+
+from app.domain.codes import SendKind
+from app.domain.refund.withdraw_ids import withdraw_id_of
+from app.domain.transfer.anomalies import AnomalyKind
+from app.models.anomalies import Anomaly
+from app.models.engine import reading
+from app.models.transfers import WithdrawId
+from app.services.feed.prune import prune
+from app.services.feed.replay import replay
+from app.services.feed.retract import retract_ids
+from tests.actors import TESTER
+from tests.refunds.bridges import bridge_of, served_call
+from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import about, event, forget_events, projections
+
+SET: Powers = {PEOPLE[0]: 1}
+FIRST, SECOND = Story(SendKind.POOL, 1), Story(SendKind.POOL, 2)
+"""Their requests agree in everything but the reference: seqnum 7, receiver, token and amount."""
+
+PAID = about(1, "refund.completed", at=-5, tx_hash="0x" + "dd" * 32)
+
+
+def story_of(story: Story) -> list[dict[str, Any]]:
+    return [story.sent(), about(story.n, "refund.requested"), story.prepared(), story.signed(PEOPLE[0])]
+
+
+def raised(ask: Asker) -> dict[str, str]:
+    """What is raised about withdraw ids, by the last digit of the transfer."""
+    with reading(ask.gateway.reads) as connection:
+        rows = connection.execute(select(Anomaly.subject, Anomaly.kind, Anomaly.detail)).all()
+    return {row.subject[-1]: row.detail for row in rows if row.kind == AnomalyKind.WITHDRAW_ID_PAID}
+
+
+def renewed(story: Story) -> list[dict[str, Any]]:
+    """Another request for the transfer, with the next seqnum."""
+    request = story.request(seqnum=8)
+    return [story.prepared(request), story.signed(PEOPLE[0], request)]
+
+
+def assert_second_is_dead(ask: Asker) -> None:
+    status, evidence = ask.status(SECOND), ask.evidence(SECOND)
+    assert status["status"] == 7, "the refund has been asked for, and needs another request"
+    assert (evidence["valid"], evidence["proven"], evidence["call"]["data"]) == (False, False, None)
+    (why,) = evidence["missing"]
+    shared = evidence["withdraw_id"]
+    assert f"its withdraw id {shared} has been paid for transfer {FIRST.id}" in why
+    assert "a request with another seqnum is needed" in evidence["contradictions"][0]
+    assert list(raised(ask)) == ["2"]
+    assert shared in raised(ask)["2"] and FIRST.id in raised(ask)["2"]
+
+
+def test_the_contract_pays_one_of_them(ask: Asker) -> None:
+    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
+    first, second = ask.status(FIRST), ask.status(SECOND)
+    assert (first["status"], second["status"]) == (8, 8), "until one is paid, either can be"
+    assert ask.evidence(FIRST)["withdraw_id"] == ask.evidence(SECOND)["withdraw_id"]
+    assert raised(ask) == {}
+    bridge = bridge_of(FIRST, SET)
+    assert bridge.judge(served_call(second)).startswith("0x")
+    done = bridge.at.send(bridge.data(served_call(first))).event("WithdrawDone")
+    assert "0x" + done["withdrawId"].hex() == ask.evidence(SECOND)["withdraw_id"]
+    assert bridge.judge(served_call(second)) == "AlreadyDone"
+
+    ask.take(PAID)
+    assert ask.status(FIRST)["status"] == 10
+    assert_second_is_dead(ask)
+    ask.take(*renewed(SECOND))
+    again = ask.status(SECOND)
+    assert again["status"] == 8
+    assert bridge.judge(served_call(again)).startswith("0x"), "another seqnum is another id"
+    assert list(raised(ask)) == ["2"]
+
+
+@pytest.mark.one_database
+def test_whichever_comes_last(ask: Asker) -> None:
+    """Any order of what makes it, in one batch or one by one, gives the same."""
+    parts = [story_of(FIRST)[:1], story_of(FIRST)[1:], story_of(SECOND)[:1], story_of(SECOND)[1:], [PAID]]
+    outcomes = []
+    for number, order in enumerate(itertools.islice(itertools.permutations(parts), 0, None, 3)):
+        forget_events(ask.gateway)
+        lines = [rotation(1, SET), *itertools.chain(*order)]
+        for batch in [[line] for line in lines] if number % 2 else [lines]:
+            ask.feed(*batch)
+        with reading(ask.gateway.reads) as connection:
+            found = projections(connection)
+            found["withdraw_ids"] = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
+        outcomes.append(found)
+        if number % 10 == 0:
+            assert_second_is_dead(ask)
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+def test_a_payment_that_no_longer_stands(ask: Asker) -> None:
+    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), PAID | {"block": 120})
+    assert_second_is_dead(ask)
+    ask.take(event("chain.reorged", chain_id=1, from_block=115))
+    assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
+    ask.take(PAID | {"block": 120})
+    assert_second_is_dead(ask)
+    retract_ids(ask.gateway, [PAID["id"]], "not paid at all", actor=TESTER)
+    assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
+
+
+def test_the_networks_word_pays_as_well_and_a_rotation_changes_nothing(ask: Asker) -> None:
+    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
+    ask.take(about(1, "network.status", at=-5, xfer_status=7))
+    assert_second_is_dead(ask)
+    ask.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
+    assert "has been paid" in ask.evidence(SECOND)["contradictions"][0]
+    assert list(raised(ask)) == ["2"]
+
+
+def test_both_reported_as_paid_are_both_raised(ask: Asker) -> None:
+    third = Story(SendKind.POOL, 3)
+    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), *story_of(third), PAID)
+    ask.take(about(2, "refund.completed"))
+    assert (ask.status(FIRST)["status"], ask.status(SECOND)["status"]) == (10, 10)
+    assert sorted(raised(ask)) == ["1", "2", "3"]
+    assert SECOND.id in raised(ask)["1"] and FIRST.id in raised(ask)["2"]
+
+
+def test_it_is_remembered_when_the_first_is_pruned_and_after_a_replay(ask: Asker) -> None:
+    ask.take(rotation(1, SET), *story_of(FIRST), PAID)
+    replay(ask.gateway, actor=TESTER)
+    later = replace(ask.gateway, clock=lambda: ask.gateway.clock() + timedelta(days=30))
+    assert sum(prune(later, later.clock() - timedelta(days=8), actor=TESTER).transfers.values()) == 1
+    ask.take(*story_of(SECOND))
+    assert_second_is_dead(ask)
+    replay(ask.gateway, actor=TESTER)
+    assert_second_is_dead(ask)
+
+
+@pytest.mark.one_database
+def test_requests_of_other_kinds_have_no_such_id(ask: Asker) -> None:
+    """They are told apart by the reference, which the contract puts into the id."""
+    for kind in (SendKind.DEPOSIT, SendKind.BURN):
+        one, other = Story(kind, 10), Story(kind, 11)
+        assert withdraw_id_of(one.request()) is None
+        ask.feed(rotation(one.chain, SET))
+        for story in (one, other):
+            ask.take(story.sent(), story.prepared(), story.signed(PEOPLE[0]))
+        bridge = bridge_of(one, SET)
+        for story in (one, other):
+            bridge.at.send(bridge.data(served_call(ask.status(story))))
+        ask.take(about(10, "refund.completed"))
+        assert ask.status(other)["status"] == 8
+        forget_events(ask.gateway)
+
+
+@pytest.mark.one_database
+def test_many_refunds_of_one_id_cost_no_scan(ask: Asker) -> None:
+    """Each further one reads its own rows: the others are folded when the payment comes, and then only."""
+    ask.take(rotation(1, SET))
+    counts: list[int] = []
+    for n in range(1, 41):
+        story = Story(SendKind.POOL, n)
+        counts.append(statements(ask, story_of(story)))
+    assert max(counts[1:]) == min(counts[1:])
+    ask.take(PAID)
+    assert len(raised(ask)) == 16, "by the last digit"
+    assert ask.status(Story(SendKind.POOL, 40))["status"] == 7
+    assert statements(ask, story_of(Story(SendKind.POOL, 41))) <= counts[-1] + 6
+
+
+def statements(ask: Asker, events: Iterable[dict[str, Any]]) -> int:
+    seen: list[str] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        seen.append(statement)
+
+    listeners.listen(ask.gateway.engine, "before_cursor_execute", note)
+    try:
+        ask.take(*events)
+    finally:
+        listeners.remove(ask.gateway.engine, "before_cursor_execute", note)
+    return len(seen)

@@ -1,0 +1,92 @@
+"""Rotations and signatures in whatever order they are reported: what is served is what the contract takes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from tests.refunds.bridges import bridge_of, by_address, served_call
+from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import about, forget_events
+
+STORY = Story(SendKind.POOL)
+OLD: Powers = {PEOPLE[0]: 3, PEOPLE[1]: 2, PEOPLE[2]: 2}
+NEW: Powers = {PEOPLE[1]: 2, PEOPLE[2]: 2, PEOPLE[3]: 3}
+TX = "0x" + "d1" * 32
+
+pytestmark = pytest.mark.one_database
+
+
+def signed(*numbers: int) -> list[dict[str, Any]]:
+    return [STORY.signed(PEOPLE[n]) for n in numbers]
+
+
+ROTATIONS = {
+    "one block, two logs": (
+        rotation(1, OLD, event_id="1:0xb:0xt:9", block=50, log_index=9),
+        rotation(1, NEW, event_id="1:0xb:0xt:10", block=50, log_index=10),
+    ),
+    "a later block with an earlier time": (
+        rotation(1, OLD, at=-200, block=50, log_index=1),
+        rotation(1, NEW, at=-260, block=51, log_index=1),
+    ),
+    "a block after none": (rotation(1, OLD, at=-100), rotation(1, NEW, at=-300, block=10)),
+}
+
+
+@pytest.mark.parametrize("case", ROTATIONS)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_set_of_the_last_log_is_served(ask: Asker, case: str, backwards: bool) -> None:
+    bridge = bridge_of(STORY, OLD)
+    bridge.keep(by_address(NEW))
+    rotations = ROTATIONS[case][::-1] if backwards else ROTATIONS[case]
+    ask.take(STORY.sent(), *signed(0, 1, 2, 3), *rotations, STORY.prepared())
+    answer = ask.status(STORY)
+    assert answer["status"] == 8
+    assert bridge.judge(served_call(answer)).startswith("0x")
+    assert ask.evidence(STORY)["validator_set_hash"] == f"0x{bridge.set_hash:064x}"
+
+
+def test_a_signature_of_a_validator_to_come_counts_when_the_rotation_does(ask: Asker) -> None:
+    bridge = bridge_of(STORY, OLD)
+    ask.take(rotation(1, OLD), STORY.sent(), STORY.prepared(), *signed(1, 2))
+    (refused,) = ask.feed(*signed(3)).refused
+    assert "no current validator" in refused.reason
+    assert ask.status(STORY)["status"] == 7
+    ask.take(rotation(1, NEW, at=-100))
+    bridge.keep(by_address(NEW))
+    answer = ask.status(STORY)
+    assert answer["status"] == 8
+    assert bridge.judge(served_call(answer)).startswith("0x")
+
+
+def test_a_withdraw_that_did_not_succeed_can_be_made_again(ask: Asker) -> None:
+    """The contract was paused when it came, so it reverted; the evidence is as good as before."""
+    bridge = bridge_of(STORY, OLD)
+    steps = [about(1, "refund.submitted", tx_hash=TX), about(1, "refund.failed", tx_hash=TX)]
+    ask.take(rotation(1, OLD), STORY.sent(), STORY.prepared(), *signed(0, 1))
+    call = served_call(ask.status(STORY))
+    with bridge.chain.undone():
+        bridge.at.call("setPaused", True)
+        assert bridge.judge(call) == "Paused"
+    ask.take(steps[0])
+    assert (ask.status(STORY)["status"], ask.evidence(STORY)["valid"]) == (9, False)
+    ask.take(steps[1])
+    assert (ask.status(STORY)["status"], ask.evidence(STORY)["valid"]) == (8, True)
+    assert bridge.judge(served_call(ask.status(STORY))).startswith("0x")
+
+
+def test_every_order_of_all_of_it_is_paid(ask: Asker) -> None:
+    rotations = [rotation(1, OLD)], [rotation(1, NEW, at=-100)]
+    parts = [[STORY.sent()], [STORY.prepared()], signed(1, 2, 3), *rotations]
+    bridge = bridge_of(STORY, NEW)
+    for number, order in enumerate(itertools.islice(itertools.permutations(parts), 0, None, 7), start=1):
+        for part in order:
+            ask.feed(*part)
+        answer = ask.status(STORY)
+        assert answer["status"] == 8, number
+        assert bridge.judge(served_call(answer)).startswith("0x")
+        forget_events(ask.gateway)

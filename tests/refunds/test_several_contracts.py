@@ -1,0 +1,113 @@
+"""Several contracts serve one pair at once: each refund is for the one that took its send."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address, sign_digest
+from app.domain.refund.evidence import signing_digest
+from app.domain.transfer.anomalies import AnomalyKind
+from app.models.anomalies import Anomaly
+from app.models.engine import reading
+from app.services.network.document import import_network
+from tests.actors import TESTER
+from tests.contract.evm.machine import Bridge, Chain
+from tests.refunds.bridges import bridge_of, served_call
+from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import address, network, signed
+from tests.services.network.network_kit import text
+
+SET: Powers = {PEOPLE[0]: 1}
+LISTS = {SendKind.DEPOSIT: "deposit_contracts", SendKind.BURN: "burn_contracts"}
+OTHER = bytes.fromhex(address(5001)[2:])
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture(params=LISTS)
+def story(request: pytest.FixtureRequest) -> Story:
+    return Story(request.param)
+
+
+def bridges(story: Story) -> dict[bytes, Bridge]:
+    """On one chain the pair's own contract in version 2, and the other one in version 1."""
+    own = bridge_of(story, SET)
+    other = bridge_of(story, SET, chain=own.chain, address=OTHER, version=1)
+    return {story.contract: own, OTHER: other}
+
+
+def list_other(ask: Asker, story: Story, *contracts: bytes) -> None:
+    document = network()
+    document["pegged_pairs"][0][LISTS[story.kind]] = [checksum_address(each) for each in contracts]
+    import_network(ask.gateway, text(document), actor=TESTER)
+
+
+def signed_for(story: Story, contract: bytes) -> dict[str, Any]:
+    request = story.request()
+    digest = signing_digest(story.kind, story.chain, contract, request)
+    return signed(story.n, sign_digest(digest, PEOPLE[0]))
+
+
+def unlisted(ask: Asker) -> list[str]:
+    with reading(ask.gateway.reads) as connection:
+        rows = connection.execute(Anomaly.__table__.select()).all()
+    return [row.subject[-1] for row in rows if row.kind == AnomalyKind.UNLISTED_CONTRACT]
+
+
+def test_each_refund_is_paid_by_the_contract_that_took_the_send(ask: Asker, story: Story) -> None:
+    list_other(ask, story, OTHER)
+    ask.take(rotation(story.chain, SET))
+    at = bridges(story)
+    takers = {1: None, 2: story.contract, 3: OTHER}
+    for n, named in takers.items():
+        each = replace(story, n=n)
+        contract = named or story.contract
+        send = each.sent(**({"contract": "0x" + named.hex()} if named else {}))
+        ask.take(send, each.prepared(), signed_for(each, contract))
+        evidence, status = ask.evidence(each), ask.status(each)
+        assert (status["status"], evidence["contract"]) == (8, checksum_address(contract))
+        call = served_call(status)
+        assert [at[where].judge(call).startswith("0x") for where in at] == [contract == where for where in at]
+        at[contract].at.send(bytes.fromhex(evidence["call"]["data"][2:]))
+    assert unlisted(ask) == []
+
+
+def test_a_signature_for_another_of_the_contracts_does_not_count(ask: Asker, story: Story) -> None:
+    list_other(ask, story, OTHER)
+    ask.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
+    ask.feed(signed_for(story, story.contract))
+    assert ask.status(story)["status"] == 7
+    assert ask.evidence(story)["power_signed"] == "0"
+
+
+def test_a_contract_that_is_not_listed_waits_and_is_never_served(ask: Asker, story: Story) -> None:
+    ask.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
+    for contract in (OTHER, story.contract):
+        ask.take(signed_for(story, contract))
+    assert ask.status(story)["status"] == 7
+    evidence = ask.evidence(story)
+    assert (evidence["proven"], evidence["contract"], evidence["digest"]) == (False, None, None)
+    assert any(
+        f"{checksum_address(OTHER)}, which the send names as its" in why for why in evidence["missing"]
+    )
+    assert unlisted(ask) == ["1"]
+
+    list_other(ask, story, OTHER)
+    status = ask.status(story)
+    assert (status["status"], unlisted(ask)) == (8, [])
+    assert bridges(story)[OTHER].judge(served_call(status)).startswith("0x")
+
+
+def test_a_pool_send_through_another_contract_waits_too(ask: Asker) -> None:
+    story = Story(SendKind.POOL)
+    ask.take(rotation(1, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
+    ask.take(story.signed(PEOPLE[0]))
+    assert (ask.status(story)["status"], unlisted(ask)) == (7, ["1"])
+    named = Story(SendKind.POOL, 2)
+    ask.take(named.sent(contract="0x" + named.contract.hex()), named.prepared(), named.signed(PEOPLE[0]))
+    assert (ask.status(named)["status"], unlisted(ask)) == (8, ["1"])
+    assert bridge_of(named, SET, chain=Chain(1)).judge(served_call(ask.status(named))).startswith("0x")
