@@ -18,6 +18,8 @@ from app.services.feed.projection import refold
 from app.services.network.changes import Change
 from app.services.network.sections import Row
 
+_PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+
 CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "chains": ("contract_addr",),
     "pegged_pairs": (
@@ -71,7 +73,18 @@ class FactsChanged:
             else:
                 chain_ids.update(change.row[column] for column in change.section.chains)
                 contracts.update(_contracts_changed(change))
+                tokens.update(_own_tokens_changed(change))
         return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(contracts))
+
+
+def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
+    """The tokens, by chain, of which a pegged pair says something else than before."""
+    if change.section.name != "pegged_pairs":
+        return
+    for chain, side in _PAIR_SIDES:
+        before, after = ({} if row is None else row[side] for row in (change.before, change.after))
+        if before != after:
+            yield PoolKey(change.row[chain], change.row["symbol"])
 
 
 def _contracts_changed(change: Change) -> Iterator[ContractsChanged]:

@@ -10,11 +10,11 @@ from app.services.network.changes import Change
 from app.services.network.sections import SECTIONS
 
 _SWITCHES: Final = {
-    "chains": ("disabled", {"disabled_reason"}),
-    "tokens": ("xfer_disabled", set[str]()),
-    "route_blocks": ("both_directions", {"reason"}),
+    "chains": ({"disabled"}, {"disabled_reason"}),
+    "tokens": ({"xfer_disabled", "pool_disabled", "transfer_disabled"}, set[str]()),
+    "route_blocks": ({"both_directions"}, {"reason"}),
 }
-"""By section: the column that stops more when it is true, and the notes that may change with it."""
+"""By section: the columns that stop more when they are true, and the notes that may change with them."""
 
 _BLOCKS: Final = ("route_blocks", "blocked_addresses", "blocked_networks")
 _BLOCKED: Final = ("blocked_addresses", "blocked_networks")
@@ -46,6 +46,6 @@ def only_stops(change: Change) -> bool:
         return longer and set(change.columns) <= _NOTES_OF_BLOCKED
     if section not in _SWITCHES:
         return False
-    switch, notes = _SWITCHES[section]
-    stopped = after[switch] and not before[switch]
-    return bool(stopped) and set(change.columns) <= {switch} | notes
+    switches, notes = _SWITCHES[section]
+    turned = switches.intersection(change.columns)
+    return bool(turned) and all(after[switch] for switch in turned) and set(change.columns) <= turned | notes

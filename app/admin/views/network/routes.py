@@ -29,7 +29,7 @@ def _state(symbol: str, src: int, dst: int) -> Any:
     route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
     if route_key not in terms.routes:  # just added, and not loaded by this process yet
         return pill("new")
-    return pill("open", "good") if is_open(terms, route_key) else pill("stopped", "bad")
+    return pill("open", "good") if is_open(terms, route_key, False) else pill("stopped", "bad")
 
 
 class RoutesView(BaseFees, NetworkView):
