@@ -25,6 +25,7 @@ _OF_POOL: Final[Mapping[str, Any]] = dict.fromkeys(TOKEN_PASSED, False) | {
 _NO_SENDS: Final[Mapping[str, Any]] = {"min_send": None, "max_send": None}
 
 Rows = Mapping[str, Sequence[Row]]
+Json = dict[str, Any]
 
 
 def build_configs(rows: Rows) -> TransferConfigs:
@@ -34,7 +35,7 @@ def build_configs(rows: Rows) -> TransferConfigs:
     return TransferConfigs(answer, body, hashlib.sha256(body).hexdigest()[:32])
 
 
-def configs_answer(rows: Rows) -> dict[str, Any]:
+def configs_answer(rows: Rows) -> Json:
     """The answer as plain data."""
     chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
     tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
@@ -54,9 +55,9 @@ def configs_answer(rows: Rows) -> dict[str, Any]:
     } | {row["name"]: row["value"] for row in sorted(rows["config_fields"], key=itemgetter("name"))}
 
 
-def _chain(row: Row) -> dict[str, Any]:
+def _chain(row: Row) -> Json:
     shown = {field: row[column] for field, column in CHAIN_COLUMNS}
-    return shown | {"drop_gas_amt": str(row["drop_gas_amt"])} | row["extra"]
+    return {**shown, "drop_gas_amt": str(row["drop_gas_amt"]), **row["extra"]}
 
 
 def _tokens_by_chain(
@@ -135,7 +136,7 @@ def _pair_token(
     symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
 ) -> dict[str, Any]:
     """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero."""
-    base: dict[str, Any] = {"symbol": symbol, "name": symbol, "icon": "", **_NO_SENDS}
+    base = {"symbol": symbol, "name": symbol, "icon": "", **_NO_SENDS}
     of_pair = {name: own[name] for name in ("name", "address", "icon", "decimal") if name in own}
-    row = base | (listed or {}) | _OF_POOL | of_pair
-    return _token(row, disabled=disabled, closed=stopped) | own.get("extra", {})
+    row = {**base, **(listed or {}), **_OF_POOL, **of_pair}
+    return {**_token(row, disabled=disabled, closed=stopped), **own.get("extra", {})}

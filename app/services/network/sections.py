@@ -67,12 +67,16 @@ class Section:
 
     def documented(self, row: Row) -> dict[str, Any]:
         """The row as the document writes it."""
-        written: dict[str, Any] = self.schema.dump(row)
         return {
             key: value
-            for key, value in written.items()
+            for key, value in self.written_out(row).items()
             if key not in self.left_out or value != _default(self.schema.fields[key])
         }
+
+    def written_out(self, row: Row) -> dict[str, Any]:
+        """As :meth:`documented`, with every key."""
+        written: dict[str, Any] = self.schema.dump(row)
+        return written
 
 
 def _default(field: fields.Field[Any]) -> Any:

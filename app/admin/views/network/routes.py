@@ -7,7 +7,7 @@ from typing import Any
 
 from app.admin.formats import pill, span, when
 from app.admin.forms.sections import RouteForm
-from app.admin.network_names import amount_cell, chain_cell, tiers_cell
+from app.admin.network_names import NOT_KNOWN, amount_cell, chain_cell, tiers_cell
 from app.admin.views.filters import ChainIs, Choice, SymbolIs
 from app.admin.views.network.base_fees import BaseFees
 from app.admin.views.network.editing import Beside, NetworkView
@@ -69,7 +69,7 @@ class RoutesView(BaseFees, NetworkView):
         "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
         "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
         "rate_model": lambda v, c, m, p: _rate(m),
-        "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol),
+        "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol, NOT_KNOWN),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
     row_form = RouteForm
