@@ -48,12 +48,7 @@ class PairTokenField(FormField):
     @property
     def data(self) -> dict[str, Any]:
         """What was typed, with what the row has that no input is for."""
-        return {
-            **self._kept,
-            **{field.short_name: field.data for field in self.form if field.data},
-            **self._zero(),
+        typed = {field.short_name: field.data for field in self.form}
+        return self._kept | {
+            key: value for key, value in typed.items() if not (value is None or value is False or value == "")
         }
-
-    def _zero(self) -> dict[str, Any]:
-        """Decimals of 0 are some."""
-        return {"decimal": 0} if self.form.decimal.data == 0 else {}

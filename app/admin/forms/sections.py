@@ -174,13 +174,14 @@ class PeggedPairForm(RowForm):
     pegged_token = PairTokenField("Pegged token")
     pegged_deposit_contract_addr = LineField(
         "Vault",
-        "The contract on the original chain; refunds of deposits are addressed to it. Empty where there is none "
-        "yet.",
+        "The contract on the original chain; refunds of deposits are addressed to it. Empty where there is "
+        "none yet.",
         needed=False,
     )
     pegged_burn_contract_addr = LineField(
         "Bridge",
-        "The contract on the pegged chain; refunds of burns are addressed to it. Empty where there is none yet.",
+        "The contract on the pegged chain; refunds of burns are addressed to it. Empty where there is none "
+        "yet.",
         needed=False,
     )
     deposit_contracts = ContractsField(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -72,6 +73,10 @@ class Section:
             for key, value in self.written_out(row).items()
             if key not in self.left_out or value != _default(self.schema.fields[key])
         }
+
+    def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """A documented row, with the defaults of what it leaves out."""
+        return {key: _default(self.schema.fields[key]) for key in self.left_out} | dict(values)
 
     def written_out(self, row: Row) -> dict[str, Any]:
         """As :meth:`documented`, with every key."""

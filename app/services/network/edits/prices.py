@@ -49,9 +49,9 @@ def _route_effects(
     reported: ReportedFees,
 ) -> Iterator[Effect]:
     new, name = after.routes[route_key], route_text(route_key, names)
-    fees = [None if terms.base_fee is None else terms.base_fee.amount for terms in (old, new)]
-    if fees[0] != fees[1]:
-        yield fee_effect(name, *fees, _unit(after, route_key), reported.get(route_key))
+    was, will = (None if terms.base_fee is None else terms.base_fee.amount for terms in (old, new))
+    if was != will:
+        yield fee_effect(name, was, will, _unit(after, route_key), reported.get(route_key))
     if old.rate != new.rate:
         yield _rate_effect(name, old.rate, new.rate)
     yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
