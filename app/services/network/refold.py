@@ -104,14 +104,13 @@ def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
 
 def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
     """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
-    if changed.tokens:
-        transfers = transfers_of_tokens(connection, changed.tokens)
-        refold(connection, transfers, load_network_facts(connection), now)
+    transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
     for contracts in changed.contracts:
-        transfers = transfers_naming_contracts(
-            connection, contracts.chain_ids, contracts.symbol, contracts.addresses
+        transfers.update(
+            transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)
         )
-        refold(connection, transfers, load_network_facts(connection), now)
+    if transfers:
+        refold(connection, sorted(transfers), load_network_facts(connection), now)
     for chain_id in sorted(changed.chain_ids):
         fold_validators(connection, chain_id, now)
     judge_pools(connection, changed.pools, now)
