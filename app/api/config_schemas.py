@@ -37,7 +37,7 @@ class Token(Schema):
     decimal = fields.Integer(metadata=describe("Decimals.", 6))
     xfer_disabled = fields.Boolean(
         metadata=describe(
-            "In chain_token: whether it is not sent through the pool. In a pair: whether the pair is stopped.",
+            "In chain_token: whether it is not sent through the pool; in a pair: whether that is stopped.",
             False,
         )
     )

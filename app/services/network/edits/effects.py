@@ -80,7 +80,7 @@ def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
 
 
 def _of_unknown_fees(change: Change) -> Iterator[Effect]:
-    """A new route or pair that nothing can be quoted for. What an edit makes unknown is told with the prices."""
+    """A new route or pair that cannot be quoted. What an edit makes unknown is told with the prices."""
     row = change.after
     if change.before is not None or row is None:
         return
