@@ -87,7 +87,7 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
         for key in routes.keys() | pegged.keys()
         if {key.src, key.dst} <= in_service
         and key not in blocks
-        and (pegged_is_open(pegged.get(key)) or pool_is_open(tokens, routes, key))
+        and (pegged_is_open(tokens, pegged, key) or pool_is_open(tokens, routes, key))
     ]
     return NetworkTerms(
         chains=chains,
@@ -102,10 +102,14 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
     )
 
 
-def pegged_is_open(pegged: PeggedTerms | None) -> bool:
+def pegged_is_open(
+    tokens: Mapping[PoolKey, TokenTerms], pegged: Mapping[RouteKey, PeggedTerms], key: RouteKey
+) -> bool:
     """Whether there is a pegged way, and the pair's tokens are in service."""
-    tokens = () if pegged is None else (pegged.src_token, pegged.dst_token)
-    return pegged is not None and not any(token is not None and token.stopped for token in tokens)
+    terms = pegged.get(key)
+    return terms is not None and not (
+        (terms.src_token or tokens[key.src]).stopped or (terms.dst_token or tokens[key.dst]).stopped
+    )
 
 
 def pool_is_open(

@@ -82,7 +82,7 @@ def is_open(terms: NetworkTerms, route_key: RouteKey, is_pegged: bool | None = N
     ):
         return False
     through_pool = is_pegged is not True and pool_is_open(terms.tokens, terms.routes, route_key)
-    return through_pool or (is_pegged is not False and pegged_is_open(terms.pegged.get(route_key)))
+    return through_pool or (is_pegged is not False and pegged_is_open(terms.tokens, terms.pegged, route_key))
 
 
 def chain_names(terms: NetworkTerms) -> dict[int, str]:
