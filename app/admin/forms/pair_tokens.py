@@ -36,19 +36,19 @@ class PairTokenField(FormField):
 
     def __init__(self, whose: str, **kwargs: Any) -> None:
         self.whose = whose
-        self._kept: dict[str, Any] = {}
+        self._given: dict[str, Any] = {}
         super().__init__(_PairTokenForm, separator="_", default=dict, **kwargs)
 
     def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
         super().process(formdata, data, extra_filters)
-        self._kept = {} if data is unset_value else {key: data[key] for key in data if key not in self.form}
+        self._given = {} if data is unset_value else dict(data)
         for field in self.form:
             field.label.text = f"{self.whose}: {field.label.text.lower()}"
 
     @property
     def data(self) -> dict[str, Any]:
-        """What was typed, with what the row has that no input is for."""
+        """What was typed, with what the row has that no input is for. An icon may be empty on purpose."""
         typed = {field.short_name: field.data for field in self.form}
-        return self._kept | {
-            key: value for key, value in typed.items() if not (value is None or value is False or value == "")
-        }
+        said = {key: value for key, value in typed.items() if not (value is None or value is False)}
+        kept = {key: value for key, value in self._given.items() if key not in typed}
+        return kept | {key: value for key, value in said.items() if value != "" or self._given.get(key) == ""}

@@ -170,8 +170,6 @@ class PeggedPairForm(RowForm):
     symbol = SymbolField("Token")
     org_chain_id = ChainField("Original chain", "Where the token is locked.")
     pegged_chain_id = ChainField("Pegged chain", "Where it is minted.")
-    org_token = PairTokenField("Original token")
-    pegged_token = PairTokenField("Pegged token")
     pegged_deposit_contract_addr = LineField(
         "Vault",
         "The contract on the original chain; refunds of deposits are addressed to it. Empty where there is "
@@ -214,6 +212,8 @@ class PeggedPairForm(RowForm):
         default="0",
     )
     perc_fee_tiers = TiersField(unit_of="org_chain_id")
+    org_token = PairTokenField("Original token")
+    pegged_token = PairTokenField("Pegged token")
 
 
 class BlockedAddressForm(RowForm):
