@@ -81,8 +81,13 @@ def test_pegged_fees_that_are_not_known(operator: Visitor, network: Gateway, fee
     save(operator, path, **{fee: ""})
     assert row_of(network, "pegged_pairs", pegged_chain_id=10)[fee] is None
     assert "not known" in operator.get("/admin/pegged_pairs/").text
-    values = {"from": "1", "to": "10", "token": "CELR", "amount": "1000000000000000000"}
-    assert operator.get("/admin/estimates/", query_string=values).status_code == 200
+    asked = {"src": "1", "dst": "10", "token": "CELR", "amount": "1", "slippage": "0.5"}
+    if fee == "burn_base_fee":
+        asked |= {"src": "10", "dst": "1"}
+    page = operator.get("/admin/estimates/", query_string=asked)
+    assert page.status_code == 200
+    assert "are not known at this moment" in page.text
+    assert "The fees are known" in page.text
 
 
 def test_a_new_route_without_fees_says_so(operator: Visitor, network: Gateway) -> None:

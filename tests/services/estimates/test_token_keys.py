@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from app.domain.errors import GatewayError
 from app.domain.estimate.estimate import Estimate
 from app.domain.estimate.inputs import EstimateRequest
 from app.domain.keys import ChainId
+from app.domain.times import rfc3339
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.estimates.estimate import estimate_transfer
+from app.services.feed.ingest import ingest_lines
 from app.services.network.document import import_network
 from tests.actors import TESTER
 from tests.services.network.network_kit import network, text
@@ -110,6 +113,16 @@ def test_fees_that_are_not_known_are_not_quoted(gateway: Gateway, key: str) -> N
     got = refusal(gateway)
     assert (got.code, got.reason) == (ErrCode.ERROR_CODE_COMMON, Reason.FEE_STALE)
     assert refusal(gateway, amt=0).reason is Reason.AMOUNT_ZERO
+
+
+def test_the_feed_gives_the_base_fee_and_nothing_else(gateway: Gateway) -> None:
+    fee = {"id": "fee-1", "type": "fee.updated", "at": rfc3339(gateway.clock()), "symbol": "USDT"}
+    fee |= {"src_chain_id": 1, "dst_chain_id": 56, "base_fee": "7"}
+    put(gateway, "routes", base_fee=None)
+    assert ingest_lines(gateway, [json.dumps(fee).encode()], "test").accepted == 1
+    assert ask(gateway).base_fee == 7
+    put(gateway, "routes", base_fee=None, perc_fee_tiers=None)
+    assert refusal(gateway).reason is Reason.FEE_STALE
 
 
 @pytest.mark.parametrize(
