@@ -164,6 +164,7 @@ def test_the_ways_are_those_of_production(production: Flask) -> None:
     assert pool_ways(ours) == pool_ways(RECORDED)
     assert Counter(pegged_ways(ours)) == pegged
     assert (len(pool_ways(ours)), pegged.total(), len(pool_ways(ours) & pegged.keys())) == (630, 592, 12)
+    assert set(burn_mint_ways(ours)) == set(burn_mint_ways(RECORDED)) != set()
 
 
 @pytest.mark.one_database
