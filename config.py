@@ -26,7 +26,7 @@ ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 
 GUARDABLE = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
-    "blocked_networks", "validators", "operators", "ingest_tokens",
+    "blocked_networks", "validators", "config_fields", "operators", "ingest_tokens",
 )  # fmt: skip
 """What TWO_PERSONS may name: the network document's sections, the console's accounts, reporters' tokens."""
 

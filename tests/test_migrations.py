@@ -142,6 +142,19 @@ def test_what_was_typed_as_an_email_is_forgotten(empty: Flask) -> None:
     assert [row["key"] for row in contents()["sign_in_failures"]] == ["address:192.0.2.1"]
 
 
+def test_going_down_makes_no_fee_of_one_that_is_not_known(empty: Flask) -> None:
+    """Nor does it keep a pair whose token no chain lists: the schema before can hold neither."""
+    upgrade(directory=DIRECTORY, revision="0018")
+    fill()
+    with db.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE routes SET base_fee = NULL WHERE id = 1"))
+        connection.execute(sa.text("UPDATE pegged_pairs SET symbol = 'UNLISTED' WHERE id = 2"))
+    downgrade(directory=DIRECTORY, revision=BEFORE[REVISIONS.index("0018")])
+    left = contents()
+    assert [row["id"] for row in left["routes"]] == [2]
+    assert [row["id"] for row in left["pegged_pairs"]] == [1]
+
+
 def test_the_models_and_the_migrated_database_agree(empty: Flask) -> None:
     upgrade(directory=DIRECTORY)
     check(directory=DIRECTORY)

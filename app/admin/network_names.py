@@ -16,6 +16,9 @@ from app.runtime.gateway import current_gateway
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
 
+NOT_KNOWN = "not known"
+"""What stands in place of a fee that nobody has given yet."""
+
 Choices = list[tuple[str, str]]
 """Values of a select and what they are called."""
 
@@ -112,8 +115,10 @@ def percent(ppm: int | None) -> str:
     return "–" if ppm is None else f"{format_units(ppm, 4)} %"
 
 
-def tiers_cell(tiers: Sequence[tuple[int, int]], chain_id: int, symbol: str) -> Markup:
+def tiers_cell(tiers: Sequence[tuple[int, int]] | None, chain_id: int, symbol: str) -> Markup:
     """The first tier's share and the last one's; all of them on hover."""
+    if tiers is None:
+        return Markup('<span class="none">{}</span>').format(NOT_KNOWN)
     (_, first), *more = tiers
     if not more:
         return Markup("{}").format(percent(first))

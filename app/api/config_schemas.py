@@ -20,6 +20,13 @@ class ChainConfig(Shape):
         metadata=describe("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
     )
     drop_gas_amt = fields.String(metadata=describe("Gas token dropped to receivers, smallest units.", "0"))
+    drop_gas_cost_amt = fields.String(metadata=describe("What dropping the gas costs, as configured.", "0"))
+    drop_gas_balance_alert = fields.String(metadata=describe("As configured.", "0"))
+    suggested_gas_cost = fields.String(metadata=describe("Gas of a transfer here, as configured.", "213522"))
+    flat_usd_fee = fields.Float(metadata=describe("A fee in US dollars, as configured.", 0.5))
+    farming_reward_contract_addr = fields.String(metadata=describe("Contract of farming rewards, or empty."))
+    transfer_agent_contract_addr = fields.String(metadata=describe("Transfer agent, or empty."))
+    disabled = fields.Boolean(metadata=describe("Whether the chain is out of service.", False))
 
 
 class Token(Shape):
@@ -28,7 +35,12 @@ class Token(Shape):
     symbol = fields.String(metadata=describe("Symbol, the same on every chain.", "USDT"))
     address = fields.String(metadata=describe("Contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7"))
     decimal = fields.Integer(metadata=describe("Decimals.", 6))
-    xfer_disabled = fields.Boolean(metadata=describe("Whether its transfers are stopped.", False))
+    xfer_disabled = fields.Boolean(
+        metadata=describe(
+            "In chain_token: whether it is not sent through the pool; in a pair: whether that is stopped.",
+            False,
+        )
+    )
 
 
 class TokenInfo(Shape):
@@ -39,7 +51,18 @@ class TokenInfo(Shape):
     icon = fields.String(metadata=describe("URL of an icon, or empty."))
     inbound_lmt = fields.String(metadata=describe("The pool's total cap, smallest units; empty if none."))
     inbound_epoch_cap = fields.String(metadata=describe("The pool's epoch volume cap; empty if none."))
-    transfer_disabled = fields.Boolean(metadata=describe("Whether its chain is disabled.", False))
+    transfer_disabled = fields.Boolean(
+        metadata=describe("Whether all its transfers are stopped, or its chain is disabled.", False)
+    )
+    liq_add_disabled = fields.Boolean(metadata=describe("As configured.", False))
+    liq_rm_disabled = fields.Boolean(metadata=describe("As configured.", False))
+    liq_agg_rm_src_disabled = fields.Boolean(metadata=describe("As configured.", False))
+    delay_threshold = fields.String(
+        metadata=describe("Above it a payout waits in the contract, smallest units; empty if none.")
+    )
+    delay_period = fields.Integer(metadata=describe("How long such a payout waits, in seconds.", 0))
+    min_send = fields.String(metadata=describe("The least amount of a transfer from here; empty if none."))
+    max_send = fields.String(metadata=describe("The greatest amount of a transfer; empty if none."))
 
 
 class ChainTokens(Shape):
@@ -60,14 +83,15 @@ class PeggedPair(Shape):
     canonical_token_contract_addr = fields.String(metadata=describe("Canonical token, or empty."))
     vault_version = fields.Integer(metadata=describe("Version of the vault contract.", 2))
     bridge_version = fields.Integer(metadata=describe("Version of the bridge contract.", 2))
+    migration_peg_burn_contract_addr = fields.String(metadata=describe("As configured, or empty."))
 
 
 class BlockedDirection(Shape):
     """A token that cannot be transferred in one direction."""
 
     symbol = fields.String(metadata=describe("Token symbol.", "USDT"))
-    src_chain_id = fields.Integer(metadata=describe("Source chain.", 1))
-    dst_chain_id = fields.Integer(metadata=describe("Destination chain.", 137))
+    src_chain_id = fields.String(metadata=describe("Source chain, in digits.", "1"))
+    dst_chain_id = fields.String(metadata=describe("Destination chain, in digits.", "137"))
 
 
 class ConfigsAnswer(Answer):
@@ -80,6 +104,11 @@ class ConfigsAnswer(Answer):
         dump_default=dict,
         metadata=describe("By chain id, an entry for every chain."),
     )
-    farming_reward_contract_addr = fields.String(dump_default="", metadata=describe("Always empty here."))
+    farming_reward_contract_addr = fields.String(
+        dump_default="", metadata=describe("Contract of farming rewards, or empty.")
+    )
     pegged_pair_configs = fields.List(fields.Nested(PeggedPair), dump_default=list)
     blocked_bridge_direct = fields.List(fields.Nested(BlockedDirection), dump_default=list)
+    redirect_to_aggregators_config = fields.List(
+        fields.Raw(), dump_default=list, metadata=describe("As configured.")
+    )

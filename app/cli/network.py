@@ -11,28 +11,51 @@ from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
 from app.cli.text import say
 from app.runtime.gateway import current_gateway
-from app.services.network.document import NetworkRefused, export_network, import_network
+from app.services.network.document import NetworkRefused, export_network, import_network, written
+from app.services.network.from_configs import UNKNOWN, document_from_configs
 
 network = DataGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
 
 
 @network.command("import")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=click.File("rb"), required=False)
+@click.option(
+    "--from-configs", type=click.File("rb"), metavar="FILE",
+    help="Make the document of another gateway's answer to getTransferConfigsForAll; "
+    "refused unless the configuration is empty.",
+)  # fmt: skip
+@click.option("--print", "print_only", is_flag=True, help="With --from-configs: write the document only.")
 @click.option("--dry-run", is_flag=True, help="Tell what would change; change nothing.")
 @break_glass
 @click.pass_context
-def import_(context: click.Context, file: BinaryIO, dry_run: bool, break_glass: str | None) -> None:
+def import_(
+    context: click.Context,
+    *,
+    file: BinaryIO | None,
+    from_configs: BinaryIO | None,
+    print_only: bool,
+    dry_run: bool,
+    break_glass: str | None,
+) -> None:
     """Make the network document in FILE (- for standard input) the whole configuration.
 
     All or nothing: a refused document changes nothing, tells every error on standard error after
     the JSON path it is about, and exits with 1. So does one that changes sections which TWO_PERSONS
     names, unless --break-glass says why.
     """
-    gateway, document = current_gateway(), file.read()
+    if (file is None) == (from_configs is None):
+        raise click.UsageError("name a FILE with a network document, or --from-configs FILE")
+    if print_only and from_configs is None:
+        raise click.UsageError("--print is for --from-configs alone")
     try:
+        document = file.read() if file is not None else _from_configs(from_configs)
+        if print_only:
+            click.echo(document, nl=False)
+            return
         outcome = import_network(
-            gateway, document, actor=cli_actor(), dry_run=dry_run, break_glass=break_glass
-        )
+            current_gateway(), document, actor=cli_actor(), dry_run=dry_run, break_glass=break_glass,
+            only_first=from_configs is not None,
+        )  # fmt: skip
     except NetworkRefused as refused:
         for error in refused.errors:
             say(error, err=True)
@@ -43,6 +66,18 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool, break_glass: 
         say("nothing would change" if dry_run else "nothing changed")
     if dry_run and outcome.guarded:
         say(f"this import would need --break-glass REASON: it changes {', '.join(outcome.guarded)}")
+
+
+def _from_configs(file: BinaryIO | None) -> bytes:
+    """The document of an answer; on standard error what it cannot know, and what is answered differently."""
+    made = document_from_configs(file.read() if file is not None else b"")
+    for line in UNKNOWN:
+        click.echo(line, err=True)
+    if made.different:
+        click.echo(f"This gateway answers {len(made.different)} values in another way:", err=True)
+    for line in made.different:
+        click.echo(f"- {line}", err=True)
+    return written(made.document)
 
 
 @network.command("export")

@@ -129,6 +129,8 @@ class Reason(StrEnum):
     TRANSFER_DISABLED = "transfer_disabled"
     DIRECTION_BLOCKED = "direction_blocked"
     AMOUNT_ZERO = "amount_zero"
+    AMOUNT_UNDER_MINIMUM = "amount_under_minimum"
+    AMOUNT_OVER_MAXIMUM = "amount_over_maximum"
     AMOUNT_TOO_SMALL = "amount_too_small"
     AMOUNT_TOO_LARGE = "amount_too_large"
     BAD_SLIPPAGE_TOLERANCE = "bad_slippage_tolerance"

@@ -185,7 +185,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.TRANSFER_DISABLED, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_TRANSFER_DISABLED,
-        "Transfers of the token are disabled on a chain, or between the two in both directions.",
+        "Transfers of the token, or those through its pool, are disabled on a chain, or between the two in "
+        "both directions.",
         "Choose another token or chain, or ask again later.",
     ),
     ErrorRow(
@@ -197,6 +198,16 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         Reason.AMOUNT_ZERO, ErrorKind.ANSWERED, _COMMON,
         "`amt` is 0.",
         "Have the user enter an amount.",
+    ),
+    ErrorRow(
+        Reason.AMOUNT_UNDER_MINIMUM, ErrorKind.ANSWERED, _COMMON,
+        "The amount is under the `min_send` of the token on the source chain.",
+        "Have the user raise the amount to at least what `msg` says.",
+    ),
+    ErrorRow(
+        Reason.AMOUNT_OVER_MAXIMUM, ErrorKind.ANSWERED, _COMMON,
+        "The amount is over the `max_send` of the token on the source chain.",
+        "Have the user lower the amount to at most what `msg` says.",
     ),
     ErrorRow(
         Reason.AMOUNT_TOO_SMALL, ErrorKind.ANSWERED, _COMMON,
@@ -215,8 +226,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.FEE_STALE, ErrorKind.ANSWERED, _COMMON,
-        "The route's base fee is older than the operator allows.",
-        "Ask again in a few minutes, when it has been renewed.",
+        "The route's base fee is older than the operator allows, or a fee of the transfer is not known.",
+        "Ask again in a few minutes, when it has been renewed, or later, when it has been set.",
     ),
     ErrorRow(
         Reason.INBOUND_LIMIT, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT,

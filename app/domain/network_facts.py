@@ -24,7 +24,7 @@ class PairFacts:
     """A pegged pair's contracts: vaults on the original chain, bridges on the pegged one.
 
     The first of each is the pair's own, the others serve it beside that. One that is not an EVM address is
-    None.
+    None. ``org_token`` and ``pegged_token`` are set where the pair has a token of its own, not the chain's.
     """
 
     symbol: str
@@ -32,6 +32,8 @@ class PairFacts:
     pegged_chain_id: ChainId
     vaults: tuple[bytes | None, ...]
     bridges: tuple[bytes | None, ...]
+    org_token: TokenFacts | None = None
+    pegged_token: TokenFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,52 @@ class NetworkFacts:
         direct = [pair for pair in burns if pair.org_chain_id == dst_chain_id]
         return [pair.bridges for pair in direct or burns]
 
+    def tokens_of(
+        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
+    ) -> tuple[TokenFacts | None, TokenFacts | None]:
+        """The tokens of such a send on its source and on its destination; None while one is not known.
+
+        Those of a deposit or burn are the pair's. A burn towards a third chain burns the token of a pair that
+        has the same original as the destination's; where several are possible, they must agree.
+        """
+        src = self.tokens.get(PoolKey(src_chain_id, symbol))
+        dst = self.tokens.get(PoolKey(dst_chain_id, symbol))
+        if kind is SendKind.POOL:
+            return src, dst
+        of_symbol = [pair for pair in self.pairs if pair.symbol == symbol]
+        if kind is SendKind.DEPOSIT:
+            chains = src_chain_id, dst_chain_id
+            found = [pair for pair in of_symbol if (pair.org_chain_id, pair.pegged_chain_id) == chains]
+            return (
+                _agreed([pair.org_token or src for pair in found], src),
+                _agreed([pair.pegged_token or dst for pair in found], dst),
+            )
+        burned = [pair for pair in of_symbol if pair.pegged_chain_id == src_chain_id]
+        direct = [pair for pair in burned if pair.org_chain_id == dst_chain_id]
+        if direct:
+            return (
+                _agreed([pair.pegged_token or src for pair in direct], src),
+                _agreed([pair.org_token or dst for pair in direct], dst),
+            )
+        minted = [pair for pair in of_symbol if pair.pegged_chain_id == dst_chain_id]
+        originals = {pair.org_chain_id for pair in minted} & {pair.org_chain_id for pair in burned}
+        return (
+            _agreed([p.pegged_token or src for p in burned if p.org_chain_id in originals], src),
+            _agreed([p.pegged_token or dst for p in minted if p.org_chain_id in originals], dst),
+        )
+
     def scaled_down(
         self, amount: int, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
     ) -> int | None:
-        """A source amount in destination units, rounded down; None while a token is unknown."""
-        src = self.tokens.get(PoolKey(src_chain_id, symbol))
-        dst = self.tokens.get(PoolKey(dst_chain_id, symbol))
+        """A pool send's amount in destination units, rounded down; None while a token is unknown."""
+        src, dst = self.tokens_of(SendKind.POOL, symbol, src_chain_id, dst_chain_id)
         if src is None or dst is None:
             return None
         return amount * int(10**dst.decimals) // int(10**src.decimals)
+
+
+def _agreed(found: list[TokenFacts | None], listed: TokenFacts | None) -> TokenFacts | None:
+    """The one token that all pairs mean; the chain's where there is no pair, None where they differ."""
+    if not found:
+        return listed
+    return found[0] if all(token == found[0] for token in found) else None

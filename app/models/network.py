@@ -7,6 +7,7 @@ is about stands in its unique constraint.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -28,6 +29,9 @@ URL_LENGTH = 2048
 NAME_LENGTH = 128
 SYMBOL_LENGTH = 64
 RATE_LENGTH = 80
+PATH_LENGTH = 64
+PASSED_LENGTH = 128
+"""Of texts that clients are told as they stand."""
 
 
 class Chain(Base):
@@ -49,6 +53,18 @@ class Chain(Base):
     minimal_max_slippage: Mapped[int] = mapped_column(doc="parts per million")
     disabled: Mapped[bool]
     disabled_reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+    tx_path: Mapped[str] = mapped_column(
+        String(PATH_LENGTH), default="/tx/", doc="between the explorer and the hash"
+    )
+    drop_gas_cost_amt: Mapped[str] = mapped_column(String(PASSED_LENGTH), default="0")
+    drop_gas_balance_alert: Mapped[str] = mapped_column(String(PASSED_LENGTH), default="0")
+    suggested_gas_cost: Mapped[str] = mapped_column(String(PASSED_LENGTH), default="0")
+    flat_usd_fee: Mapped[float] = mapped_column(JSON, default=0)
+    farming_reward_contract_addr: Mapped[str] = mapped_column(Address(), default="")
+    transfer_agent_contract_addr: Mapped[str] = mapped_column(Address(), default="")
+    extra: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict, doc="fields that clients are told as they stand"
+    )
 
 
 class Token(Base):
@@ -64,7 +80,19 @@ class Token(Base):
     icon: Mapped[str] = mapped_column(String(URL_LENGTH))
     address: Mapped[str] = mapped_column(Address())
     decimal: Mapped[int]
-    xfer_disabled: Mapped[bool]
+    xfer_disabled: Mapped[bool] = mapped_column(doc="stops all its transfers")
+    pool_disabled: Mapped[bool] = mapped_column(default=False, doc="stops transfers through the pool")
+    transfer_disabled: Mapped[bool] = mapped_column(default=False)
+    min_send: Mapped[int | None] = mapped_column(Uint256, doc="null is no least amount")
+    max_send: Mapped[int | None] = mapped_column(Uint256, doc="null is no greatest amount")
+    liq_add_disabled: Mapped[bool] = mapped_column(default=False)
+    liq_rm_disabled: Mapped[bool] = mapped_column(default=False)
+    liq_agg_rm_src_disabled: Mapped[bool] = mapped_column(default=False)
+    delay_threshold: Mapped[str] = mapped_column(String(PASSED_LENGTH), default="")
+    delay_period: Mapped[int] = mapped_column(BigInteger, default=0)
+    extra: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict, doc="fields that clients are told as they stand"
+    )
 
 
 class Pool(Base):
@@ -115,10 +143,12 @@ class Route(Base):
     rate_model: Mapped[str] = mapped_column(String(16), doc="fixed or stableswap")
     rate_value: Mapped[str | None] = mapped_column(String(RATE_LENGTH), doc="plain decimal, of a fixed rate")
     amplification: Mapped[int | None] = mapped_column(doc="of a curve, as Curve's A()")
-    base_fee: Mapped[int] = mapped_column(Uint256, doc="destination units")
+    base_fee: Mapped[int | None] = mapped_column(Uint256, doc="destination units; null is not known")
     base_fee_changed_at: Mapped[datetime] = mapped_column(UtcTime, doc="since when base_fee has this value")
     base_fee_max_age_seconds: Mapped[int | None] = mapped_column(BigInteger, doc="null is no limit")
-    perc_fee_tiers: Mapped[tuple[tuple[int, int], ...]] = mapped_column(FeeTiers)
+    perc_fee_tiers: Mapped[tuple[tuple[int, int], ...] | None] = mapped_column(
+        FeeTiers, doc="null is not known"
+    )
 
 
 class RouteBlock(Base):
@@ -142,20 +172,28 @@ class RouteBlock(Base):
 
 
 class PeggedPair(Base):
-    """A token locked in a vault on its original chain and minted on another."""
+    """A token locked in a vault on its original chain and minted on another.
+
+    Its tokens are those of its chains, as far as ``org_token`` and ``pegged_token`` say nothing else. A chain
+    need not list the token: that they say enough then is for the document's rules.
+    """
 
     __tablename__ = "pegged_pairs"
     __table_args__ = (
         UniqueConstraint("symbol", "org_chain_id", "pegged_chain_id"),
-        ForeignKeyConstraint(["org_chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
-        ForeignKeyConstraint(["pegged_chain_id", "symbol"], ["tokens.chain_id", "tokens.symbol"]),
         CheckConstraint("org_chain_id <> pegged_chain_id", name="two_chains"),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
-    org_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
-    pegged_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    org_chain_id: Mapped[ChainId] = mapped_column(ForeignKey("chains.chain_id"))
+    pegged_chain_id: Mapped[ChainId] = mapped_column(ForeignKey("chains.chain_id"))
+    org_token: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict, doc="what differs from the original chain's token"
+    )
+    pegged_token: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict, doc="what differs from the pegged chain's token"
+    )
     pegged_deposit_contract_addr: Mapped[str] = mapped_column(
         Address(), doc="the vault, on the original chain"
     )
@@ -167,11 +205,31 @@ class PeggedPair(Base):
         JSON, default=list, doc="further bridges that serve the pair"
     )
     canonical_token_contract_addr: Mapped[str] = mapped_column(Address())
+    migration_peg_burn_contract_addr: Mapped[str] = mapped_column(Address(), default="")
     vault_version: Mapped[int] = mapped_column(BigInteger)
     bridge_version: Mapped[int] = mapped_column(BigInteger)
-    deposit_base_fee: Mapped[int] = mapped_column(Uint256, doc="units of the pegged chain")
-    burn_base_fee: Mapped[int] = mapped_column(Uint256, doc="units of the original chain")
-    perc_fee_tiers: Mapped[tuple[tuple[int, int], ...]] = mapped_column(FeeTiers)
+    deposit_base_fee: Mapped[int | None] = mapped_column(
+        Uint256, doc="units of the pegged chain; null is not known"
+    )
+    burn_base_fee: Mapped[int | None] = mapped_column(
+        Uint256, doc="units of the original chain; null is not known"
+    )
+    perc_fee_tiers: Mapped[tuple[tuple[int, int], ...] | None] = mapped_column(
+        FeeTiers, doc="null is not known"
+    )
+    extra: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict, doc="fields that clients are told as they stand"
+    )
+
+
+class ConfigField(Base):
+    """A field beside the lists of the transfer configs, told to clients as it stands."""
+
+    __tablename__ = "config_fields"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str] = mapped_column(String(SYMBOL_LENGTH), unique=True)
+    value: Mapped[Any] = mapped_column(JSON)
 
 
 class OpeningValidator(Base):

@@ -135,7 +135,7 @@ class FeeTiers(TypeDecorator[tuple[tuple[int, int], ...]]):
     Kept as JSON ``[["0", 400], …]``: JSON numbers of many readers end at 53 bits.
     """
 
-    impl = JSON
+    impl = JSON(none_as_null=True)
     cache_ok = True
 
     def process_bind_param(self, value: tuple[tuple[int, int], ...] | None, dialect: Dialect) -> Any:

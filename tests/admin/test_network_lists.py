@@ -14,6 +14,7 @@ from flask import Flask
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.services.network.document import import_network
+from app.services.network.sections import SECTIONS
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, email_of, signed_in
@@ -98,12 +99,12 @@ def test_a_list_reads_like_people_talk(visitor: Visitor) -> None:
 def test_an_export_has_the_documents_keys(visitor: Visitor, network: Gateway, name: str) -> None:
     heading, *rows = rows_of(visitor.get(f"/admin/{name}/export/csv/"))
     standing = document(network)[name]
-    empty = ["deposit_contracts", "burn_contracts"] if name == "pegged_pairs" else []
-    assert [key for key in heading if key not in empty] == list(standing[0])
-    assert set(heading) == {*standing[0], *empty}, "a document leaves these out where they are empty"
+    (section,) = (each for each in SECTIONS if each.name == name)
+    assert [key for key in heading if key not in section.left_out] == list(standing[0])
+    assert set(heading) == {*standing[0], *section.left_out}, "a document leaves out what is by default"
     assert len(rows) == len(standing)
     for key, value in zip(heading, rows[0], strict=True):
-        values = [row.get(key, []) for row in standing]
+        values = [section.with_defaults(row)[key] for row in standing]
         assert any(value == (each if isinstance(each, str) else _shown(each)) for each in values)
 
 

@@ -77,6 +77,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "farming_reward_contract_addr": "",
         "pegged_pair_configs": [],
         "blocked_bridge_direct": [],
+        "redirect_to_aggregators_config": [],
     },
 }
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import Result
@@ -82,17 +83,31 @@ def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Gua
 
 
 def test_an_import_of_other_sections_or_of_stops_alone_needs_nothing(filled: Flask, guard: Guard) -> None:
-    guard("chains", "tokens", "blocked_addresses")
+    guard("chains", "tokens", "pegged_pairs", "blocked_addresses")
     document = changed("routes.0.base_fee", "1")
     document["chains"][0] |= {"disabled": True, "disabled_reason": "incident"}
     document["tokens"][0]["xfer_disabled"] = True
+    document["tokens"][1]["pool_disabled"] = document["tokens"][1]["transfer_disabled"] = True
+    document["pegged_pairs"][0]["org_token"] = {"xfer_disabled": True}
     told = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
     assert "break-glass" not in told.stdout
     assert run(filled, "network", "import", "-", stdin=text(document)).exit_code == 0
     assert "two_persons.break_glass" not in actions(filled)
     back = run(filled, "network", "import", "-", stdin=text(network()))
     assert back.exit_code == 1, "to start again is no stop"
-    assert "this changes chains, tokens," in back.stderr
+    assert "this changes chains, tokens, pegged_pairs," in back.stderr
+
+
+def test_an_import_from_configs_obeys_the_same_rule(app: Flask, guard: Guard) -> None:
+    guard("routes", "config_fields")
+    configs = Path(__file__).parents[1] / "contract" / "vectors" / "transfer_configs_testnet.json"
+    refused = run(app, "network", "import", "--from-configs", str(configs))
+    assert refused.exit_code == 1
+    assert f"this changes routes, config_fields, and {REFUSED}" in refused.stderr
+    assert json.loads(run(app, "network", "export").stdout)["chains"] == []
+    command = ("network", "import", "--break-glass", WHY, "--from-configs", str(configs))
+    assert run(app, *command).exit_code == 0
+    assert "two_persons.break_glass" in actions(app)
 
 
 def test_a_reason_that_nothing_asks_for_is_not_recorded(filled: Flask) -> None:

@@ -304,12 +304,15 @@ class TiersField(TextValueField):
             "Protocol fee tiers",
             "A line for each tier: the amount it begins at, in the source token's smallest units, a space, "
             "and the fee in ppm (parts per million of the whole amount; 10000 is 1 %, the most is 20000). "
-            "The first begins at 0, each other higher than the one before.",
+            "The first begins at 0, each other higher than the one before. Empty: not known, and no estimate "
+            "is given.",
             default=[{"from": "0", "ppm": 400}],
             **kwargs,
         )
 
-    def parse(self, text: str) -> list[dict[str, Any]]:
+    def parse(self, text: str) -> list[dict[str, Any]] | None:
+        if not text.strip():
+            return None
         found = []
         for number, words in enumerate((line.split() for line in text.splitlines()), 1):
             if not words:
@@ -322,8 +325,8 @@ class TiersField(TextValueField):
             found.append({"from": words[0], "ppm": int(words[1])})
         return found
 
-    def format(self, value: list[dict[str, Any]]) -> str:
-        return "\n".join(f"{tier['from']} {tier['ppm']}" for tier in value)
+    def format(self, value: list[dict[str, Any]] | None) -> str:
+        return "\n".join(f"{tier['from']} {tier['ppm']}" for tier in value or ())
 
     @property
     def hint(self) -> str:

@@ -11,9 +11,10 @@ from wtforms.utils import unset_value
 
 from app.admin.forms.base import PreviewedForm, inputs_of
 from app.admin.forms.fields import RateField, TextValueField, locate
+from app.admin.forms.pair_tokens import PairTokenField
 from app.domain.difference import FieldDifference
 
-VALUES: Final = (TextValueField, RateField)
+VALUES: Final = (TextValueField, RateField, PairTokenField)
 """The types of fields that are keys of the row."""
 
 

@@ -19,6 +19,7 @@ from app.admin.forms.fields import (
     TiersField,
     WholeField,
 )
+from app.admin.forms.pair_tokens import PairTokenField
 from app.admin.forms.rows import RowForm
 from app.admin.network_names import chain_choices, symbol_choices
 
@@ -30,7 +31,10 @@ class ChainForm(RowForm):
     name = LineField("Name", "What people call it.")
     icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
     explore_url = LineField(
-        "Block explorer", "Its https address. Links are this, /tx/ and the transaction's hash."
+        "Block explorer", "Its https address. Links are this, the path and the transaction's hash."
+    )
+    tx_path = LineField(
+        "Path of transactions", "Such as /tx/ or /transaction/. Empty: /tx/.", needed=False, default="/tx/"
     )
     contract_addr = LineField(
         "Bridge contract",
@@ -68,7 +72,21 @@ class TokenForm(RowForm):
     icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
     address = LineField("Contract", "The token's contract on this chain.")
     decimal = WholeField("Decimals", "As the contract has them, from 0 to 36.")
-    xfer_disabled = FlagField("Transfers stopped", "No estimate is given for this token here.")
+    xfer_disabled = FlagField("Transfers stopped", "No estimate is given for this token here, pegged or not.")
+    pool_disabled = FlagField(
+        "Pool stopped", "No estimate is given through the pool; pegged transfers go on. Clients are told."
+    )
+    transfer_disabled = FlagField(
+        "Shown as disabled", "Stops the same as the first; clients are told by transfer_disabled."
+    )
+    min_send = AmountField(
+        "Least amount", "Of a transfer from here, in smallest units. Empty: none.",
+        unit_of="chain_id", needed=False,
+    )  # fmt: skip
+    max_send = AmountField(
+        "Greatest amount", "Of a transfer from here, in smallest units. Empty: none.",
+        unit_of="chain_id", needed=False,
+    )  # fmt: skip
 
 
 class PoolForm(RowForm):
@@ -117,8 +135,10 @@ class RouteForm(RowForm):
     base_fee = AmountField(
         "Base fee",
         "Pays the destination chain's gas; in the destination token's smallest units. "
-        "A fee that the feed reports outranks it.",
+        "A fee that the feed reports outranks it. Empty: not known, and no estimate is given until the feed "
+        "reports one.",
         unit_of="dst_chain_id",
+        needed=False,
     )
     base_fee_max_age_seconds = WholeField(
         "Greatest age of the base fee, in seconds",
@@ -151,10 +171,16 @@ class PeggedPairForm(RowForm):
     org_chain_id = ChainField("Original chain", "Where the token is locked.")
     pegged_chain_id = ChainField("Pegged chain", "Where it is minted.")
     pegged_deposit_contract_addr = LineField(
-        "Vault", "The contract on the original chain; refunds of deposits are addressed to it."
+        "Vault",
+        "The contract on the original chain; refunds of deposits are addressed to it. Empty where there is "
+        "none yet.",
+        needed=False,
     )
     pegged_burn_contract_addr = LineField(
-        "Bridge", "The contract on the pegged chain; refunds of burns are addressed to it."
+        "Bridge",
+        "The contract on the pegged chain; refunds of burns are addressed to it. Empty where there is none "
+        "yet.",
+        needed=False,
     )
     deposit_contracts = ContractsField(
         "Further vaults", "Others that serve the pair beside the first, a line each; may be empty."
@@ -173,17 +199,21 @@ class PeggedPairForm(RowForm):
     )
     deposit_base_fee = AmountField(
         "Base fee to the pegged chain",
-        "In the smallest units of the pegged chain's token.",
+        "In the smallest units of the pegged chain's token. Empty: not known, and no estimate is given.",
         unit_of="pegged_chain_id",
+        needed=False,
         default="0",
     )
     burn_base_fee = AmountField(
         "Base fee back to the original chain",
-        "In the smallest units of the original chain's token.",
+        "In the smallest units of the original chain's token. Empty: not known, and no estimate is given.",
         unit_of="org_chain_id",
+        needed=False,
         default="0",
     )
     perc_fee_tiers = TiersField(unit_of="org_chain_id")
+    org_token = PairTokenField("Original token")
+    pegged_token = PairTokenField("Pegged token")
 
 
 class BlockedAddressForm(RowForm):

@@ -65,6 +65,8 @@ INPUT_WORDS: Final[dict[str, tuple[str, Unit | None]]] = {
 """The inputs of terms that are not terms themselves."""
 
 LIMIT_WORDS: Final[dict[str, tuple[str, Unit]]] = {
+    Check.MIN_SEND.value: ("Least amount of the token", Unit.SRC),
+    Check.MAX_SEND.value: ("Greatest amount of the token", Unit.SRC),
     Check.INBOUND_LIMIT.value: ("Inbound limit of the source pool", Unit.SRC),
     Check.EPOCH_CAP.value: ("Epoch cap of the source pool", Unit.SRC),
     Check.TOTAL_CAP.value: ("Total cap of the source pool", Unit.SRC),
@@ -87,7 +89,10 @@ CHECK_WORDS: Final[dict[Check, str]] = {
     Check.TOKEN_ENABLED: "The token is in service on both",
     Check.DIRECTION: "This way is not blocked",
     Check.AMOUNT: "The amount is over 0",
+    Check.MIN_SEND: "The amount is at least the token's least",
+    Check.MAX_SEND: "The amount is at most the token's greatest",
     Check.SLIPPAGE_TOLERANCE: "The tolerance is from 1 to 999999",
+    Check.FEES_KNOWN: "The fees are known",
     Check.BASE_FEE_AGE: "The base fee is young enough",
     Check.INBOUND_LIMIT: "Within the source pool's inbound limit",
     Check.EPOCH_CAP: "Within the source pool's epoch cap",

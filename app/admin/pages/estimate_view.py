@@ -234,6 +234,8 @@ def _fee_source(inputs: EstimateInputs, explained: Explanation) -> str:
     if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
         return "configured with the pegged pair"
     fee = inputs.route.base_fee
+    if fee is None:
+        return "not known: neither configured with the route nor reported by the feed"
     since = f", {age_in_words(inputs.now - fee.since)}" if fee.since is not None else ""
     source = "reported by the feed" if fee.reported else "configured with the route"
     longest = inputs.route.base_fee_max_age_seconds

@@ -53,6 +53,31 @@ def over_limit(inputs: EstimateInputs, transfer: TransferTerms, check: Check) ->
     return _refused(msg, check, _OVER_LIMIT[check], advice)
 
 
+def amount_under_minimum(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused:
+    """500: less than an operator lets a transfer of the token be."""
+    advice, bound = _advise(inputs, transfer), transfer.src_token.min_send
+    least = bound if advice.above is None else advice.above
+    remedy = "" if least is None else f"transfer at least {_written(transfer, least)}"
+    return _out_of_bounds(inputs, transfer, f"is too small: {remedy}", Check.MIN_SEND, advice)
+
+
+def amount_over_maximum(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused:
+    """500: more than an operator lets a transfer of the token be."""
+    advice, bound = _advise(inputs, transfer), transfer.src_token.max_send
+    most = bound if advice.below is None else advice.below
+    remedy = "" if most is None else f"transfer at most {_written(transfer, most)}"
+    return _out_of_bounds(inputs, transfer, f"is too large: {remedy}", Check.MAX_SEND, advice)
+
+
+def _out_of_bounds(
+    inputs: EstimateInputs, transfer: TransferTerms, msg: str, check: Check, advice: Advice
+) -> EstimateRefused:
+    """What passes every other check too is named, where there is such; else the bound itself."""
+    amount, chain = _written(transfer, inputs.request.amt), transfer.src_chain.name
+    reason = Reason.AMOUNT_UNDER_MINIMUM if check is Check.MIN_SEND else Reason.AMOUNT_OVER_MAXIMUM
+    return _refused(f"A transfer of {amount} from {chain} {msg}", check, reason, advice)
+
+
 def empty_curve(transfer: TransferTerms) -> EstimateRefused:
     """1004: one side of the curve holds nothing, so there is no price."""
     symbol, src, dst = transfer.src_token.symbol, transfer.src_chain.name, transfer.dst_chain.name
@@ -108,7 +133,7 @@ def _advise(inputs: EstimateInputs, transfer: TransferTerms, *, with_tolerance: 
     """Search for what passes below and above the amount; nothing where there is no price."""
     amt = inputs.request.amt
     try:
-        price = price_of(transfer)
+        price = price_of(transfer) if transfer.fees_known else None
         if price is None:
             return Advice()
         return Advice(

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from app.domain.amounts import MAX_UINT256, PPM
 from app.domain.estimate import refusals as refuse
-from app.domain.estimate.advice import curve_unsettled, empty_curve, fees_eat, over_limit, slippage_too_high
+from app.domain.estimate.advice import (
+    amount_over_maximum,
+    amount_under_minimum,
+    curve_unsettled,
+    empty_curve,
+    fees_eat,
+    over_limit,
+    slippage_too_high,
+)
 from app.domain.estimate.inputs import ChainTerms, EstimateInputs, FixedRate, RouteBlock
 from app.domain.estimate.pricing import (
     Calculation,
@@ -82,31 +90,44 @@ def _check_chains(inputs: EstimateInputs) -> tuple[ChainTerms, ChainTerms]:
 def _check_switches(inputs: EstimateInputs, transfer: TransferTerms) -> None:
     """Check 7: the token in service on both chains, and this direction not blocked. Pegged transfers too."""
     src, dst = transfer.src_chain, transfer.dst_chain
-    if transfer.src_token.xfer_disabled:
-        raise refuse.token_disabled(inputs, src, src)
-    if transfer.dst_token.xfer_disabled:
-        raise refuse.token_disabled(inputs, src, dst)
+    for chain, token in ((src, transfer.src_token), (dst, transfer.dst_token)):
+        if token.stopped:
+            raise refuse.token_disabled(inputs, src, chain)
+        if token.pool_disabled and transfer.pools is not None:
+            raise refuse.pool_disabled(inputs, src, chain)
     if inputs.block is not RouteBlock.NONE:
         raise refuse.route_blocked(inputs, src, dst)
 
 
 def _check_request(inputs: EstimateInputs, transfer: TransferTerms) -> None:
-    """Check 8: the amount, and for pool transfers the tolerance and the base fee's age."""
-    if inputs.request.amt <= 0:
+    """Check 8: the amount, whether fees are known, and for pool transfers the tolerance and the fee's age."""
+    amt, token = inputs.request.amt, transfer.src_token
+    if amt <= 0:
         raise refuse.amount_zero()
+    if token.min_send is not None and amt < token.min_send:
+        raise amount_under_minimum(inputs, transfer)
+    if token.max_send is not None and amt > token.max_send:
+        raise amount_over_maximum(inputs, transfer)
     if transfer.pools is None:
+        _check_fees_known(inputs, transfer)
         return
     if not (1 <= transfer.tolerance < PPM or inputs.request.tolerance_left_out):
         raise refuse.tolerance_out_of_range(transfer.tolerance)
+    _check_fees_known(inputs, transfer)
     allowed = base_fee_overdue(inputs)
     if allowed is not None:
         raise refuse.base_fee_stale(inputs, transfer.src_chain, transfer.dst_chain, allowed)
 
 
+def _check_fees_known(inputs: EstimateInputs, transfer: TransferTerms) -> None:
+    if not transfer.fees_known:
+        raise refuse.fees_unknown(inputs, transfer.src_chain, transfer.dst_chain)
+
+
 def base_fee_overdue(inputs: EstimateInputs) -> int | None:
     """The seconds that the route allows its base fee, where it is older; an unknown age is too old."""
     route = inputs.route
-    if route is None or route.base_fee_max_age_seconds is None:
+    if route is None or route.base_fee is None or route.base_fee_max_age_seconds is None:
         return None
     allowed, since = route.base_fee_max_age_seconds, route.base_fee.since
     if since is None:

@@ -109,7 +109,7 @@ def _worked_out(
     inputs: EstimateInputs, transfer: TransferTerms | None
 ) -> tuple[Price | None, Calculation | None]:
     """The price and the numbers of the amount asked for, as far as there are any."""
-    if transfer is None:
+    if transfer is None or not transfer.fees_known:
         return None, None
     price: Price | None = None
     try:

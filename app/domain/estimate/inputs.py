@@ -34,11 +34,24 @@ class ChainTerms:
 
 @dataclass(frozen=True, slots=True)
 class TokenTerms:
-    """The transferred token on one chain; ``decimals`` from 0 to 36."""
+    """The transferred token on one chain; ``decimals`` from 0 to 36.
+
+    ``xfer_disabled`` and ``transfer_disabled`` stop all of its transfers, ``pool_disabled`` those through the
+    pool. A transfer from the chain is at least ``min_send`` and at most ``max_send``; None is no bound.
+    """
 
     symbol: str
     decimals: int
     xfer_disabled: bool = False
+    pool_disabled: bool = False
+    transfer_disabled: bool = False
+    min_send: int | None = None
+    max_send: int | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no transfer of it is taken, of either kind."""
+        return self.xfer_disabled or self.transfer_disabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +99,31 @@ class BaseFee:
 class RouteTerms:
     """The price of pool transfers of one token in one direction.
 
-    ``tiers`` ascend in ``from_amount``; below the first of them there is no protocol fee.
-    A base fee older than ``base_fee_max_age_seconds`` (``None``: any age) is not quoted.
+    ``tiers`` ascend in ``from_amount``; below the first of them there is no protocol fee. A base fee older
+    than ``base_fee_max_age_seconds`` (``None``: any age) is not quoted. A base fee or tiers of ``None`` are
+    not known: then there is no quote.
     """
 
     rate: FixedRate | StableSwapRate
-    base_fee: BaseFee
+    base_fee: BaseFee | None
     base_fee_max_age_seconds: int | None = None
-    tiers: tuple[FeeTier, ...] = ()
+    tiers: tuple[FeeTier, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PeggedTerms:
     """The price of pegged transfers in one direction: of the pair, for burn → mint of the destination's pair.
 
-    ``base_fee`` is already the one of the direction (deposit or burn), in destination units.
+    ``base_fee`` is already the one of the direction (deposit or burn), in destination units; None, or tiers
+    of None: not known, so there is no quote. ``src_token`` and ``dst_token`` are the pair's own; None: those
+    of the chains.
     """
 
     bridge_type: BridgeType
-    base_fee: int = 0
-    tiers: tuple[FeeTier, ...] = ()
+    base_fee: int | None = 0
+    tiers: tuple[FeeTier, ...] | None = ()
+    src_token: TokenTerms | None = None
+    dst_token: TokenTerms | None = None
 
 
 class RouteBlock(Enum):

@@ -40,13 +40,41 @@ def limits_of(
     transfer: TransferTerms, price: Price | None, result: Calculation | None, amt: int
 ) -> tuple[Limit, ...]:
     """All limits on these terms, as far as there are numbers for them; ``amt`` in source units."""
-    upper = [*_inbound(transfer, amt), *_outbound(transfer, price, result)]
+    upper = [*_greatest(transfer, amt), *_inbound(transfer, amt), *_outbound(transfer, price, result)]
     tightest = min((limit.largest_amt for limit in upper if limit.largest_amt is not None), default=None)
     bound = [
         replace(limit, binds=limit.largest_amt is not None and limit.largest_amt == tightest)
         for limit in upper
     ]
-    return (*bound, *_lower(transfer, result))
+    return (*bound, *_least(transfer, amt), *_lower(transfer, result))
+
+
+def _greatest(transfer: TransferTerms, amt: int) -> list[Limit]:
+    """What an operator lets a transfer of the token be at most."""
+    most = transfer.src_token.max_send
+    if most is None:
+        return []
+    formula = "amt is at most max_send of the token on the source chain"
+    return [Limit(Check.MAX_SEND.value, formula, most, amt, most - amt, src_unit(transfer), most)]
+
+
+def _least(transfer: TransferTerms, amt: int) -> list[Limit]:
+    """What an operator lets a transfer of the token be at least."""
+    least = transfer.src_token.min_send
+    if least is None:
+        return []
+    return [
+        Limit(
+            name=Check.MIN_SEND.value,
+            formula="amt is at least min_send of the token on the source chain",
+            value=least,
+            counted=amt,
+            headroom=amt - least,
+            unit=src_unit(transfer),
+            largest_amt=None,
+            binds=amt < least,
+        )
+    ]
 
 
 def _inbound(transfer: TransferTerms, amt: int) -> list[Limit]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, Final, TypeVar
 
@@ -42,10 +42,11 @@ class ChainInfo:
     explore_url: str
     block_delay: int
     drop_gas_amt: int
+    tx_path: str = "/tx/"
 
     def tx_link(self, tx_hash: str | None) -> str:
         """The explorer's page of a transaction; empty while there is no hash (docs/interface.md#links)."""
-        return f"{self.explore_url}/tx/{tx_hash}" if tx_hash else ""
+        return f"{self.explore_url}{self.tx_path}{tx_hash}" if tx_hash else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class NetworkTerms:
 
     ``pools`` hold opening values, ``routes`` the configured base fee: what events add is read
     with each request. ``pegged`` has burn → mint resolved; a block of both directions has two entries in
-    ``blocks``. ``symbol_chains`` and ``destinations`` are names of chains for messages.
+    ``blocks``. ``tokens`` are those that chains list, and those that only a pair has. ``symbol_chains``
+    and ``destinations`` are names of chains for messages.
     """
 
     chains: Mapping[ChainId, ChainTerms]
@@ -71,15 +73,21 @@ class NetworkTerms:
 def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
     """Index the rows of the core sections, by section name."""
     chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
-    tokens = {_pool_key(row): _token_terms(row) for row in rows["tokens"]}
+    listed = {_pool_key(row): _token_terms(row) for row in rows["tokens"]}
     routes = {_route_key(row): _route_terms(row) for row in rows["routes"]}
-    pegged = _pegged_terms(rows["pegged_pairs"])
+    pegged = _pegged_terms(rows["pegged_pairs"], listed)
+    of_pairs = dict(pair for row in rows["pegged_pairs"] for pair in _pair_tokens(row, listed))
+    tokens = of_pairs | listed
     blocks = _blocks(rows["route_blocks"])
     in_service = {
-        key for key, token in tokens.items() if not token.xfer_disabled and not chains[key.chain_id].disabled
+        key for key, token in tokens.items() if not token.stopped and not chains[key.chain_id].disabled
     }
     open_routes = [
-        key for key in routes.keys() | pegged.keys() if {key.src, key.dst} <= in_service and key not in blocks
+        key
+        for key in routes.keys() | pegged.keys()
+        if {key.src, key.dst} <= in_service
+        and key not in blocks
+        and (pegged_is_open(tokens, pegged, key) or pool_is_open(tokens, routes, key))
     ]
     return NetworkTerms(
         chains=chains,
@@ -91,6 +99,25 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
         blocks=blocks,
         symbol_chains=_names(chains, ((key.symbol, key.chain_id) for key in in_service)),
         destinations=_names(chains, ((key.src, key.dst_chain_id) for key in open_routes)),
+    )
+
+
+def pegged_is_open(
+    tokens: Mapping[PoolKey, TokenTerms], pegged: Mapping[RouteKey, PeggedTerms], key: RouteKey
+) -> bool:
+    """Whether there is a pegged way, and the pair's tokens are in service."""
+    terms = pegged.get(key)
+    return terms is not None and not (
+        (terms.src_token or tokens[key.src]).stopped or (terms.dst_token or tokens[key.dst]).stopped
+    )
+
+
+def pool_is_open(
+    tokens: Mapping[PoolKey, TokenTerms], routes: Mapping[RouteKey, RouteTerms], key: RouteKey
+) -> bool:
+    """Whether there is a route, and both tokens may go through the pool."""
+    return key in routes and not any(
+        tokens[end].stopped or tokens[end].pool_disabled for end in (key.src, key.dst)
     )
 
 
@@ -119,11 +146,44 @@ def _chain_info(row: Row) -> ChainInfo:
         explore_url=row["explore_url"].removesuffix("/"),
         block_delay=row["block_delay"],
         drop_gas_amt=row["drop_gas_amt"],
+        tx_path=row["tx_path"],
     )
 
 
 def _token_terms(row: Row) -> TokenTerms:
-    return TokenTerms(row["symbol"], row["decimal"], row["xfer_disabled"])
+    return TokenTerms(
+        row["symbol"],
+        row["decimal"],
+        xfer_disabled=row["xfer_disabled"],
+        pool_disabled=row["pool_disabled"],
+        transfer_disabled=row["transfer_disabled"],
+        min_send=row["min_send"],
+        max_send=row["max_send"],
+    )
+
+
+def _pair_tokens(row: Row, tokens: Mapping[PoolKey, TokenTerms]) -> Iterator[tuple[PoolKey, TokenTerms]]:
+    """The original token of a pair and the pegged one: the chain's, as far as the pair says nothing else.
+
+    The pair's switch, on either side, stops both.
+
+    :param tokens: those that chains list.
+    """
+    stopped = any(row[side].get("xfer_disabled", False) for side in ("org_token", "pegged_token"))
+    for chain, side in (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token")):
+        key = PoolKey(row[chain], row["symbol"])
+        listed = tokens.get(key)
+        if listed is None:
+            yield key, TokenTerms(key.symbol, row[side]["decimal"], xfer_disabled=stopped)
+            continue
+        yield (
+            key,
+            replace(
+                listed,
+                decimals=row[side].get("decimal", listed.decimals),
+                xfer_disabled=listed.xfer_disabled or stopped,
+            ),
+        )
 
 
 def _pool_state(row: Row) -> PoolState:
@@ -139,36 +199,46 @@ def _route_terms(row: Row) -> RouteTerms:
     fixed = row["rate_model"] == "fixed"
     return RouteTerms(
         rate=FixedRate.parse(row["rate_value"]) if fixed else StableSwapRate(row["amplification"]),
-        base_fee=BaseFee(row["base_fee"], since=row["base_fee_changed_at"]),
+        base_fee=None
+        if row["base_fee"] is None
+        else BaseFee(row["base_fee"], since=row["base_fee_changed_at"]),
         base_fee_max_age_seconds=row["base_fee_max_age_seconds"],
         tiers=_tiers(row),
     )
 
 
-def _tiers(row: Row) -> tuple[FeeTier, ...]:
-    return tuple(FeeTier(start, ppm) for start, ppm in row["perc_fee_tiers"])
+def _tiers(row: Row) -> tuple[FeeTier, ...] | None:
+    tiers = row["perc_fee_tiers"]
+    return None if tiers is None else tuple(FeeTier(start, ppm) for start, ppm in tiers)
 
 
-def _pegged_terms(pairs: Iterable[Row]) -> dict[RouteKey, PeggedTerms]:
+def _pegged_terms(pairs: Iterable[Row], tokens: Mapping[PoolKey, TokenTerms]) -> dict[RouteKey, PeggedTerms]:
     """Both directions of every pair, and burn → mint between the pegged chains of one original.
 
     A pair between two chains goes before burn → mint; of several originals the lowest chain id.
     """
     direct: dict[RouteKey, PeggedTerms] = {}
-    siblings: defaultdict[PoolKey, list[Row]] = defaultdict(list)
+    siblings: defaultdict[PoolKey, list[tuple[Row, TokenTerms | None]]] = defaultdict(list)
     for row in pairs:
         symbol, org, pegged, tiers = row["symbol"], row["org_chain_id"], row["pegged_chain_id"], _tiers(row)
         deposits = RouteKey(symbol, org, pegged)
-        direct[deposits] = PeggedTerms(BridgeType.DEPOSIT_MINT, row["deposit_base_fee"], tiers)
-        direct[deposits.reverse] = PeggedTerms(BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers)
+        locked, minted = (
+            None if token == tokens.get(key) else token for key, token in _pair_tokens(row, tokens)
+        )
+        direct[deposits] = PeggedTerms(
+            BridgeType.DEPOSIT_MINT, row["deposit_base_fee"], tiers, locked, minted
+        )
+        direct[deposits.reverse] = PeggedTerms(
+            BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers, minted, locked
+        )
         if row["bridge_version"] == BURN_MINT_BRIDGE:
-            siblings[PoolKey(org, symbol)].append(row)
+            siblings[PoolKey(org, symbol)].append((row, minted))
     burn_mint: dict[RouteKey, PeggedTerms] = {}
     for (_, symbol), group in sorted(siblings.items()):
-        for src, dst in permutations(group, 2):
+        for (src, burned), (dst, minted) in permutations(group, 2):
             burn_mint.setdefault(
                 RouteKey(symbol, src["pegged_chain_id"], dst["pegged_chain_id"]),
-                PeggedTerms(BridgeType.BURN_MINT, dst["deposit_base_fee"], _tiers(dst)),
+                PeggedTerms(BridgeType.BURN_MINT, dst["deposit_base_fee"], _tiers(dst), burned, minted),
             )
     return burn_mint | direct
 

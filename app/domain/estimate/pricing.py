@@ -43,7 +43,8 @@ class TransferTerms:
     """How one transfer would cross and at what price. ``pools`` is None when pegged.
 
     An amount in source units is ``amount * up / down`` in destination units. ``tolerance`` is in
-    parts per million, 0 for pegged transfers, which ignore it.
+    parts per million, 0 for pegged transfers, which ignore it. Without ``fees_known`` the fees are 0 and
+    no tiers, and nothing may be worked out of them.
     """
 
     bridge_type: BridgeType
@@ -58,12 +59,18 @@ class TransferTerms:
     up: int
     down: int
     tolerance: int
+    fees_known: bool = True
 
 
 def wants_pegged(inputs: EstimateInputs) -> bool:
-    """Whether the transfer is a pegged one: as asked, else whenever a pair joins the two chains."""
-    asked = inputs.request.is_pegged
-    return inputs.pegged is not None if asked is None else asked
+    """Whether the transfer is a pegged one (docs/interface.md#pegged).
+
+    As asked; left out, whenever a pair joins the two chains; asked for the pools, where there is only a pair.
+    """
+    asked, joined = inputs.request.is_pegged, inputs.pegged is not None
+    if asked is None:
+        return joined
+    return asked or (joined and inputs.route is None)
 
 
 def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:
@@ -72,21 +79,25 @@ def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:
     src_chain, dst_chain = inputs.src_chain, inputs.dst_chain
     if src_chain is None or dst_chain is None or src_token is None or dst_token is None:
         return None
-    up, down = scale_factors(src_token.decimals, dst_token.decimals)
     pools: Pools | None = None
+    base_fee: int | None
+    tiers: tuple[FeeTier, ...] | None
     rate: FixedRate | StableSwapRate = PEGGED_RATE
     if wants_pegged(inputs):
         pair = inputs.pegged
         if pair is None:
             return None
         bridge_type, tolerance = pair.bridge_type, 0
+        src_token, dst_token = pair.src_token or src_token, pair.dst_token or dst_token
         base_fee, tiers = pair.base_fee, pair.tiers
     else:
         route, src_pool, dst_pool = inputs.route, inputs.src_pool, inputs.dst_pool
         if route is None or src_pool is None or dst_pool is None:
             return None
         bridge_type, rate, tolerance = BridgeType.POOL, route.rate, inputs.request.slippage_tolerance
-        base_fee, tiers, pools = route.base_fee.amount, route.tiers, Pools(src_pool, dst_pool)
+        base_fee = None if route.base_fee is None else route.base_fee.amount
+        tiers, pools = route.tiers, Pools(src_pool, dst_pool)
+    up, down = scale_factors(src_token.decimals, dst_token.decimals)
     return TransferTerms(
         bridge_type=bridge_type,
         src_chain=src_chain,
@@ -94,12 +105,13 @@ def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:
         src_token=src_token,
         dst_token=dst_token,
         rate=rate,
-        base_fee=base_fee,
-        tiers=tiers,
+        base_fee=base_fee or 0,
+        tiers=tiers or (),
         pools=pools,
         up=up,
         down=down,
         tolerance=tolerance,
+        fees_known=base_fee is not None and tiers is not None,
     )
 
 

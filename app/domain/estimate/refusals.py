@@ -30,7 +30,10 @@ class Check(StrEnum):
     TOKEN_ENABLED = "token_enabled"  # noqa: S105  a check, not a secret
     DIRECTION = "direction"
     AMOUNT = "amount"
+    MIN_SEND = "min_send"
+    MAX_SEND = "max_send"
     SLIPPAGE_TOLERANCE = "slippage_tolerance"
+    FEES_KNOWN = "fees_known"
     BASE_FEE_AGE = "base_fee_age"
     INBOUND_LIMIT = "inbound_limit"
     EPOCH_CAP = "epoch_cap"
@@ -163,6 +166,20 @@ def token_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTe
     )
 
 
+def pool_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTerms) -> EstimateRefused:
+    """The token may not go through its pool on one of the chains."""
+    if inputs.pegged is not None:
+        hint = "ask with is_pegged true for a pegged transfer"
+    else:
+        hint = _destinations(inputs, src) if disabled_on is not src else "ask again later"
+    return EstimateRefused(
+        f"Transfers of {symbol_of(inputs)} through the pool on {disabled_on.name} are disabled "
+        f"at this moment: {hint}",
+        check=Check.TOKEN_ENABLED,
+        reason=Reason.TRANSFER_DISABLED,
+    )
+
+
 def route_blocked(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
     """The route is blocked in both directions, or in this one alone."""
     symbol = symbol_of(inputs)
@@ -192,6 +209,16 @@ def tolerance_out_of_range(tolerance: int) -> EstimateRefused:
         f"slippage_tolerance is from 1 to 999999 millionths, such as 5000 for 0.5 %; {tolerance} is not",
         check=Check.SLIPPAGE_TOLERANCE,
         reason=Reason.BAD_SLIPPAGE_TOLERANCE,
+    )
+
+
+def fees_unknown(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
+    """A fee that the transfer would pay is not known."""
+    return EstimateRefused(
+        f"The fees of {symbol_of(inputs)} from {src.name} to {dst.name} are not known at this moment, "
+        "and it is not quoted: ask again later, when they have been set",
+        check=Check.FEES_KNOWN,
+        reason=Reason.FEE_STALE,
     )
 
 

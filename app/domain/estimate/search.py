@@ -78,8 +78,10 @@ class Span:
 
 
 def amount_cap(transfer: TransferTerms) -> int:
-    """The largest amount within uint256 and the source pool's limits; may be negative."""
+    """The largest amount within uint256, ``max_send`` and the source pool's limits; may be negative."""
     cap = MAX_UINT256
+    if transfer.src_token.max_send is not None:
+        cap = transfer.src_token.max_send
     if transfer.pools is not None:
         src = transfer.pools.src
         for rest in (src.inbound_limit, src.epoch_rest, src.total_rest):
@@ -172,6 +174,7 @@ def _spans(transfer: TransferTerms, at_least: int, at_most: int, tolerance: int 
         return
     if tolerance is None:
         tolerance = transfer.tolerance
+    at_least = max(at_least, transfer.src_token.min_send or 0)
     for low, high, ppm in _tiers_down(transfer, at_least, min(at_most, amount_cap(transfer))):
         paid = most_eq_paid(transfer, ppm)
         most_eq = MAX_UINT256 if paid is None else min(paid, MAX_UINT256)

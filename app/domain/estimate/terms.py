@@ -38,7 +38,8 @@ def dst_unit(transfer: TransferTerms) -> str:
 def terms_of(transfer: TransferTerms, price: Price | None, result: Calculation | None) -> tuple[Term, ...]:
     """Every term in the order of the calculation; without ``result`` those that need no amount."""
     if price is None or result is None:
-        return (*_curve_terms(price), _base_fee(transfer), _drop_gas(transfer))
+        base_fee = [_base_fee(transfer)] if transfer.fees_known else []
+        return (*_curve_terms(price), *base_fee, _drop_gas(transfer))
     scaled = Fraction(result.amt * transfer.up, transfer.down)
     return (
         *_curve_terms(price),

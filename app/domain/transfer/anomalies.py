@@ -11,7 +11,6 @@ from enum import StrEnum
 from fractions import Fraction
 
 from app.domain.codes import XferStatus
-from app.domain.keys import PoolKey
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.events import (
@@ -140,8 +139,7 @@ def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly 
     send = standing.first(TransferSent)
     if send is None:
         return None
-    src = facts.tokens.get(PoolKey(send.src_chain_id, send.symbol))
-    dst = facts.tokens.get(PoolKey(send.dst_chain_id, send.symbol))
+    src, dst = facts.tokens_of(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
     if src is None or dst is None:
         return None
     most = LARGEST_PAYOUT * send.amount * Fraction(10) ** (dst.decimals - src.decimals)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
-from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import (
     RefundContext,
@@ -146,7 +146,7 @@ def refund_context(
     paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id, paid_ids=paid_ids)
-    token = facts.tokens.get(PoolKey(send.src_chain_id, send.symbol))
+    token, _ = facts.tokens_of(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
     return RefundContext(
         transfer_id,
         kind=send.kind,

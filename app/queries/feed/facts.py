@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -16,21 +17,21 @@ from app.models.validators import ReportedValidatorSet
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
     """Everything that folding depends on, the validator sets included."""
-    tokens = connection.execute(select(Token.chain_id, Token.symbol, Token.address, Token.decimal))
+    tokens = {
+        PoolKey(row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
+        for row in connection.execute(select(Token.chain_id, Token.symbol, Token.address, Token.decimal))
+    }
     chains = connection.execute(select(Chain.chain_id, Chain.contract_addr))
     bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
     return NetworkFacts(
-        tokens={
-            PoolKey(row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
-            for row in tokens
-        },
+        tokens=tokens,
         pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
-        pairs=tuple(_pairs(connection)),
+        pairs=tuple(_pairs(connection, tokens)),
         validators=load_validator_sets(connection),
     )
 
 
-def _pairs(connection: Connection) -> Iterable[PairFacts]:
+def _pairs(connection: Connection, listed: Mapping[PoolKey, TokenFacts]) -> Iterable[PairFacts]:
     rows = connection.execute(
         select(
             PeggedPair.symbol,
@@ -40,6 +41,8 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
             PeggedPair.pegged_burn_contract_addr,
             PeggedPair.deposit_contracts,
             PeggedPair.burn_contracts,
+            PeggedPair.org_token,
+            PeggedPair.pegged_token,
         ).order_by(PeggedPair.id)
     )
     for row in rows:
@@ -49,7 +52,19 @@ def _pairs(connection: Connection) -> Iterable[PairFacts]:
             row.pegged_chain_id,
             vaults=tuple(map(parse_evm_address, (row.pegged_deposit_contract_addr, *row.deposit_contracts))),
             bridges=tuple(map(parse_evm_address, (row.pegged_burn_contract_addr, *row.burn_contracts))),
+            org_token=_own(row.org_token, listed.get(PoolKey(row.org_chain_id, row.symbol))),
+            pegged_token=_own(row.pegged_token, listed.get(PoolKey(row.pegged_chain_id, row.symbol))),
         )
+
+
+def _own(said: Mapping[str, Any], listed: TokenFacts | None) -> TokenFacts | None:
+    """The token that a pair has of its own; None where it is the chain's."""
+    address = parse_evm_address(said["address"]) if "address" in said else None
+    if listed is None:
+        return TokenFacts(address, said["decimal"]) if "decimal" in said else None
+    if "address" not in said and "decimal" not in said:
+        return None
+    return TokenFacts(address if "address" in said else listed.address, said.get("decimal", listed.decimals))
 
 
 def load_opening_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:

@@ -82,7 +82,8 @@ def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: da
         *transfers_in_status(connection, chains, _REFUND_OPEN),
         *transfers_with_aside(connection, chains),
     ]
-    refold(connection, affected, load_network_facts(connection), now)
+    if affected:
+        refold(connection, affected, load_network_facts(connection), now)
 
 
 def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> None:

@@ -57,9 +57,9 @@ class Change:
         return f"change {name}: {', '.join(self._edits(self.before, self.after))}"
 
     def _edits(self, before: Row, after: Row) -> Iterator[str]:
-        old, new = self.section.documented(before), self.section.documented(after)
-        for key in {**old, **new}:
-            before_text, after_text = _shown(old.get(key, [])), _shown(new.get(key, []))
+        old, new = self.section.written_out(before), self.section.written_out(after)
+        for key in new:
+            before_text, after_text = _shown(old[key]), _shown(new[key])
             if before_text != after_text:
                 yield f"{key} from {before_text} to {after_text}"
 

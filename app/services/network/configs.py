@@ -4,110 +4,139 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
 import orjson
 
 from app.runtime.snapshot import TransferConfigs
+from app.services.network.answered import CHAIN_COLUMNS, PAIR_COLUMNS, TOKEN_PASSED
 from app.services.network.sections import Row
+from app.services.network.ways import OfferedWays, Token, offered_ways
 
-_CHAIN_FIELDS: Final = (
-    ("id", "chain_id"),
-    ("name", "name"),
-    ("icon", "icon"),
-    ("block_delay", "block_delay"),
-    ("gas_token_symbol", "gas_token_symbol"),
-    ("explore_url", "explore_url"),
-    ("contract_addr", "contract_addr"),
-)
-_PAIR_FIELDS: Final = (
-    "pegged_deposit_contract_addr",
-    "pegged_burn_contract_addr",
-    "canonical_token_contract_addr",
-    "vault_version",
-    "bridge_version",
-)
+_OF_POOL: Final[Mapping[str, Any]] = dict.fromkeys(TOKEN_PASSED, False) | {
+    "transfer_disabled": False,
+    "delay_threshold": "",
+    "delay_period": 0,
+}
+"""What a pair's token has in the fields that say something of the pool, or of the chain's own token."""
+
+_NO_SENDS: Final[Mapping[str, Any]] = {"min_send": None, "max_send": None}
+
+Rows = Mapping[str, Sequence[Row]]
+Json = dict[str, Any]
 
 
-def build_configs(rows: Mapping[str, list[Row]]) -> TransferConfigs:
+def build_configs(rows: Rows) -> TransferConfigs:
     """The answer from the rows of the core sections, sorted so that the same network gives the same bytes."""
-    chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
-    tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
-    answer = {
-        "err": None,
-        "chains": [_chain(row) for row in chains.values()],
-        "chain_token": _tokens_by_chain(chains, rows["tokens"], rows["pools"]),
-        "farming_reward_contract_addr": "",
-        "pegged_pair_configs": [
-            _pair(chains, tokens, row)
-            for row in sorted(
-                rows["pegged_pairs"], key=itemgetter("org_chain_id", "symbol", "pegged_chain_id")
-            )
-        ],
-        "blocked_bridge_direct": [
-            {"symbol": symbol, "src_chain_id": src, "dst_chain_id": dst}
-            for symbol, src, dst in sorted(set(_blocked_routes(rows["route_blocks"])))
-        ],
-    }
+    answer = configs_answer(rows)
     body = orjson.dumps(answer)
     return TransferConfigs(answer, body, hashlib.sha256(body).hexdigest()[:32])
 
 
-def _chain(row: Row) -> dict[str, Any]:
-    return {name: row[column] for name, column in _CHAIN_FIELDS} | {"drop_gas_amt": str(row["drop_gas_amt"])}
+def configs_answer(rows: Rows) -> Json:
+    """The answer as plain data."""
+    chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
+    tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
+    ways = offered_ways(rows)
+    pairs = sorted(rows["pegged_pairs"], key=itemgetter("org_chain_id", "pegged_chain_id", "symbol"))
+    return {
+        "err": None,
+        "chains": [_chain(row) for row in chains.values()],
+        "chain_token": _tokens_by_chain(chains, rows, ways),
+        "farming_reward_contract_addr": "",
+        "pegged_pair_configs": [_pair(chains, tokens, row) for row in pairs],
+        "blocked_bridge_direct": [
+            {"symbol": symbol, "src_chain_id": str(src), "dst_chain_id": str(dst)}
+            for symbol, src, dst in ways.blocked
+        ],
+        "redirect_to_aggregators_config": [],
+    } | {row["name"]: row["value"] for row in sorted(rows["config_fields"], key=itemgetter("name"))}
+
+
+def _chain(row: Row) -> Json:
+    shown = {field: row[column] for field, column in CHAIN_COLUMNS}
+    return {**shown, "drop_gas_amt": str(row["drop_gas_amt"]), **row["extra"]}
 
 
 def _tokens_by_chain(
-    chains: Mapping[int, Row], tokens: Iterable[Row], pools: Iterable[Row]
+    chains: Mapping[int, Row], rows: Rows, ways: OfferedWays
 ) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """An entry for every chain, also where it has no token."""
-    pool_of = {(row["chain_id"], row["symbol"]): row for row in pools}
+    pool_of = {(row["chain_id"], row["symbol"]): row for row in rows["pools"]}
     listed: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in sorted(tokens, key=itemgetter("symbol")):
-        pool = pool_of.get((row["chain_id"], row["symbol"]))
-        listed[row["chain_id"]].append(_token(chains, row, pool))
+    for row in sorted(rows["tokens"], key=itemgetter("symbol")):
+        key = row["chain_id"], row["symbol"]
+        listed[row["chain_id"]].append(
+            _token(row, disabled=chains[row["chain_id"]]["disabled"], closed=key in ways.closed)
+            | {
+                "inbound_lmt": _amount(pool_of.get(key), "total_cap"),
+                "inbound_epoch_cap": _amount(pool_of.get(key), "epoch_cap"),
+            }
+            | row["extra"]
+        )
     return {str(chain_id): {"token": listed[chain_id]} for chain_id in chains}
 
 
-def _token(chains: Mapping[int, Row], row: Row, pool: Row | None) -> dict[str, Any]:
-    """A token with its pool's caps, empty where there is none.
+def _token(row: Row, *, disabled: bool, closed: bool) -> dict[str, Any]:
+    """A token of a chain, without caps.
 
-    ``xfer_disabled`` is the switch of the token itself. ``transfer_disabled`` is that of its chain.
+    :param disabled: whether its chain is.
+    :param closed: whether it cannot be sent through the pool, which ``xfer_disabled`` tells clients here.
     """
     return {
         "token": {
             "symbol": row["symbol"],
             "address": row["address"],
             "decimal": row["decimal"],
-            "xfer_disabled": row["xfer_disabled"],
+            "xfer_disabled": closed,
         },
         "name": row["name"],
         "icon": row["icon"],
-        "inbound_lmt": _cap(pool, "total_cap"),
-        "inbound_epoch_cap": _cap(pool, "epoch_cap"),
-        "transfer_disabled": chains[row["chain_id"]]["disabled"],
+        "inbound_lmt": "",
+        "inbound_epoch_cap": "",
+        "transfer_disabled": row["transfer_disabled"] or disabled,
+        **{field: row[field] for field in TOKEN_PASSED},
+        "min_send": _amount(row, "min_send"),
+        "max_send": _amount(row, "max_send"),
     }
 
 
-def _cap(pool: Row | None, column: str) -> str:
-    return "" if pool is None or pool[column] is None else str(pool[column])
+def _amount(row: Row | None, column: str) -> str:
+    """An amount of the row, empty where there is none."""
+    return "" if row is None or row[column] is None else str(row[column])
 
 
-def _pair(chains: Mapping[int, Row], tokens: Mapping[tuple[int, str], Row], row: Row) -> dict[str, Any]:
-    """A pair. Its tokens have no limits: only pools have them."""
-    org, pegged, symbol = row["org_chain_id"], row["pegged_chain_id"], row["symbol"]
+def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> dict[str, Any]:
+    """A pair. ``xfer_disabled`` of both its tokens tells clients whether it works."""
+    symbol, ids = row["symbol"], (row["org_chain_id"], row["pegged_chain_id"])
+    listed = [tokens.get((chain_id, symbol)) for chain_id in ids]
+    own = row["org_token"], row["pegged_token"]
+    stopped = (
+        any(of.get("xfer_disabled", False) for of in own)
+        or any(token is not None and token["xfer_disabled"] for token in listed)
+        or any(chains[chain_id]["disabled"] for chain_id in ids)
+    )
+    org_token, pegged_token = (
+        _pair_token(symbol, token, of, disabled=chains[chain_id]["disabled"], stopped=stopped)
+        for chain_id, token, of in zip(ids, listed, own, strict=True)
+    )
     return {
-        "org_chain_id": org,
-        "org_token": _token(chains, tokens[org, symbol], None),
-        "pegged_chain_id": pegged,
-        "pegged_token": _token(chains, tokens[pegged, symbol], None),
-    } | {name: row[name] for name in _PAIR_FIELDS}
+        "org_chain_id": row["org_chain_id"],
+        "org_token": org_token,
+        "pegged_chain_id": row["pegged_chain_id"],
+        "pegged_token": pegged_token,
+        **{column: row[column] for column in PAIR_COLUMNS},
+        **row["extra"],
+    }
 
 
-def _blocked_routes(blocks: Iterable[Row]) -> Iterator[tuple[str, int, int]]:
-    for row in blocks:
-        yield row["symbol"], row["src_chain_id"], row["dst_chain_id"]
-        if row["both_directions"]:
-            yield row["symbol"], row["dst_chain_id"], row["src_chain_id"]
+def _pair_token(
+    symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
+) -> dict[str, Any]:
+    """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero."""
+    base = {"symbol": symbol, "name": symbol, "icon": "", **_NO_SENDS}
+    of_pair = {name: own[name] for name in ("name", "address", "icon", "decimal") if name in own}
+    row = {**base, **(listed or {}), **_OF_POOL, **of_pair}
+    return {**_token(row, disabled=disabled, closed=stopped), **own.get("extra", {})}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import orjson
 from sqlalchemy import Connection
@@ -26,6 +28,12 @@ from app.services.proposals.break_glass import require_leave
 __all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network", "import_within"]
 
 
+_NOT_EMPTY: Final = (
+    "the configuration is not empty, and this would replace all of it, with its fees, balances and "
+    "validators: export it, or write the document with --print and import what you have edited"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ImportResult:
     """What an import changed, or would change: a sentence for each row, in the order of the document.
@@ -39,7 +47,13 @@ class ImportResult:
 
 
 def import_network(
-    gateway: Gateway, text: bytes, *, actor: Actor, dry_run: bool = False, break_glass: str | None = None
+    gateway: Gateway,
+    text: bytes,
+    *,
+    actor: Actor,
+    dry_run: bool = False,
+    break_glass: str | None = None,
+    only_first: bool = False,
 ) -> ImportResult:
     """Make the document the whole configuration, all or nothing, in one transaction, and record it.
 
@@ -47,18 +61,19 @@ def import_network(
     the age of their base fee.
 
     :param break_glass: why one person alone changes sections that ``TWO_PERSONS`` names.
+    :param only_first: refuse it unless the configuration is empty.
     :raises NetworkRefused: with every error; then nothing has changed.
     :raises SecondPersonNeeded: it changes such sections, and ``break_glass`` is not given.
     """
     document = read_document(text)
     if dry_run:
         with reading_consistently(gateway.engine) as connection:
-            changes = _changes(connection, document)
+            changes = _changes(connection, document, only_first=only_first)
         guarded = sections_that_wait(gateway.two_persons, changes)
         return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
     with writing(gateway.engine) as connection:
         now = gateway.clock()
-        changes = import_within(connection, document, now)
+        changes = import_within(connection, document, now, only_first=only_first)
         guarded = sections_that_wait(gateway.two_persons, changes)
         require_leave(
             connection, gateway, actor, guarded, subject="network document", break_glass=break_glass
@@ -71,13 +86,15 @@ def import_network(
     return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
 
 
-def import_within(connection: Connection, document: Document, now: datetime) -> list[Change]:
+def import_within(
+    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
+) -> list[Change]:
     """As :func:`import_network`, within a transaction that the caller opened by ``writing`` and records.
 
     :returns: what changed, in the document's order.
     :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
     """
-    changes = _changes(connection, document)
+    changes = _changes(connection, document, only_first=only_first)
     if changes:
         apply(connection, changes, now)
         raise_versions(connection, {change.section.part for change in changes}, now)
@@ -90,15 +107,25 @@ def export_network(gateway: Gateway) -> bytes:
     document: dict[str, object] = {"version": DOCUMENT_VERSION}
     with reading_consistently(gateway.engine) as connection:
         for section in SECTIONS:
-            document[section.name] = [section.documented(row) for row in load_rows(connection, section.model)]
+            rows = [section.documented(row) for row in load_rows(connection, section.model)]
+            if rows or not section.optional:
+                document[section.name] = rows
+    return written(document)
+
+
+def written(document: Mapping[str, object]) -> bytes:
+    """A document as it is exported."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _changes(connection: Connection, document: Document) -> list[Change]:
+def _changes(connection: Connection, document: Document, *, only_first: bool = False) -> list[Change]:
+    present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
+    if only_first and any(present.values()):
+        raise NetworkRefused((_NOT_EMPTY,))
     changes = [
         change
         for section in SECTIONS
-        for change in compare(section, load_rows(connection, section.model), document[section.name])
+        for change in compare(section, present[section.name], document[section.name])
     ]
     if refused := tuple(refusals(connection, changes)):
         raise NetworkRefused(refused)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from marshmallow import fields
+import orjson
+from marshmallow import ValidationError, fields
 
 from app.domain.crypto import parse_evm_address
+from app.models.network import PATH_LENGTH
 from app.services.fields import Account, Text
 
 URL_LENGTH: Final = 2048
+
+DEFAULT_TX_PATH: Final = "/tx/"
+
+MAX_NUMBER: Final = 1_000_000_000
+"""Of a number that is only told to clients."""
+
+MAX_EXTRA: Final = 4096
+"""Bytes of JSON that a row may have beside the known fields."""
 
 _HEX_WORD: Final = re.compile(r"0[xX][0-9A-Za-z]*", re.ASCII)
 _LONG_HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
 _CIDR: Final = re.compile(r"[0-9a-fA-F:.]+/[0-9]{1,3}", re.ASCII)
 _RATE: Final = re.compile(r"(0|[1-9][0-9]{0,29})(\.[0-9]{1,36})?", re.ASCII)
+_LINK_PATH: Final = re.compile(r"/([!-~]*/)?", re.ASCII)
 _VISIBLE: Final = re.compile(r"[!-~]+", re.ASCII)
 _NOT_IN_URLS: Final = frozenset('"<>\\^`{|}')
 
@@ -39,14 +51,26 @@ class Flag(fields.Field[bool]):
         return value
 
 
-class Label(Text):
-    """One line of printable text without spaces at its ends: what people and clients compare."""
+class Name(Text):
+    """One line of printable text for people. Spaces at its ends are kept: only the console takes them off."""
+
+    default_error_messages = {"name": "must be one line of printable text, not of spaces alone"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        name = super()._deserialize(value, attr, data, **kwargs)
+        if not name.isprintable() or not name.strip():
+            raise self.make_error("name")
+        return name
+
+
+class Label(Name):
+    """One line of printable text without spaces at its ends: what clients compare."""
 
     default_error_messages = {"label": "must be one line of printable text without spaces at its ends"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         label = super()._deserialize(value, attr, data, **kwargs)
-        if not label.isprintable() or label != label.strip():
+        if label != label.strip():
             raise self.make_error("label")
         return label
 
@@ -110,6 +134,78 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+class LinkPath(Text):
+    """What stands between an explorer's URL and a transaction's hash, such as ``/tx/``; empty is that."""
+
+    default_error_messages = {"path": "must begin and end with a / in visible ASCII, such as /transaction/"}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(PATH_LENGTH, 0, load_default=DEFAULT_TX_PATH, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        path = super()._deserialize(value, attr, data, **kwargs)
+        if path and not (_LINK_PATH.fullmatch(path) and _NOT_IN_URLS.isdisjoint(path)):
+            raise self.make_error("path")
+        return path or DEFAULT_TX_PATH
+
+
+class PlainNumber(fields.Field[float]):
+    """A JSON number that is told to clients and in no sum: 0 to a billion. A whole one is kept as such."""
+
+    default_error_messages = {"invalid": f"must be a number from 0 to {MAX_NUMBER:,}"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_NUMBER:
+            raise self.make_error("invalid")
+        return int(value) if value == int(value) else value
+
+
+class Extra(fields.Field[dict[str, Any]]):
+    """Fields that clients get as they stand: at most 4 KiB of JSON, none of them a known one.
+
+    :param known: the names of the fields that the answer has beside them.
+    """
+
+    default_error_messages = {
+        "invalid": "must be an object",
+        "size": f"must be at most {MAX_EXTRA} bytes of JSON",
+        "known": "is a field of its own here: give it outside of extra",
+        "value": "must be JSON that every reader reads alike: no integer over 64 bits",
+    }
+
+    def __init__(self, known: Collection[str], **kwargs: Any) -> None:
+        super().__init__(load_default=dict, **kwargs)
+        self.known = frozenset(known)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.make_error("invalid")
+        if shadowing := sorted(value.keys() & self.known):
+            raise ValidationError({key: [self.error_messages["known"]] for key in shadowing})
+        require_small_json(self, value)
+        return value
+
+
+class AnyJson(fields.Field[Any]):
+    """Any JSON value of at most 4 KiB."""
+
+    default_error_messages = Extra.default_error_messages
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        require_small_json(self, value)
+        return value
+
+
+def require_small_json(field: fields.Field[Any], value: Any) -> None:
+    """Make sure that the value can be answered, and in at most ``MAX_EXTRA`` bytes."""
+    try:
+        size = len(orjson.dumps(value))
+    except (orjson.JSONEncodeError, TypeError):
+        raise field.make_error("value") from None
+    if size > MAX_EXTRA:
+        raise field.make_error("size")
 
 
 class Cidr(fields.Field[str]):

@@ -23,6 +23,7 @@ class PairSide:
     """One side of a pegged pair: the columns of its contracts, and the sends that these take.
 
     ``destination`` is set where the sends of the pair alone use it; a burn may go to a third chain.
+    ``token`` is what the pair says of the token that they send.
     """
 
     kind: SendKind
@@ -31,16 +32,17 @@ class PairSide:
     version: str
     source: str
     destination: str | None
+    token: str
 
 
 PAIR_SIDES: Final = (
     PairSide(
         SendKind.DEPOSIT, "pegged_deposit_contract_addr", "deposit_contracts", "vault_version",
-        "org_chain_id", "pegged_chain_id",
+        "org_chain_id", "pegged_chain_id", "org_token",
     ),
     PairSide(
         SendKind.BURN, "pegged_burn_contract_addr", "burn_contracts", "bridge_version",
-        "pegged_chain_id", None,
+        "pegged_chain_id", None, "pegged_token",
     ),
 )  # fmt: skip
 
@@ -115,13 +117,23 @@ def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
                 return
             continue
         for column in _changed_under(connection, side, before, after):
-            kept = before[column]
+            kept = _kept(before[column])
             listed = f'; list further contracts under "{side.further}"' if column == side.own else ""
             yield (
                 f"pegged_pairs[{change.index}].{column}: open {side.kind.value} transfers of "
                 f"{before['symbol']} from chain {before[side.source]} use it, and refunds are signed for it; "
-                f"keep {', '.join(kept) if isinstance(kept, list) else kept}{listed}"
+                f"keep {kept}{listed}"
             )
+
+
+def _kept(value: Any) -> str:
+    """The value of a column, in words."""
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, dict):
+        said = (f"{key} {value[key]}" for key in ("address", "decimal") if key in value)
+        return " and ".join(said) or "the chain's own token"
+    return str(value)
 
 
 def _changed_under(connection: Connection, side: PairSide, before: Row, after: Row) -> Iterator[str]:
@@ -129,14 +141,19 @@ def _changed_under(connection: Connection, side: PairSide, before: Row, after: R
     own = before[side.own]
     still = {after[side.own], *after[side.further]}
     if after[side.own] != own:
-        # Sends that name no contract were taken by the pair's own one.
-        if sent_through(connection, side, before, {None} if own in still else {None, own}):
+        # Sends that name no contract were taken by the pair's own one. Where there was none yet, nothing
+        # can have been signed for it.
+        if own and sent_through(connection, side, before, {None} if own in still else {None, own}):
             yield side.own
     elif after[side.version] != before[side.version] and sent_through(connection, side, before, {None, own}):
         yield side.version
     gone = set(before[side.further]) - still
     if gone and sent_through(connection, side, before, gone):
         yield side.further
+    was, will = ([row[side.token].get(key) for key in ("address", "decimal")] for row in (before, after))
+    every = {None, own, *before[side.further]}
+    if was != will and sent_through(connection, side, before, every):
+        yield side.token
 
 
 def sent_through(

@@ -40,6 +40,11 @@ def read_document(text: bytes) -> Document:
         data = loads(text)
     except UnreadableJson as error:
         raise NetworkRefused((f"the document {error}",)) from None
+    return read_rows(data)
+
+
+def read_rows(data: Any) -> Document:
+    """As :func:`read_document`, of a document as plain data."""
     try:
         read: dict[str, Any] = _SCHEMA.load(data)
     except ValidationError as error:

@@ -18,6 +18,8 @@ from app.services.feed.projection import refold
 from app.services.network.changes import Change
 from app.services.network.sections import Row
 
+_PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+
 CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "chains": ("contract_addr",),
     "pegged_pairs": (
@@ -71,7 +73,18 @@ class FactsChanged:
             else:
                 chain_ids.update(change.row[column] for column in change.section.chains)
                 contracts.update(_contracts_changed(change))
+                tokens.update(_own_tokens_changed(change))
         return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(contracts))
+
+
+def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
+    """The tokens, by chain, of which a pegged pair says something else than before."""
+    if change.section.name != "pegged_pairs":
+        return
+    for chain, side in _PAIR_SIDES:
+        before, after = ({} if row is None else row[side] for row in (change.before, change.after))
+        if before != after:
+            yield PoolKey(change.row[chain], change.row["symbol"])
 
 
 def _contracts_changed(change: Change) -> Iterator[ContractsChanged]:
@@ -91,14 +104,13 @@ def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
 
 def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
     """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
-    if changed.tokens:
-        transfers = transfers_of_tokens(connection, changed.tokens)
-        refold(connection, transfers, load_network_facts(connection), now)
+    transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
     for contracts in changed.contracts:
-        transfers = transfers_naming_contracts(
-            connection, contracts.chain_ids, contracts.symbol, contracts.addresses
+        transfers.update(
+            transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)
         )
-        refold(connection, transfers, load_network_facts(connection), now)
+    if transfers:
+        refold(connection, sorted(transfers), load_network_facts(connection), now)
     for chain_id in sorted(changed.chain_ids):
         fold_validators(connection, chain_id, now)
     judge_pools(connection, changed.pools, now)

@@ -20,6 +20,9 @@ PAIR_CONTRACTS: Final = (
 )
 """The columns of a pair's contract and of the further ones beside it, by side."""
 
+PAIR_TOKENS: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+"""The columns of a pair's chain and of what the pair says of its token there, by side."""
+
 Rows = Mapping[str, list[Row]]
 
 
@@ -60,12 +63,22 @@ def _unknown_tokens(document: Rows) -> Iterator[str]:
     for index, row in enumerate(document["pools"]):
         if (row["chain_id"], row["symbol"]) not in known:
             yield f"pools[{index}]: there is no token {row['symbol']} on chain {row['chain_id']}"
-    for name in ("routes", "pegged_pairs"):  # a block may come before what it blocks
-        for index, row in enumerate(document[name]):
-            for column in _PAIRS_OF_CHAINS[name]:
-                token = row[column], row["symbol"]
-                if token not in known:
-                    yield f"{name}[{index}].{column}: there is no token {token[1]} on chain {token[0]}"
+    for index, row in enumerate(document["routes"]):  # a block may come before what it blocks
+        for column in _PAIRS_OF_CHAINS["routes"]:
+            if (row[column], row["symbol"]) not in known:
+                yield f"routes[{index}].{column}: there is no token {row['symbol']} on chain {row[column]}"
+    chains = {row["chain_id"] for row in document["chains"]}
+    for index, row in enumerate(document["pegged_pairs"]):
+        for column, side in PAIR_TOKENS:
+            if (row[column], row["symbol"]) in known:
+                continue
+            lacking = [key for key in ("address", "decimal") if key not in row[side]]
+            if row[column] not in chains or lacking:
+                hint = f'; list it, or say its address and decimal under "{side}"' if lacking else ""
+                yield (
+                    f"pegged_pairs[{index}].{column}: there is no token {row['symbol']} "
+                    f"on chain {row[column]}{hint}"
+                )
 
 
 def _unknown_pools(document: Rows) -> Iterator[str]:

@@ -8,17 +8,29 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import Schema, ValidationError, fields, post_load, pre_dump
+from marshmallow import Schema, ValidationError, fields, post_load, pre_dump, pre_load, validates_schema
 
 from app.domain.keys import MAX_CHAIN_ID
-from app.models.network import NAME_LENGTH, SYMBOL_LENGTH
+from app.models.network import NAME_LENGTH, PASSED_LENGTH, SYMBOL_LENGTH
 from app.services.fields import Amount, Signer, Text, Time, WholeNumber
+from app.services.network.answered import (
+    CHAIN_FIELDS,
+    PAIR_FIELDS,
+    TOKEN_FIELDS,
+    TOP_FIELDS,
+    TOP_TEXTS,
+)
 from app.services.network.fields import (
+    AnyJson,
     Cidr,
     ConfiguredAccount,
+    Extra,
     Flag,
     Label,
+    LinkPath,
     ListOf,
+    Name,
+    PlainNumber,
     RateValue,
     Url,
 )
@@ -75,7 +87,7 @@ class Tiers(ListOf):
         return tuple((tier["start"], tier["ppm"]) for tier in tiers)
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
-        return [{"from": str(start), "ppm": ppm} for start, ppm in value]
+        return None if value is None else [{"from": str(start), "ppm": ppm} for start, ppm in value]
 
 
 class _FixedRate(Strict):
@@ -130,23 +142,42 @@ def _amount(default: int | None = None) -> Amount:
 
 
 def _cap() -> Amount:
+    """An amount, or null for none; also of a fee that is not known."""
     return Amount(allow_none=True, load_default=None)
+
+
+def _passed(default: str = "") -> Text:
+    """A text that clients are told as it stands."""
+    return Text(PASSED_LENGTH, least=0, load_default=default)
+
+
+def _contract(**kwargs: Any) -> ConfiguredAccount:
+    """A contract, or an empty text where there is none."""
+    return ConfiguredAccount(least=0, **kwargs)
 
 
 class ChainSchema(Strict):
     """``chains``."""
 
     chain_id = _chain_id(data_key="id")
-    name = Label(NAME_LENGTH, required=True)
+    name = Name(NAME_LENGTH, required=True)
     icon = Url(least=0, load_default="")
     block_delay = WholeNumber(0, MAX_UINT32, required=True)
     gas_token_symbol = _symbol()
     explore_url = Url(required=True)
-    contract_addr = ConfiguredAccount(least=0, required=True)
+    contract_addr = _contract(required=True)
     drop_gas_amt = _amount(0)
     minimal_max_slippage = WholeNumber(0, MAX_SLIPPAGE_PPM, required=True)
     disabled = Flag(load_default=False)
     disabled_reason = _note()
+    tx_path = LinkPath()
+    drop_gas_cost_amt = _passed("0")
+    drop_gas_balance_alert = _passed("0")
+    suggested_gas_cost = _passed("0")
+    flat_usd_fee = PlainNumber(load_default=0)
+    farming_reward_contract_addr = _contract(load_default="")
+    transfer_agent_contract_addr = _contract(load_default="")
+    extra = Extra(CHAIN_FIELDS)
 
 
 class TokenSchema(Strict):
@@ -154,11 +185,27 @@ class TokenSchema(Strict):
 
     chain_id = _chain_id()
     symbol = _symbol()
-    name = Label(NAME_LENGTH, required=True)
+    name = Name(NAME_LENGTH, required=True)
     icon = Url(least=0, load_default="")
     address = ConfiguredAccount(required=True)
     decimal = WholeNumber(0, MAX_DECIMALS, required=True)
     xfer_disabled = Flag(load_default=False)
+    pool_disabled = Flag(load_default=False)
+    transfer_disabled = Flag(load_default=False)
+    min_send = _cap()
+    max_send = _cap()
+    liq_add_disabled = Flag(load_default=False)
+    liq_rm_disabled = Flag(load_default=False)
+    liq_agg_rm_src_disabled = Flag(load_default=False)
+    delay_threshold = _passed()
+    delay_period = WholeNumber(0, MAX_UINT32, load_default=0)
+    extra = Extra(TOKEN_FIELDS)
+
+    @validates_schema
+    def _check_sends(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        least, most = data.get("min_send"), data.get("max_send")
+        if least is not None and most is not None and least > most:
+            raise ValidationError("must be at least min_send: no amount would pass", "max_send")
 
 
 class PoolSchema(Strict):
@@ -182,9 +229,9 @@ class RouteSchema(Strict):
     src_chain_id = _chain_id()
     dst_chain_id = _chain_id()
     rate = Rate(required=True)
-    base_fee = _amount()
+    base_fee = Amount(required=True, allow_none=True)
     base_fee_max_age_seconds = WholeNumber(1, MAX_UINT32, allow_none=True, load_default=None)
-    perc_fee_tiers = Tiers(required=True)
+    perc_fee_tiers = Tiers(required=True, allow_none=True)
 
     @post_load
     def _split_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
@@ -222,22 +269,55 @@ class Accounts(ListOf):
         return accounts
 
 
+class PairTokenSchema(Strict):
+    """What a pair says of one of its tokens. A key that is left out, or null, is as the chain has it."""
+
+    name = Name(NAME_LENGTH)
+    address = ConfiguredAccount()
+    icon = Url(least=0)
+    decimal = WholeNumber(0, MAX_DECIMALS)
+    xfer_disabled = Flag()
+    extra = Extra(TOKEN_FIELDS)
+
+    @pre_load
+    def _leave_out(self, data: Any, **_kwargs: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {
+            key: value
+            for key, value in data.items()
+            if value is not None and not (key == "xfer_disabled" and value is False)
+        }
+
+    @post_load
+    def _without_nothing(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        return {key: value for key, value in data.items() if key != "extra" or value}
+
+
+def _pair_token() -> fields.Nested:
+    return fields.Nested(PairTokenSchema, load_default=dict)
+
+
 class PeggedPairSchema(Strict):
     """``pegged_pairs``."""
 
     symbol = _symbol()
     org_chain_id = _chain_id()
     pegged_chain_id = _chain_id()
-    pegged_deposit_contract_addr = ConfiguredAccount(required=True)
-    pegged_burn_contract_addr = ConfiguredAccount(required=True)
+    org_token = _pair_token()
+    pegged_token = _pair_token()
+    pegged_deposit_contract_addr = _contract(required=True)
+    pegged_burn_contract_addr = _contract(required=True)
     deposit_contracts = Accounts(load_default=list)
     burn_contracts = Accounts(load_default=list)
-    canonical_token_contract_addr = ConfiguredAccount(least=0, load_default="")
+    canonical_token_contract_addr = _contract(load_default="")
+    migration_peg_burn_contract_addr = _contract(load_default="")
     vault_version = WholeNumber(0, MAX_UINT32, required=True)
     bridge_version = WholeNumber(0, MAX_UINT32, required=True)
-    deposit_base_fee = _amount(0)
-    burn_base_fee = _amount(0)
-    perc_fee_tiers = Tiers(required=True)
+    deposit_base_fee = Amount(allow_none=True, load_default=0)
+    burn_base_fee = Amount(allow_none=True, load_default=0)
+    perc_fee_tiers = Tiers(required=True, allow_none=True)
+    extra = Extra(PAIR_FIELDS)
 
 
 class BlockedAddressSchema(Strict):
@@ -265,6 +345,21 @@ class ValidatorSchema(Strict):
     power = _amount()
 
 
+class ConfigFieldSchema(Strict):
+    """``config_fields``: fields beside the lists of the transfer configs."""
+
+    name = Label(SYMBOL_LENGTH, required=True)
+    value = AnyJson(required=True, allow_none=True)
+
+    @validates_schema
+    def _check_known(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        name = data.get("name")
+        if name in TOP_FIELDS:
+            raise ValidationError("is a list of its own in the answer", "name")
+        if name in TOP_TEXTS and not isinstance(data.get("value"), str):
+            raise ValidationError("must be a text", "value")
+
+
 def _list_of(schema: type[Strict]) -> ListOf:
     return ListOf(fields.Nested(schema), load_default=list)
 
@@ -282,3 +377,4 @@ class NetworkDocumentSchema(Strict):
     blocked_addresses = _list_of(BlockedAddressSchema)
     blocked_networks = _list_of(BlockedNetworkSchema)
     validators = _list_of(ValidatorSchema)
+    config_fields = _list_of(ConfigFieldSchema)

@@ -1,14 +1,26 @@
-"""The nine lists of the network document: their tables, their keys and the parts they belong to."""
+"""The lists of the network document: their tables, their keys and the parts they belong to."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from marshmallow import fields
+
 from app.extensions import Base
 from app.models.blocked import BlockedAddress, BlockedNetwork
-from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Route, RouteBlock, Token
+from app.models.network import (
+    Chain,
+    ConfigField,
+    OpeningValidator,
+    PeggedPair,
+    Pool,
+    Route,
+    RouteBlock,
+    Token,
+)
 from app.services.network import schema as shape
 
 Row = dict[str, Any]
@@ -30,8 +42,9 @@ class Section:
 
     ``key`` are the columns that identify a row; ``label`` is its name for people. ``chains`` and
     ``facts`` are set in the sections by which kept events are judged: the columns that name the row's
-    chains, and those that the judgement depends on. ``left_out`` are lists that the document leaves out where
-    they are empty, so that gateways from before them read it.
+    chains, and those that the judgement depends on. ``left_out`` are keys that the document leaves out where
+    they have their default, and with ``optional`` it leaves out the list where it is empty: so gateways from
+    before them read it, and people only what is special.
     """
 
     name: str
@@ -43,6 +56,7 @@ class Section:
     chains: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    optional: bool = False
 
     def identity(self, row: Row) -> tuple[Any, ...]:
         """The values of the row's key. Addresses are compared without regard to case."""
@@ -54,18 +68,42 @@ class Section:
 
     def documented(self, row: Row) -> dict[str, Any]:
         """The row as the document writes it."""
+        return {
+            key: value
+            for key, value in self.written_out(row).items()
+            if key not in self.left_out or value != _default(self.schema.fields[key])
+        }
+
+    def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """A documented row, with the defaults of what it leaves out."""
+        return {key: _default(self.schema.fields[key]) for key in self.left_out} | dict(values)
+
+    def written_out(self, row: Row) -> dict[str, Any]:
+        """As :meth:`documented`, with every key."""
         written: dict[str, Any] = self.schema.dump(row)
-        return {key: value for key, value in written.items() if key not in self.left_out or value}
+        return written
+
+
+def _default(field: fields.Field[Any]) -> Any:
+    return field.load_default() if callable(field.load_default) else field.load_default
 
 
 SECTIONS: Final = (
     Section(
         "chains", Part.CORE, Chain, shape.ChainSchema(), ("chain_id",), "chain {chain_id}",
         chains=("chain_id",), facts=("contract_addr",),
+        left_out=(
+            "tx_path", "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost", "flat_usd_fee",
+            "farming_reward_contract_addr", "transfer_agent_contract_addr", "extra",
+        ),
     ),
     Section(
         "tokens", Part.CORE, Token, shape.TokenSchema(), ("chain_id", "symbol"),
         "token {symbol} on chain {chain_id}", chains=("chain_id",), facts=("address", "decimal"),
+        left_out=(
+            "pool_disabled", "transfer_disabled", "min_send", "max_send", "liq_add_disabled",
+            "liq_rm_disabled", "liq_agg_rm_src_disabled", "delay_threshold", "delay_period", "extra",
+        ),
     ),
     Section(
         "pools", Part.CORE, Pool, shape.PoolSchema(), ("chain_id", "symbol"),
@@ -87,9 +125,12 @@ SECTIONS: Final = (
         chains=("org_chain_id", "pegged_chain_id"),
         facts=(
             "pegged_deposit_contract_addr", "deposit_contracts",
-            "pegged_burn_contract_addr", "burn_contracts",
+            "pegged_burn_contract_addr", "burn_contracts", "org_token", "pegged_token",
         ),
-        left_out=("deposit_contracts", "burn_contracts"),
+        left_out=(
+            "deposit_contracts", "burn_contracts", "org_token", "pegged_token",
+            "migration_peg_burn_contract_addr", "extra",
+        ),
     ),
     Section(
         "blocked_addresses", Part.BLOCKED_ADDRESSES, BlockedAddress, shape.BlockedAddressSchema(),
@@ -102,6 +143,10 @@ SECTIONS: Final = (
     Section(
         "validators", Part.VALIDATORS, OpeningValidator, shape.ValidatorSchema(), ("chain_id", "signer"),
         "validator {signer} of chain {chain_id}", chains=("chain_id",), facts=("power",),
+    ),
+    Section(
+        "config_fields", Part.CORE, ConfigField, shape.ConfigFieldSchema(), ("name",),
+        "field {name} of the transfer configs", optional=True,
     ),
 )  # fmt: skip
 """In the order of the document. Rows can be inserted in it, as each section refers only to earlier ones."""

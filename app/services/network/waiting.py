@@ -7,14 +7,14 @@ from typing import Final
 
 from app.domain.proposals.two_persons import TwoPersons
 from app.services.network.changes import Change
-from app.services.network.sections import SECTIONS
+from app.services.network.sections import SECTIONS, Row
 
 _SWITCHES: Final = {
-    "chains": ("disabled", {"disabled_reason"}),
-    "tokens": ("xfer_disabled", set[str]()),
-    "route_blocks": ("both_directions", {"reason"}),
+    "chains": ({"disabled"}, {"disabled_reason"}),
+    "tokens": ({"xfer_disabled", "pool_disabled", "transfer_disabled"}, set[str]()),
+    "route_blocks": ({"both_directions"}, {"reason"}),
 }
-"""By section: the column that stops more when it is true, and the notes that may change with it."""
+"""By section: the columns that stop more when they are true, and the notes that may change with them."""
 
 _BLOCKS: Final = ("route_blocks", "blocked_addresses", "blocked_networks")
 _BLOCKED: Final = ("blocked_addresses", "blocked_networks")
@@ -44,8 +44,18 @@ def only_stops(change: Change) -> bool:
         ends, ended = after["expires_at"], before["expires_at"]
         longer = ended is not None and (ends is None or ends > ended)
         return longer and set(change.columns) <= _NOTES_OF_BLOCKED
+    if section == "pegged_pairs":
+        return _stops_pair(change.columns, before, after)
     if section not in _SWITCHES:
         return False
-    switch, notes = _SWITCHES[section]
-    stopped = after[switch] and not before[switch]
-    return bool(stopped) and set(change.columns) <= {switch} | notes
+    switches, notes = _SWITCHES[section]
+    turned = switches.intersection(change.columns)
+    return bool(turned) and all(after[switch] for switch in turned) and set(change.columns) <= turned | notes
+
+
+def _stops_pair(columns: Iterable[str], before: Row, after: Row) -> bool:
+    """Whether the pair's switch was turned on, on either side, and nothing else changed."""
+    sides = set(columns)
+    return sides <= {"org_token", "pegged_token"} and all(
+        after[side] == before[side] | {"xfer_disabled": True} for side in sides
+    )

@@ -108,10 +108,16 @@ def common(reason: Reason) -> Refused:
     return Refused(ErrCode.ERROR_CODE_COMMON, reason)
 
 
+def by_pair(inputs: EstimateInputs) -> bool:
+    """Asked for, or not said; and where the pools were asked for, but there is only a pair."""
+    there = inputs.pegged is not None
+    return {True: True, None: there, False: there and inputs.route is None}[inputs.request.is_pegged]
+
+
 def gates(inputs: EstimateInputs) -> Refused | None:
     """Checks 2 to 8."""
     request = inputs.request
-    pegged = inputs.pegged is not None if request.is_pegged is None else request.is_pegged
+    pegged = by_pair(inputs)
     src, dst = inputs.src_token, inputs.dst_token
     chains = [inputs.src_chain, inputs.dst_chain]
     if inputs.caller_blocked:
@@ -153,7 +159,7 @@ def expected(inputs: EstimateInputs) -> Answer | Refused:
         return refused
     request = inputs.request
     amt = request.amt
-    pegged = inputs.pegged is not None if request.is_pegged is None else request.is_pegged
+    pegged = by_pair(inputs)
     scaled = Fraction(amt) * Fraction(10) ** (inputs.dst_token.decimals - inputs.src_token.decimals)
     if pegged:
         return _answer(inputs, scaled, math.floor(scaled), Fraction(1), pool=False)

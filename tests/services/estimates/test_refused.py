@@ -69,7 +69,6 @@ REFUSED: dict[str, tuple[Change, EstimateRequest, int, Reason]] = {
     ),
     "no route": (NOTHING, ask(src_chain_id=10), 1001, Reason.NO_ROUTE),
     "no pair": (NOTHING, ask(is_pegged=True), 1001, Reason.NO_PEGGED_PAIR),
-    "pegged, asked as a pool transfer": (NOTHING, celr(1, 10, is_pegged=False), 1001, Reason.NO_ROUTE),
     "token disabled on the source": (
         lambda g: configure(g, "tokens.0.xfer_disabled", True), ask(), 1009, Reason.TRANSFER_DISABLED,
     ),

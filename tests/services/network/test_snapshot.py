@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -271,6 +271,9 @@ def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
     info = terms.chain_infos[10]
     assert (info.block_delay, info.explore_url) == (12, "https://explorer-10.example")
     assert info.tx_link("0xab") == "https://explorer-10.example/tx/0xab"
+    assert replace(info, tx_path="/transaction/").tx_link("0xab") == (
+        "https://explorer-10.example/transaction/0xab"
+    )
     assert info.tx_link(None) == ""
 
 

@@ -106,7 +106,7 @@ class NetworkView(ListView):
     def get_export_value(self, model: Any, name: str) -> Any:
         """The value as the document writes it, and no formula for a spreadsheet."""
         columns = {column.key: getattr(model, column.key) for column in model.__table__.columns}
-        value = self.of.documented(columns).get(name, [])
+        value = self.of.written_out(columns)[name]
         return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
 
     # --- The pages
@@ -235,8 +235,8 @@ class NetworkView(ListView):
         )
 
     def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
-        now, own = on.row.values if on.row else {}, on.edit.values or {}
-        shown = shown_values(on.edit.shown) or {}
+        now = self.of.with_defaults(on.row.values) if on.row else {}
+        own, shown = on.edit.values or {}, self.of.with_defaults(shown_values(on.edit.shown) or {})
         kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
         return self.render(
             "console/network/conflict.html",

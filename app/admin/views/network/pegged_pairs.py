@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.admin.forms.sections import PeggedPairForm
-from app.admin.network_names import amount_cell, chain_cell, tiers_cell
+from app.admin.network_names import NOT_KNOWN, amount_cell, chain_cell, tiers_cell
 from app.admin.views.filters import ChainIs, SymbolIs
 from app.admin.views.network.editing import NetworkView
 from app.models.network import PeggedPair
@@ -50,8 +50,10 @@ class PeggedPairsView(NetworkView):
     column_formatters = {
         "org_chain_id": lambda v, c, m, p: chain_cell(m.org_chain_id),
         "pegged_chain_id": lambda v, c, m, p: chain_cell(m.pegged_chain_id),
-        "deposit_base_fee": lambda v, c, m, p: amount_cell(m.deposit_base_fee, m.pegged_chain_id, m.symbol),
-        "burn_base_fee": lambda v, c, m, p: amount_cell(m.burn_base_fee, m.org_chain_id, m.symbol),
+        "deposit_base_fee": lambda v, c, m, p: amount_cell(
+            m.deposit_base_fee, m.pegged_chain_id, m.symbol, NOT_KNOWN
+        ),
+        "burn_base_fee": lambda v, c, m, p: amount_cell(m.burn_base_fee, m.org_chain_id, m.symbol, NOT_KNOWN),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.org_chain_id, m.symbol),
     }
     row_form = PeggedPairForm

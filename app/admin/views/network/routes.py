@@ -7,7 +7,7 @@ from typing import Any
 
 from app.admin.formats import pill, span, when
 from app.admin.forms.sections import RouteForm
-from app.admin.network_names import amount_cell, chain_cell, tiers_cell
+from app.admin.network_names import NOT_KNOWN, amount_cell, chain_cell, tiers_cell
 from app.admin.views.filters import ChainIs, Choice, SymbolIs
 from app.admin.views.network.base_fees import BaseFees
 from app.admin.views.network.editing import Beside, NetworkView
@@ -29,7 +29,7 @@ def _state(symbol: str, src: int, dst: int) -> Any:
     route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
     if route_key not in terms.routes:  # just added, and not loaded by this process yet
         return pill("new")
-    return pill("open", "good") if is_open(terms, route_key) else pill("stopped", "bad")
+    return pill("open", "good") if is_open(terms, route_key, False) else pill("stopped", "bad")
 
 
 class RoutesView(BaseFees, NetworkView):
@@ -69,7 +69,7 @@ class RoutesView(BaseFees, NetworkView):
         "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
         "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
         "rate_model": lambda v, c, m, p: _rate(m),
-        "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol),
+        "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol, NOT_KNOWN),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
     row_form = RouteForm

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from app.admin.formats import cut, pill
 from app.admin.forms.sections import TokenForm
 from app.admin.network_names import chain_cell
 from app.admin.views.filters import ChainIs, Flag, SymbolIs
 from app.admin.views.network.editing import NetworkView
 from app.models.network import Token
+
+
+def _state(token: Token) -> Markup:
+    """What of the token is stopped."""
+    if token.xfer_disabled or token.transfer_disabled:
+        return pill("stopped", "bad")
+    return pill("pool stopped", "warn") if token.pool_disabled else pill("in service", "good")
 
 
 class TokensView(NetworkView):
@@ -34,9 +43,7 @@ class TokensView(NetworkView):
     numbers = frozenset({"decimal"})
     column_formatters = {
         "chain_id": lambda v, c, m, p: chain_cell(m.chain_id),
-        "xfer_disabled": lambda v, c, m, p: (
-            pill("stopped", "bad") if m.xfer_disabled else pill("in service", "good")
-        ),
+        "xfer_disabled": lambda v, c, m, p: _state(m),
         "address": lambda v, c, m, p: cut(m.address),
     }
     row_form = TokenForm

@@ -45,6 +45,7 @@ def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iter
     recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
     yield from route_changes.effects(recent)
     yield from price_effects(before, after, reported_fees(connection))
+    yield from _of_unknown_fees(change)
     yield from _of_token(change)
     yield from _of_pool(connection, change, after, now)
     yield from _of_route_block(change, before, route_changes)
@@ -76,6 +77,16 @@ def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
             "is answered as before"
         )
     yield Effect(f"no estimate is given from or to {change.row['name']} until it is enabled", Severity.GRAVE)
+
+
+def _of_unknown_fees(change: Change) -> Iterator[Effect]:
+    """A new route or pair that cannot be quoted. What an edit makes unknown is told with the prices."""
+    row = change.after
+    if change.before is not None or row is None:
+        return
+    names = ("base_fee", "deposit_base_fee", "burn_base_fee", "perc_fee_tiers")
+    if any(row.get(name, ()) is None for name in names):
+        yield Effect("a fee is not known: no estimate that needs it is given", Severity.GRAVE)
 
 
 def _of_token(change: Change) -> Iterator[Effect]:

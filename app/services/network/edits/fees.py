@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 from app.domain.amounts import MAX_UINT256, mul_div_up
 from app.domain.audit import Actor
 from app.domain.keys import RouteKey
-from app.domain.proportions import times_text
 from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
 from app.queries.estimates.reported_fees import reported_fees
@@ -23,7 +22,7 @@ from app.services.audit.results import Saved
 from app.services.network.changes import Change
 from app.services.network.edits.open_routes import route_text
 from app.services.network.edits.planning import EDITABLE
-from app.services.network.edits.prices import fee_effect
+from app.services.network.edits.prices import fee_effect, fee_times
 from app.services.network.edits.results import Effect, FieldError, Invalid
 from app.services.network.edits.saving import Planned, save_or_propose, waits
 from app.services.network.sections import Row
@@ -67,19 +66,22 @@ class FeeEdit:
 
 @dataclass(frozen=True, slots=True)
 class FeeRow:
-    """One route: its fees in smallest units of the destination token, and what the new one means."""
+    """One route: its fees in smallest units of the destination token, and what the new one means.
+
+    A fee of None is not known.
+    """
 
     route_key: RouteKey
     name: str
-    before: int
-    after: int
+    before: int | None
+    after: int | None
     decimals: int
     effect: Effect
 
     @property
     def times(self) -> str:
         """How much the fee changes."""
-        return times_text(self.before, self.after)
+        return fee_times(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ def _routes_to(connection: Connection, edit: FeeEdit) -> list[Row]:
     ]
     if not routes:
         raise Invalid([FieldError("dst_chain_id", "no route goes there: choose another chain or token")])
-    too_much = [_route_key(row)[0] for row in routes if _new_fee(row, edit) > MAX_UINT256]
+    too_much = [_route_key(row)[0] for row in routes if (_new_fee(row, edit) or 0) > MAX_UINT256]
     if too_much:
         raise Invalid([FieldError("factor", f"the fee of {too_much[0]} would be over 2^256-1")])
     return sorted(routes, key=_route_key)
@@ -184,9 +186,11 @@ def _check(edit: FeeEdit) -> None:
         raise Invalid([FieldError("factor", "must be more than 0")])
 
 
-def _new_fee(row: Row, edit: FeeEdit) -> int:
+def _new_fee(row: Row, edit: FeeEdit) -> int | None:
+    """The new fee of a route. What is not known cannot be multiplied, and stays not known."""
     if edit.factor is not None:
-        return multiplied_up(row["base_fee"], edit.factor)
+        fee: int | None = row["base_fee"]
+        return None if fee is None else multiplied_up(fee, edit.factor)
     assert edit.amount is not None  # noqa: S101  _check has made sure of it
     return edit.amount
 
@@ -198,4 +202,4 @@ def _route_key(row: Row) -> RouteKey:
 def _fees_by_route(routes: Sequence[Row]) -> Mapping[str, str]:
     """The fees by route, as they are fingerprinted and compared."""
     label = EDITABLE["routes"].describe
-    return {label(row): str(row["base_fee"]) for row in routes}
+    return {label(row): "not known" if row["base_fee"] is None else str(row["base_fee"]) for row in routes}

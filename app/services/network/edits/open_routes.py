@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from app.domain.codes import BridgeType
-from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.estimate.network_terms import NetworkTerms, pegged_is_open, pool_is_open
 from app.domain.keys import ChainId, RouteKey
 from app.services.network.edits.results import Effect, Severity, counted
 
@@ -67,15 +67,22 @@ def open_routes(terms: NetworkTerms) -> frozenset[OpenRoute]:
     """Every direction in which the configuration lets a token be sent, whatever pools and fees are."""
     every = [OpenRoute(route_key, None) for route_key in terms.routes]
     every += [OpenRoute(route_key, pegged.bridge_type) for route_key, pegged in terms.pegged.items()]
-    return frozenset(opening for opening in every if is_open(terms, opening.route_key))
-
-
-def is_open(terms: NetworkTerms, route_key: RouteKey) -> bool:
-    """Whether neither chain, token nor block stops the route."""
-    return route_key not in terms.blocks and not any(
-        terms.chains[end.chain_id].disabled or terms.tokens[end].xfer_disabled
-        for end in (route_key.src, route_key.dst)
+    return frozenset(
+        opening for opening in every if is_open(terms, opening.route_key, opening.bridge is not None)
     )
+
+
+def is_open(terms: NetworkTerms, route_key: RouteKey, is_pegged: bool | None = None) -> bool:
+    """Whether neither chain, token nor block stops the route.
+
+    :param is_pegged: which way is meant; None: either, whichever there is.
+    """
+    if route_key in terms.blocks or any(
+        terms.chains[end.chain_id].disabled for end in (route_key.src, route_key.dst)
+    ):
+        return False
+    through_pool = is_pegged is not True and pool_is_open(terms.tokens, terms.routes, route_key)
+    return through_pool or (is_pegged is not False and pegged_is_open(terms.tokens, terms.pegged, route_key))
 
 
 def chain_names(terms: NetworkTerms) -> dict[int, str]:

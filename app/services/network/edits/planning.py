@@ -24,8 +24,10 @@ from app.services.network.sections import SECTIONS, Part, Row, Section
 BLOCKED: Final = (Part.BLOCKED_ADDRESSES, Part.BLOCKED_NETWORKS)
 """Parts that may have a hundred thousand rows, with no rules between them: they are never read whole."""
 
-EDITABLE: Final = {section.name: section for section in SECTIONS if section.name != "validators"}
-"""The sections that operators edit. Validators come from the chains."""
+_BY_DOCUMENT: Final = ("validators", "config_fields")
+
+EDITABLE: Final = {section.name: section for section in SECTIONS if section.name not in _BY_DOCUMENT}
+"""The sections that operators edit. Validators come from the chains, further fields by the document."""
 
 COUNTED_BY_FEED: Final = {
     "pools": ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn")

@@ -36,7 +36,8 @@ def price_effects(before: NetworkTerms, after: NetworkTerms, reported: ReportedF
             f"{route_text(route_key, names)} (pegged)",
         )
         if old.base_fee != new.base_fee:
-            yield fee_effect(name, old.base_fee, new.base_fee, _unit(after, route_key))
+            token = new.dst_token or after.tokens[route_key.dst]
+            yield fee_effect(name, old.base_fee, new.base_fee, (token.decimals, token.symbol))
         yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
 
 
@@ -48,10 +49,9 @@ def _route_effects(
     reported: ReportedFees,
 ) -> Iterator[Effect]:
     new, name = after.routes[route_key], route_text(route_key, names)
-    if old.base_fee.amount != new.base_fee.amount:
-        yield fee_effect(
-            name, old.base_fee.amount, new.base_fee.amount, _unit(after, route_key), reported.get(route_key)
-        )
+    was, will = (None if terms.base_fee is None else terms.base_fee.amount for terms in (old, new))
+    if was != will:
+        yield fee_effect(name, was, will, _unit(after, route_key), reported.get(route_key))
     if old.rate != new.rate:
         yield _rate_effect(name, old.rate, new.rate)
     yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
@@ -74,18 +74,30 @@ def _source_unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
 
 
 def fee_effect(
-    name: str, old: int, new: int, unit: Unit, reported: tuple[int, datetime] | None = None
+    name: str, old: int | None, new: int | None, unit: Unit, reported: tuple[int, datetime] | None = None
 ) -> Effect:
-    """What a new base fee means for one route. A fee that the feed reported outranks it."""
+    """What a new base fee means for one route. A fee that the feed reported outranks it.
+
+    :param old: None where it was not known; likewise ``new``, without which there is no estimate.
+    """
     decimals, symbol = unit
-    change = f"{format_units(old, decimals)} → {format_units(new, decimals)} {symbol}"
-    text = f"{name}: base fee {times_text(old, new)} ({change})"
+    was, will = ("not known" if fee is None else format_units(fee, decimals) for fee in (old, new))
+    text = f"{name}: base fee {fee_times(old, new)} ({was} → {will} {symbol})"
     if reported is not None:
         by_feed = f"{format_units(reported[0], decimals)} {symbol} by the feed"
         return Effect(
             f"{text}; {by_feed} since {reported[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay"
         )
-    return Effect(text, Severity.GRAVE if leaps(old, new, FEE_LEAP) else Severity.NOTICE)
+    if new is None:
+        return Effect(f"{text}: no estimate is given without it", Severity.GRAVE)
+    return Effect(text, Severity.GRAVE if old is not None and leaps(old, new, FEE_LEAP) else Severity.NOTICE)
+
+
+def fee_times(old: int | None, new: int | None) -> str:
+    """How much a base fee changes."""
+    if old is None or new is None:
+        return "as before" if old == new else "is known now" if old is None else "is not known any more"
+    return times_text(old, new)
 
 
 def _rate_effect(name: str, old: FixedRate | StableSwapRate, new: FixedRate | StableSwapRate) -> Effect:
@@ -106,9 +118,18 @@ def _rate_text(rate: FixedRate | StableSwapRate) -> str:
 
 
 def _tier_effects(
-    name: str, old: tuple[FeeTier, ...], new: tuple[FeeTier, ...], unit: Unit
+    name: str, old: tuple[FeeTier, ...] | None, new: tuple[FeeTier, ...] | None, unit: Unit
 ) -> Iterator[Effect]:
     """Where the protocol fee differs: tiers are compared at every amount at which either begins."""
+    if new is None:
+        if old is not None:
+            text = f"{name}: the protocol fee is not known any more: no estimate is given without it"
+            yield Effect(text, Severity.GRAVE)
+        return
+    if old is None:
+        shown = (f"from {format_units(t.from_amount, unit[0])} {unit[1]}: {percent_text(t.ppm)}" for t in new)
+        yield Effect(f"{name}: the protocol fee is known now", Severity.NOTICE, tuple(shown))
+        return
     lines = []
     for start in sorted({tier.from_amount for tier in (*old, *new)}):
         was, will = _ppm_at(old, start), _ppm_at(new, start)

@@ -1,0 +1,95 @@
+"""Forms and lists of the keys that say what clients derive, and of fees that are not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.runtime.gateway import Gateway
+from app.services.network.document import import_network
+from tests.actors import TESTER
+from tests.admin.forms import save, send
+from tests.admin.visitor import Visitor
+from tests.services.network.edits.kit import document, shown
+from tests.services.network.network_kit import VAULT, text
+
+
+def path_of(gateway: Gateway, section: str, *key: Any) -> str:
+    return f"/admin/{section}/{shown(gateway, section, *key).row_id}"
+
+
+def row_of(gateway: Gateway, section: str, **named: Any) -> dict[str, Any]:
+    (row,) = (row for row in document(gateway)[section] if named.items() <= row.items())
+    return dict(row)
+
+
+def test_the_tokens_of_a_pair(operator: Visitor, network: Gateway) -> None:
+    """What is entered is kept, what is emptied is as the chain has it again, what has no input stays."""
+    given = document(network)
+    given["pegged_pairs"][0]["pegged_token"] = {"icon": "", "extra": {"note": 1}}
+    import_network(network, text(given), actor=TESTER)
+    path = path_of(network, "pegged_pairs", "CELR", 1, 10)
+    assert "Nothing is different" in send(operator, path).text, "a form sent back is no change"
+    save(operator, path, org_token_address=VAULT.lower(), org_token_decimal="0", pegged_token_name="Other ")
+    pair = row_of(network, "pegged_pairs", pegged_chain_id=10)
+    assert pair["org_token"] == {"address": VAULT, "decimal": 0}
+    assert pair["pegged_token"] == {"name": "Other", "icon": "", "extra": {"note": 1}}
+    save(operator, path, org_token_address="", org_token_decimal="", org_token_xfer_disabled="1")
+    assert row_of(network, "pegged_pairs", pegged_chain_id=10)["org_token"] == {"xfer_disabled": True}
+    save(operator, path, org_token_xfer_disabled="0")
+    assert "org_token" not in row_of(network, "pegged_pairs", pegged_chain_id=10)
+
+
+def test_the_switches_and_bounds_of_a_token(operator: Visitor, network: Gateway) -> None:
+    path = path_of(network, "tokens", 1, "USDT")
+    preview = send(operator, path, pool_disabled="1", min_send="1 000", max_send="2000")
+    assert "stop at once" in preview.text
+    save(operator, path, pool_disabled="1", min_send="1 000", max_send="2000")
+    row = row_of(network, "tokens", chain_id=1, symbol="USDT")
+    assert (row["pool_disabled"], row["min_send"], row["max_send"]) == (True, "1000", "2000")
+    assert "pool stopped" in operator.get("/admin/tokens/").text
+    save(operator, path, pool_disabled="0", min_send="", max_send="")
+    assert (
+        not {"pool_disabled", "min_send", "max_send"}
+        & row_of(network, "tokens", chain_id=1, symbol="USDT").keys()
+    )
+
+
+def test_fees_that_are_not_known(operator: Visitor, network: Gateway) -> None:
+    path = path_of(network, "routes", "USDT", 1, 56)
+    preview = send(operator, path, base_fee="", perc_fee_tiers="")
+    assert preview.text.count("no estimate is given without it") == 2
+    save(operator, path, base_fee="", perc_fee_tiers="")
+    route = row_of(network, "routes", src_chain_id=1, dst_chain_id=56)
+    assert (route["base_fee"], route["perc_fee_tiers"]) == (None, None)
+    assert operator.get("/admin/routes/").text.count("not known") == 2
+    assert "Nothing is different" in send(operator, path).text
+
+    form = "/admin/routes/base-fees"
+    doubled = send(operator, form, dst_chain_id="56", how="factor", factor="2")
+    assert "not known" in doubled.text
+    assert row_of(network, "routes", src_chain_id=1, dst_chain_id=56)["base_fee"] is None
+    save(operator, form, dst_chain_id="56", symbol="USDT", how="amount", amount="7")
+    assert row_of(network, "routes", src_chain_id=1, dst_chain_id=56)["base_fee"] == "7"
+    assert "is known now" in send(operator, path, perc_fee_tiers="0 5").text
+
+
+@pytest.mark.parametrize("fee", ["deposit_base_fee", "burn_base_fee", "perc_fee_tiers"])
+def test_pegged_fees_that_are_not_known(operator: Visitor, network: Gateway, fee: str) -> None:
+    path = path_of(network, "pegged_pairs", "CELR", 1, 10)
+    save(operator, path, **{fee: ""})
+    assert row_of(network, "pegged_pairs", pegged_chain_id=10)[fee] is None
+    assert "not known" in operator.get("/admin/pegged_pairs/").text
+    asked = {"src": "1", "dst": "10", "token": "CELR", "amount": "1", "slippage": "0.5"}
+    if fee == "burn_base_fee":
+        asked |= {"src": "10", "dst": "1"}
+    page = operator.get("/admin/estimates/", query_string=asked)
+    assert page.status_code == 200
+    assert "are not known at this moment" in page.text
+    assert "The fees are known" in page.text
+
+
+def test_a_new_route_without_fees_says_so(operator: Visitor, network: Gateway) -> None:
+    new = {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "1", "base_fee": "", "perc_fee_tiers": ""}
+    assert "a fee is not known" in send(operator, "/admin/routes/new", **new).text.lower()

@@ -1,0 +1,316 @@
+"""The recorded production configuration, imported and asked again, read as existing clients read it.
+
+What is derived here is by the rule of clients, written down apart from the code that answers: a way
+through the pools exists for a symbol that both chains list with ``token.xfer_disabled`` false, unless it is
+blocked; a pegged one, in both directions, for each pair whose tokens carry it false.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from eth_utils import to_checksum_address
+from flask import Flask
+from flask.testing import FlaskClient
+from google.protobuf.json_format import MessageToDict
+from werkzeug.test import TestResponse
+
+from app.sandbox.network import network_document
+from app.services.network.document import export_network, import_network
+from tests.actors import TESTER
+from tests.api.shapes import CONFIGS, ESTIMATE
+from tests.applications import gateway_of
+from tests.builders.network import text
+from tests.contract.recorded_answers import sandbox_app
+from tests.grpcweb.two_doors import of_fields
+from tests.grpcweb.wire import METHODS, frame, post
+
+FILE = Path(__file__).parent / "vectors" / "transfer_configs_mainnet.json"
+RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
+
+Way = tuple[str, int, int]
+
+NO_ROUTE_OF_A_PAIR = {
+    (1, "OCEAN"),
+    (56, "SNS"),
+    (137, "TSUGT"),
+    (7700, "CANTO"),
+    (23294, "wROSE"),
+    (42161, "AICODE"),
+}
+"""Tokens of pairs that only one chain lists for the pool: production lets their flag be false."""
+
+
+def pool_ways(configs: dict[str, Any]) -> set[Way]:
+    """The ways through the pools that a client derives."""
+    blocked = {
+        (row["symbol"], int(row["src_chain_id"]), int(row["dst_chain_id"]))
+        for row in configs["blocked_bridge_direct"]
+    }
+    chains = defaultdict(set)
+    for chain_id, listed in configs["chain_token"].items():
+        for info in listed["token"]:
+            if not info["token"]["xfer_disabled"]:
+                chains[info["token"]["symbol"]].add(int(chain_id))
+    every = {(symbol, *way) for symbol, of in chains.items() for way in permutations(of, 2)}
+    return every - blocked
+
+
+def pegged_ways(configs: dict[str, Any]) -> Iterator[Way]:
+    """The deposits and burns that a client derives from the pairs."""
+    for pair in configs["pegged_pair_configs"]:
+        tokens = pair["org_token"]["token"], pair["pegged_token"]["token"]
+        if not any(token["xfer_disabled"] for token in tokens):
+            symbol, org, pegged = tokens[0]["symbol"], pair["org_chain_id"], pair["pegged_chain_id"]
+            yield symbol, org, pegged
+            yield symbol, pegged, org
+
+
+def burn_mint_ways(configs: dict[str, Any]) -> Iterator[Way]:
+    """The ways between two pegged chains of one original that a client derives."""
+    works = set(pegged_ways(configs))
+    chains = defaultdict(list)
+    for pair in configs["pegged_pair_configs"]:
+        symbol, org, pegged = (
+            pair["org_token"]["token"]["symbol"],
+            pair["org_chain_id"],
+            pair["pegged_chain_id"],
+        )
+        if pair["bridge_version"] == 2 and (symbol, org, pegged) in works:
+            chains[symbol, org].append(pegged)
+    for (symbol, _), of in chains.items():
+        for src, dst in permutations(of, 2):
+            yield symbol, src, dst
+
+
+def run(app: Flask, *arguments: str) -> Result:
+    return app.test_cli_runner().invoke(args=["network", *arguments])
+
+
+@pytest.fixture
+def production(app: Flask) -> Flask:
+    """A gateway that was given the production configuration by its command."""
+    imported = run(app, "import", "--from-configs", str(FILE))
+    assert imported.exit_code == 0, imported.output
+    return app
+
+
+def configs_of(app: Flask) -> dict[str, Any]:
+    answer: dict[str, Any] = app.test_client().get(CONFIGS).get_json()
+    return answer
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every value without parts, by its path."""
+    if isinstance(value, dict | list) and value:
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(each, (*path, key))
+    else:
+        yield path, value
+
+
+def expected() -> dict[str, Any]:
+    """The recorded answer with what docs/network.md#from-configs lists as answered in another way."""
+    answer = copy.deepcopy(RECORDED)
+    for chain_id, listed in answer["chain_token"].items():
+        for info in listed["token"]:
+            if (int(chain_id), info["token"]["symbol"]) in NO_ROUTE_OF_A_PAIR:
+                assert info["token"]["xfer_disabled"] is False
+                info["token"]["xfer_disabled"] = True
+    for pair in answer["pegged_pair_configs"]:
+        for name in ("pegged_deposit_contract_addr", "pegged_burn_contract_addr"):
+            if re.fullmatch("0x[0-9a-f]{40}", pair[name]):
+                pair[name] = to_checksum_address(pair[name])
+    return answer
+
+
+def test_every_field_is_answered_again(production: Flask) -> None:
+    ours = dict(leaves(configs_of(production)))
+    added = {path: value for path, value in ours.items() if path[-1] in ("min_send", "max_send")}
+    assert set(added.values()) == {""}
+    theirs = dict(leaves(expected()))
+    assert len(theirs) > 20_000
+    assert {path: value for path, value in ours.items() if path not in added} == theirs
+
+
+@pytest.mark.one_database
+def test_every_field_is_answered_again_over_grpc_web(production: Flask) -> None:
+    for name in ("GetTransferConfigs", "GetTransferConfigsForAll"):
+        asked, answered = METHODS[name]
+        answer = post(production.test_client(), name, frame(asked().SerializeToString()))
+        assert answer.message is not None
+        message = answered.FromString(answer.message)
+        shown = MessageToDict(
+            message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+        )
+        assert not message.HasField("err")
+        wanted = of_fields(expected(), answered.DESCRIPTOR)
+        assert shown == {name: value for name, value in wanted.items() if name != "err"}
+
+
+@pytest.mark.one_database
+def test_the_ways_are_those_of_production(production: Flask) -> None:
+    ours, pegged = configs_of(production), Counter(pegged_ways(RECORDED))
+    assert pool_ways(ours) == pool_ways(RECORDED)
+    assert Counter(pegged_ways(ours)) == pegged
+    assert (len(pool_ways(ours)), pegged.total(), len(pool_ways(ours) & pegged.keys())) == (630, 592, 12)
+    assert set(burn_mint_ways(ours)) == set(burn_mint_ways(RECORDED)) != set()
+
+
+@pytest.mark.one_database
+def test_estimates_of_derived_ways(production: Flask) -> None:
+    """Nothing has fees yet, so nothing is quoted; what is switched off says so."""
+    ours, client = configs_of(production), production.test_client()
+    switched_off = {
+        (info["token"]["symbol"], int(chain_id))
+        for chain_id, listed in RECORDED["chain_token"].items()
+        for info in listed["token"]
+        if info["transfer_disabled"]
+    }
+    pick = random.Random(8)
+    blocked = {tuple(map(str, row.values())) for row in RECORDED["blocked_bridge_direct"]}
+    seen: Counter[str] = Counter()
+    for is_pegged, ways in (("false", pool_ways(ours)), ("true", set(pegged_ways(ours)))):
+        for symbol, src, dst in pick.sample(sorted(ways), 100):
+            response = ask(client, symbol, src, dst, is_pegged=is_pegged)
+            reason = response.headers["X-Gateway-Reason"]
+            if {(symbol, src), (symbol, dst)} & switched_off:
+                assert reason == "transfer_disabled"
+            elif (symbol, str(src), str(dst)) in blocked:
+                assert reason == "direction_blocked"
+            else:
+                assert reason == "fee_stale"
+            seen[reason] += 1
+    assert seen["fee_stale"] > 150
+    assert seen["transfer_disabled"]
+
+
+def ask(client: FlaskClient, symbol: str, src: int, dst: int, **query: str) -> TestResponse:
+    asked = {"src_chain_id": src, "dst_chain_id": dst, "token_symbol": symbol, "amt": "1000000"}
+    return client.get(ESTIMATE, query_string={**asked, "slippage_tolerance": "5000", **query})
+
+
+@pytest.mark.one_database
+def test_a_pegged_way_answers_clients_that_always_send_false(production: Flask) -> None:
+    """Once there are fees, also a token that its chain does not list."""
+    document = json.loads(export_network(gateway_of(production)))
+    for pair in document["pegged_pairs"]:
+        pair |= {"deposit_base_fee": "1", "burn_base_fee": "2", "perc_fee_tiers": [{"from": "0", "ppm": 0}]}
+    import_network(gateway_of(production), text(document), actor=TESTER)
+    only_pegged = sorted(set(pegged_ways(RECORDED)) - pool_ways(RECORDED))
+    pick = random.Random(8)
+    for symbol, src, dst in [*pick.sample(only_pegged, 50), ("MUX", 1, 42161), ("MUX", 42161, 1)]:
+        answers = [
+            ask(production.test_client(), symbol, src, dst, **said, amt="10" + "0" * 18).get_json()
+            for said in ({}, {"is_pegged": "false"}, {"is_pegged": "true"})
+        ]
+        assert answers[0] == answers[1] == answers[2]
+        if answers[0]["err"] is None:
+            assert answers[0]["base_fee"] in ("1", "2")
+        else:
+            assert answers[0]["err"]["code"] in (1009, 1016)
+
+
+def test_an_export_imports_unchanged(production: Flask) -> None:
+    exported = export_network(gateway_of(production))
+    assert import_network(gateway_of(production), exported, actor=TESTER).changes == ()
+    import_network(gateway_of(production), text({"version": 1}), actor=TESTER)
+    assert configs_of(production)["chains"] == []
+    import_network(gateway_of(production), exported, actor=TESTER)
+    assert export_network(gateway_of(production)) == exported
+    assert pool_ways(configs_of(production)) == pool_ways(RECORDED)
+
+
+@pytest.mark.one_database
+def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> None:
+    before = run(production, "export").stdout
+    refused = run(production, "import", "--from-configs", str(FILE))
+    assert refused.exit_code == 1
+    assert "the configuration is not empty" in refused.stderr
+    assert run(production, "export").stdout == before
+    printed = run(production, "import", "--from-configs", str(FILE), "--print")
+    assert printed.exit_code == 0
+    path = tmp_path / "edited.json"
+    path.write_text(printed.stdout)
+    again = run(production, "import", str(path))
+    assert (again.exit_code, again.stdout) == (0, "nothing changed\n")
+
+
+@pytest.mark.one_database
+def test_it_says_what_it_cannot_know(app: Flask) -> None:
+    printed = run(app, "import", "--from-configs", str(FILE), "--print")
+    for word in ("rates", "fees", "balances", "validators", "tx_path", "minimal_max_slippage"):
+        assert word in printed.stderr
+    assert "This gateway answers 8 values in another way:" in printed.stderr
+    assert printed.stderr.count("token.xfer_disabled: False is answered as True") == 6
+    assert configs_of(app)["chains"] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"no json", "is not JSON"),
+        (b"[]", "this is no answer of getTransferConfigsForAll"),
+        (b"{}", "lacks 'chain_token'"),
+        (b'{"err": {"code": 500, "msg": "x"}, "chain_token": {}}', "it is an error"),
+        (b'{"chain_token": {"1": {"token": [{}]}}}', "lacks 'token'"),
+        (b'{"chain_token": {"x": {"token": [{"token": {"symbol": "A"}}]}}}', "this is no answer"),
+        (b'{"chain_token": {"1": 5}}', "this is no answer"),
+    ],
+)
+@pytest.mark.one_database
+def test_what_is_no_such_answer_is_refused(app: Flask, tmp_path: Path, content: bytes, word: str) -> None:
+    path = tmp_path / "configs.json"
+    path.write_bytes(content)
+    refused = run(app, "import", "--from-configs", str(path))
+    assert refused.exit_code == 1
+    assert word in refused.stderr
+    assert "Traceback" not in refused.output
+
+
+@pytest.mark.one_database
+def test_unknown_fields_are_answered_as_they_came(app: Flask, tmp_path: Path) -> None:
+    answer = json.loads((FILE.parent / "transfer_configs_testnet.json").read_text())
+    answer["chains"][0]["color"] = {"rgb": [1, 2.5, None]}
+    answer["chain_token"]["5"]["token"][0]["tags"] = ["stable"]
+    answer["pegged_pair_configs"][0]["note"] = "a pair"
+    answer["pegged_pair_configs"][0]["pegged_token"]["tags"] = []
+    answer["notice"] = {"text": "new"}
+    path = tmp_path / "configs.json"
+    path.write_text(json.dumps(answer))
+    assert "another way" not in run(app, "import", "--from-configs", str(path)).stderr
+    ours = configs_of(app)
+    assert ours["chains"][0]["color"] == {"rgb": [1, 2.5, None]}
+    assert ours["chain_token"]["5"]["token"][0]["tags"] == ["stable"]
+    assert ours["pegged_pair_configs"][0]["note"] == "a pair"
+    assert ours["pegged_pair_configs"][0]["pegged_token"]["tags"] == []
+    assert ours["notice"] == {"text": "new"}
+    exported = export_network(gateway_of(app))
+    assert import_network(gateway_of(app), exported, actor=TESTER).changes == ()
+
+
+def test_no_way_of_the_sandbox_is_derived_that_has_no_route(tmp_path: Path) -> None:
+    app = sandbox_app(tmp_path)
+    ours, client = configs_of(app), app.test_client()
+    ways = sorted({*pool_ways(ours)} | {*pegged_ways(ours)} | {*burn_mint_ways(ours)})
+    assert len(ways) > 30
+    for symbol, src, dst in ways:
+        for said in ({}, {"is_pegged": "false"}, {"is_pegged": "true"}):
+            if said.get("is_pegged") == "true" and (symbol, src, dst) in pool_ways(ours):
+                continue
+            reason = ask(client, symbol, src, dst, **said).headers.get("X-Gateway-Reason")
+            assert reason not in ("no_route", "no_pegged_pair", "token_not_on_src", "token_not_on_dst"), (
+                symbol, src, dst,
+            )  # fmt: skip
+    routes = {(r["symbol"], r["src_chain_id"], r["dst_chain_id"]) for r in network_document()["routes"]}
+    assert pool_ways(ours) <= routes, "every other way is blocked, or its token closed"
