@@ -10,6 +10,7 @@ from marshmallow import Schema
 
 from app.api.config_schemas import ConfigsAnswer
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
+from app.api.refunds.schemas import WithdrawAnswer, WithdrawBody
 from app.api.schemas import (
     CompatEstimateQuery,
     CompatStatusAnswer,
@@ -30,6 +31,8 @@ STATUS_PATH: Final = "/getTransferStatus"
 ESTIMATE_PATH: Final = "/estimateAmt"
 LATENCY_PATH: Final = "/getLatest7DayTransferLatencyForQuery"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
+ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
+"""One client writes a space after the path."""
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
 _KEY: Final = "api"
@@ -50,6 +53,8 @@ class ApiDoor:
     configs_answer: ConfigsAnswer
     evidence_query: EvidenceQuery
     evidence_answer: EvidenceAnswer
+    ask_body: WithdrawBody
+    ask_answer: WithdrawAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
     """The shape of each public path's answer, for errors that are raised outside of its view."""
 
@@ -68,6 +73,8 @@ class ApiDoor:
             configs_answer=ConfigsAnswer(),
             evidence_query=EvidenceQuery(),
             evidence_answer=EvidenceAnswer(),
+            ask_body=WithdrawBody(),
+            ask_answer=WithdrawAnswer(),
         )
         for prefix in (PREFIX, LEGACY_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
@@ -75,6 +82,7 @@ class ApiDoor:
             door.answers[prefix + LATENCY_PATH] = door.latency_answer
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
+            door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
         return door
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from google.protobuf.message import Message
 
 from app.domain.amounts import parse_uint256
-from app.domain.blocking import IPAddress
-from app.domain.codes import ErrCode
 from app.domain.estimate.inputs import EstimateRequest
 from app.domain.wire_values import parse_transfer_id, required, token_symbol, user_address
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.answers import configs_answer, estimate_answer, latency_answer, status_answer
+from app.grpcweb.calls import Call, Method
 from app.grpcweb.questions import Rules, read_question
-from app.runtime.gateway import Gateway
+from app.grpcweb.withdrawals import withdrawal_methods
 from app.runtime.snapshot import TransferConfigs
 from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
@@ -30,27 +27,6 @@ _ESTIMATE_RULES: Final[Rules] = {
     "is_pegged": lambda flag: flag or None,  # false counts as left out (docs/interface.md#grpc-fields)
 }
 _STATUS_RULES: Final[Rules] = {"transfer_id": parse_transfer_id}
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call: the bytes of its message, and the caller's address (None where it is no IP address)."""
-
-    gateway: Gateway
-    message: bytes
-    caller: IPAddress | None
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """What a method does, and the message that it answers with."""
-
-    run: Callable[[Call], Message]
-    answer: type[Message]
-
-    def error(self, code: ErrCode, msg: str) -> Message:
-        """The answer that is an error: ``err``, and every other field zero."""
-        return self.answer(err={"code": code, "msg": msg})
 
 
 def estimate_amt(call: Call) -> Message:
@@ -99,4 +75,5 @@ def methods() -> dict[str, Method]:
         ),
         "GetTransferConfigs": configs,
         "GetTransferConfigsForAll": configs,
+        **withdrawal_methods(),
     }

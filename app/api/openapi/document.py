@@ -10,7 +10,15 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
 from app.api.config_schemas import ConfigsAnswer
-from app.api.door import CONFIGS_PATHS, ESTIMATE_PATH, EVIDENCE_PATH, LATENCY_PATH, PREFIX, STATUS_PATH
+from app.api.door import (
+    ASK_PATHS,
+    CONFIGS_PATHS,
+    ESTIMATE_PATH,
+    EVIDENCE_PATH,
+    LATENCY_PATH,
+    PREFIX,
+    STATUS_PATH,
+)
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
@@ -18,6 +26,7 @@ from app.api.openapi.examples import (
     LATENCY_EXAMPLES,
     STATUS_EXAMPLES,
 )
+from app.api.openapi.refunds import ask_operation
 from app.api.openapi.text import INTRODUCTION
 from app.api.schemas import (
     EstimateAnswer,
@@ -67,6 +76,7 @@ def document() -> dict[str, Any]:
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status()})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency()})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence()})
+    spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(_responses)})
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(path)})
     for path in ("/healthz", "/readyz"):

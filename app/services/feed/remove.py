@@ -16,6 +16,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
+from app.models.refund_asks import RefundAsk
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
@@ -47,7 +48,9 @@ def remove_transfers(
     keep_paid_ids(connection, ids)
     write_latencies(connection, latencies_of(states), {})
     _withdraw_volumes(connection, moved)
-    for model in (Event, SignatureAside, SignatureNotNeeded, Anomaly, TransferBlock, TransferHash, Transfer):
+    for model in (
+        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, TransferBlock, TransferHash, Transfer,
+    ):  # fmt: skip
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
 

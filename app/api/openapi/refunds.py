@@ -1,0 +1,43 @@
+"""Asking for a refund, as the OpenAPI document describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from app.api.refunds.schemas import WithdrawAnswer, WithdrawBody
+
+ASK_EXAMPLES: Final[dict[str, Any]] = {
+    "asked": {"summary": "The ask is taken", "value": {"err": None, "seq_num": "1700000000"}},
+    "not to be refunded": {
+        "summary": "X-Gateway-Reason: refund_not_available",
+        "value": {
+            "err": {
+                "code": 500,
+                "msg": "this transfer is not to be refunded: its status is 5 (TRANSFER_COMPLETED); "
+                "ask for the refund while it is 6",
+            },
+            "seq_num": "0",
+        },
+    },
+}
+
+
+def ask_operation(responses: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """The operation.
+
+    :param responses: makes the answers of a shape, its examples and the HTTP statuses of failures.
+    """
+    return {
+        "operationId": "withdrawLiquidity",
+        "tags": ["Transfers"],
+        "summary": "Ask for a refund",
+        "description": (
+            "For a transfer at status 6. The status goes to 7, and to 8 when the validators have signed: ask "
+            "`getTransferStatus` until then. At 7 to 10 this is answered in the same way and changes "
+            "nothing; at any other status it is `refund_not_available`. A caller may ask a few times a "
+            "minute. It needs no signature: the refund goes to the sender of the transfer, whoever asks."
+        ),
+        "requestBody": {"required": True, "content": {"application/json": {"schema": WithdrawBody}}},
+        "responses": responses(WithdrawAnswer, ASK_EXAMPLES, 400, 405, 413, 415, 429, 500, 503),
+    }
