@@ -34,8 +34,8 @@ _ASKED: Final = REFUND_STATUSES - {Status.TRANSFER_TO_BE_REFUNDED}
 def ask_for_refund(gateway: Gateway, request: WithdrawRequest, caller: IPAddress | None) -> int:
     """Take a user's ask for the refund of a transfer at status 6 (docs/interface.md#refund-ask).
 
-    The first ask is kept, and the status is 7 when this returns; from 7 to 10 nothing is written. The status is
-    read from the primary: a replica may be behind.
+    The first ask is kept, and the status is 7 when this returns; from 7 to 10 nothing is written. The
+    status is read from the primary: a replica may be behind.
 
     :param caller: counted by ``REFUND_ASK_LIMIT``, and not kept.
     :returns: the request's own number.

@@ -131,6 +131,7 @@ def explain_refund(
     validators: ValidatorSet | None,
     status: TransferHistoryStatus | None = None,
     delayed: DelayedFunds | None = None,
+    *,
     notes: tuple[str, ...] = (),
 ) -> RefundExplanation:
     """Explain a verdict for people and machines.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import chain
 from typing import Final, cast
 
 from sqlalchemy import Connection, exists, or_, select
@@ -68,7 +69,7 @@ def load_histories(
         logs[row.transfer_id].append(Logged(row.seq, event))
     reorgs = _reorgs_reaching(connection, logs, arriving)
     paid_ids = _paid_ids(connection, logs)
-    asked = _asked_at(connection, logs)
+    asked = _asked_at(connection, logs, arriving)
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
@@ -89,14 +90,17 @@ def has_events(connection: Connection, transfer_id: TransferId) -> bool:
 
 
 def _asked_at(
-    connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]
+    connection: Connection,
+    logs: dict[bytes, list[Logged[TransferEvent]]],
+    arriving: Iterable[TransferEvent],
 ) -> dict[bytes, datetime]:
     """When refunds were asked for. Nothing counts of an ask for a transfer that the network never refused."""
-    refused = [
-        transfer_id
-        for transfer_id, events in logs.items()
-        if any(isinstance(each.event, NetworkStatus) and each.event.xfer_status.is_bad for each in events)
-    ]
+    logged = (each.event for events in logs.values() for each in events)
+    refused = {
+        event.transfer_id
+        for event in chain(logged, arriving)
+        if isinstance(event, NetworkStatus) and event.xfer_status.is_bad
+    }
     return asked_at(connection, refused) if refused else {}
 
 

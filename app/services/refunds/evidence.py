@@ -60,7 +60,7 @@ def evidence_of(
     delayed = _delayed(standing, context, status, facts)
     if delayed is not None and (chain := chain_infos.get(delayed.chain_id or ChainId(0))) is not None:
         delayed = replace(delayed, tx_link=chain.tx_link(delayed.tx_hash))
-    return explain_refund(verdict, context, validators, status, delayed, _asked(history, status))
+    return explain_refund(verdict, context, validators, status, delayed, notes=_asked(history, status))
 
 
 def _asked(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
