@@ -20,8 +20,8 @@ class RefundAsksView(ListView):
     title = "Refund asks"
     explanation = (
         "Transfers whose refund was asked for through the interface. Anybody can ask, so an ask proves "
-        "nothing: it moves a transfer that is to be refunded to status 7, and the validator network can read it and "
-        "prepares the refund."
+        "nothing: it moves a transfer that is to be refunded to status 7, and the validator network can read "
+        "it and prepare the refund."
     )
     nothing = "Nobody has asked for a refund."
     column_list = ("seq", "transfer_id", "at")

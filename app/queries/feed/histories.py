@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from itertools import chain
 from typing import Final, cast
@@ -40,7 +40,7 @@ _IS_BASIS: Final = exists().where(
 def load_histories(
     connection: Connection,
     transfer_ids: Iterable[bytes],
-    arriving: Iterable[TransferEvent] = (),
+    arriving: Collection[TransferEvent] = (),
     *,
     basis_only: bool = False,
 ) -> dict[bytes, TransferHistory]:
@@ -92,7 +92,7 @@ def has_events(connection: Connection, transfer_id: TransferId) -> bool:
 def _asked_at(
     connection: Connection,
     logs: dict[bytes, list[Logged[TransferEvent]]],
-    arriving: Iterable[TransferEvent],
+    arriving: Collection[TransferEvent],
 ) -> dict[bytes, datetime]:
     """When refunds were asked for. Nothing counts of an ask for a transfer that the network never refused."""
     logged = (each.event for events in logs.values() for each in events)
@@ -123,7 +123,7 @@ def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEven
 def _reorgs_reaching(
     connection: Connection,
     logs: dict[bytes, list[Logged[TransferEvent]]],
-    arriving: Iterable[TransferEvent],
+    arriving: Collection[TransferEvent],
 ) -> dict[bytes, list[Reorg]]:
     logged = {transfer_id: events for transfer_id, events in logs.items() if events}
     chains = {
