@@ -14,14 +14,15 @@ from app.models import (
     pools,
     proposals,
     pruned,
-    refund_asks,
     signatures,
     transfers,
     validators,
 )
+from app.models.refunds import asks
 
 __all__ = [
     "anomalies",
+    "asks",
     "audit",
     "blocked",
     "estimates",
@@ -34,7 +35,6 @@ __all__ = [
     "pools",
     "proposals",
     "pruned",
-    "refund_asks",
     "signatures",
     "transfers",
     "validators",

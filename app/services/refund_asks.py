@@ -17,7 +17,7 @@ from app.domain.refund.ask import WithdrawRequest
 from app.domain.reporting.scope import Scope
 from app.domain.times import rfc3339
 from app.models.engine import ask, writing
-from app.models.refund_asks import RefundAsk
+from app.models.refunds.asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
 from app.queries.transfers.refund_asks import AskRow, asks_after, status_of
 from app.runtime.gateway import Gateway

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.models.engine import reading
-from app.models.refund_asks import RefundAsk
+from app.models.refunds.asks import RefundAsk
 from app.runtime.gateway import Gateway
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications, gateway_of

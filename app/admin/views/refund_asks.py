@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.admin.formats import when
 from app.admin.views.lists import ListView
-from app.models.refund_asks import RefundAsk
+from app.models.refunds.asks import RefundAsk
 
 
 class RefundAsksView(ListView):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from app.domain.keys import ChainId, TransferId
-from app.models.refund_asks import RefundAsk
+from app.models.refunds.asks import RefundAsk
 from app.models.transfers import Transfer
 
 

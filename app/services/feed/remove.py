@@ -16,7 +16,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
-from app.models.refund_asks import RefundAsk
+from app.models.refunds.asks import RefundAsk
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert

@@ -13,7 +13,7 @@ from sqlalchemy import insert, select
 
 from app.domain.codes import XferStatus
 from app.models.engine import reading, writing
-from app.models.refund_asks import RefundAsk
+from app.models.refunds.asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
 from app.runtime.gateway import Gateway
 from app.services.feed.projection import refold
