@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
@@ -10,9 +12,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.domain.refund.ask import read_withdraw_request
 from app.models.engine import reading
 from app.models.refunds.asks import RefundAsk
 from app.runtime.gateway import Gateway
+from app.services.refund_asks import ask_for_refund
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications, gateway_of
 from tests.databases import SharedDatabase
@@ -191,3 +195,16 @@ def test_a_limit_of_ones_own(applications: Applications, database: SharedDatabas
     req = withdraw_req(transfer_id(1), withdraw_type=0)
     first, second = (ask(app.test_client(), "http", req) for _ in range(2))
     assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")
+
+
+def test_many_at_once_are_one(app: Flask, gateway: Gateway) -> None:
+    feed(gateway, sent(1), bad())
+    asked = read_withdraw_request(withdraw_req(transfer_id(1)))
+
+    def once(n: int) -> int:
+        return ask_for_refund(gateway, asked, ip_address(f"10.0.0.{n}"))
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(once, range(6))) == [REQ_ID] * 6
+    assert len(asks(gateway)) == 1
+    assert status(app.test_client()) == (7, 0)

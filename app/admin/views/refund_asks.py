@@ -24,7 +24,7 @@ class RefundAsksView(ListView):
         "it and prepare the refund."
     )
     nothing = "Nobody has asked for a refund."
-    column_list = ("seq", "transfer_id", "at")
+    column_list = ("transfer_id", "at", "seq")
     column_export_list = ("seq", "transfer_id", "at")
     column_labels = {"seq": "Number", "transfer_id": "Transfer", "at": "Asked"}
     column_sortable_list = ("seq", "at")
