@@ -39,10 +39,10 @@ def decode_base64(text: str) -> bytes:
     :raises ValueError: it is none.
     """
     plain = text.translate(_URL_SAFE)
-    bare = plain.rstrip("=")
-    if not _STANDARD.fullmatch(plain) or len(bare) % 4 == 1:
+    padded = plain if "=" in plain else plain + "=" * (-len(plain) % 4)
+    if not _STANDARD.fullmatch(padded) or len(padded) % 4:
         raise ValueError(f"is not base64: {INSTEAD}")
-    return base64.b64decode(bare + "=" * (-len(bare) % 4))
+    return base64.b64decode(padded)
 
 
 def read_withdraw_request(raw: bytes) -> WithdrawRequest:
