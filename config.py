@@ -118,6 +118,7 @@ class Settings(BaseSettings):
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
+    refund_ask_limit: str = "10/minute"
     rate_limit_storage_url: str = "memory://"
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
@@ -203,14 +204,16 @@ class Settings(BaseSettings):
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
 
-    @field_validator("rate_limit")
+    @field_validator("rate_limit", "refund_ask_limit")
     @classmethod
-    def _limit(cls, value: str) -> str:
+    def _limit(cls, value: str, info: ValidationInfo) -> str:
+        may_be_empty = info.field_name == "rate_limit"
         try:
-            if value:
+            if value or not may_be_empty:
                 parse_many(value)
         except ValueError:
-            raise ValueError("must be empty or limits such as 20/second or 100/minute;1000/hour") from None
+            empty = "empty or " if may_be_empty else ""
+            raise ValueError(f"must be {empty}limits such as 20/second or 100/minute;1000/hour") from None
         return value
 
     @field_validator("rate_limit_storage_url")

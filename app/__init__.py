@@ -26,6 +26,7 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
+from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
@@ -82,6 +83,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
+            ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)

@@ -19,6 +19,7 @@ from app import create_app
 from app.admin.sign_in import setup
 from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
+from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
@@ -72,6 +73,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
+        ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
     )
 

@@ -10,6 +10,7 @@ from marshmallow import Schema
 
 from app.api.config_schemas import ConfigsAnswer
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
+from app.api.refunds.schemas import WithdrawAnswer, WithdrawBody
 from app.api.schemas import (
     CompatEstimateQuery,
     CompatStatusAnswer,
@@ -42,6 +43,8 @@ HISTORY_PATH: Final = "/transferHistory"
 FIND_PATH: Final = "/getTransfer"
 STATUSES_PATH: Final = "/getTransferStatuses"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
+ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
+"""One client writes a space after the path."""
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
 _KEY: Final = "api"
@@ -69,6 +72,8 @@ class ApiDoor:
     configs_answer: ConfigsAnswer
     evidence_query: EvidenceQuery
     evidence_answer: EvidenceAnswer
+    ask_body: WithdrawBody
+    ask_answer: WithdrawAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
     """The shape of each public path's answer, for errors that are raised outside of its view."""
 
@@ -94,6 +99,8 @@ class ApiDoor:
             configs_answer=ConfigsAnswer(),
             evidence_query=EvidenceQuery(),
             evidence_answer=EvidenceAnswer(),
+            ask_body=WithdrawBody(),
+            ask_answer=WithdrawAnswer(),
         )
         for prefix in (PREFIX, LEGACY_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
@@ -104,6 +111,7 @@ class ApiDoor:
             door.answers[prefix + STATUSES_PATH] = door.statuses_answer
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
+            door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
         return door
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address, ip_network
 from math import ceil
 from time import time
 from typing import Final
@@ -10,12 +9,11 @@ from typing import Final
 from flask import Flask, current_app, g, request
 from flask_limiter import Limiter, RequestLimit
 
+from app.domain.caller import counted_network
 from app.http.public import caller
 
 LIMITED_PREFIXES: Final = ("/v2/", "/v1/", "/sgn.gateway.v1.Web/", "//sgn.gateway.v1.Web/")
 """Requests that are counted: the public doors, but no health checks, no console and no feed."""
-
-_IPV6_SUBSCRIBER_BITS: Final = 64
 
 
 def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) -> None:
@@ -41,9 +39,7 @@ def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) 
 def _caller_key() -> str:
     """The caller's address; of IPv6 its /64, from which one subscriber can take any address."""
     address = caller(current_app.config["RATE_LIMIT_TRUSTED_PROXIES"])
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, _IPV6_SUBSCRIBER_BITS), strict=False))
-    return str(address)
+    return str(address) if address is None else counted_network(address)
 
 
 def _is_not_counted() -> bool:

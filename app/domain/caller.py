@@ -29,7 +29,7 @@ def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies:
 
 
 def counted_network(address: IPAddress) -> str:
-    """What guesses from this address are counted by.
+    """What guesses, requests and refund asks from this address are counted by.
 
     Whoever has one IPv6 address has the whole /64 that it is in, 2^64 of them.
     """

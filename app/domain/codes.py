@@ -115,6 +115,7 @@ class Reason(StrEnum):
     UNAVAILABLE = "unavailable"
 
     TRANSFER_NOT_FOUND = "transfer_not_found"
+    REFUND_NOT_AVAILABLE = "refund_not_available"
     NO_LATENCY_DATA = "no_latency_data"
 
     NETWORK_BLOCKED = "network_blocked"

@@ -134,6 +134,12 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "ask again later. When it is not, check the id.",
     ),
     ErrorRow(
+        Reason.REFUND_NOT_AVAILABLE, ErrorKind.ANSWERED, _COMMON,
+        "The transfer is not to be refunded (its status is not 6), or `withdraw_type` is not 1: nothing else "
+        "is paid out here.",
+        "Ask for the transfer's status; ask for its refund when that is 6.",
+    ),
+    ErrorRow(
         Reason.NO_LATENCY_DATA, ErrorKind.ANSWERED, _COMMON,
         "No transfer between the two chains was released in the last 7 days.",
         "Show no time; ask again another day.",

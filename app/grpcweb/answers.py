@@ -19,6 +19,7 @@ from app.grpcweb.gateway_pb2 import (
     Token,
     TransferHistory,
     TransferHistoryResponse,
+    WithdrawEstimate,
 )
 from app.runtime.snapshot import TransferConfigs
 from app.services.transfers.history import HistoryPage, Leg, ListedTransfer
@@ -39,6 +40,14 @@ def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
         base_fee=str(estimate.base_fee),
         estimated_receive_amt=str(estimate.estimated_receive_amt),
         drop_gas_amt=str(estimate.drop_gas_amt),
+    )
+
+
+def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:
+    """What withdrawing from one chain brings, its amounts as decimal strings."""
+    whole = estimate_answer(estimate)
+    return WithdrawEstimate(
+        **{name: getattr(whole, name) for name in WithdrawEstimate.DESCRIPTOR.fields_by_name}
     )
 
 

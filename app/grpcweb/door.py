@@ -12,12 +12,13 @@ from werkzeug.routing import BaseConverter, Rule
 
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError, TooLarge, UnsupportedFormat
+from app.grpcweb.calls import Call, Method
 from app.grpcweb.deadlines import Deadline
 from app.grpcweb.encodings import BINARY, TEXT, encoding_of
 from app.grpcweb.errors import refuse
 from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
-from app.grpcweb.service import Call, Method, methods
+from app.grpcweb.service import methods
 from app.http.public import MAX_QUESTION_BYTES, caller, preflight
 from app.runtime.gateway import current_gateway
 

@@ -9,10 +9,10 @@ from flask import Response, request
 
 from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
+from app.grpcweb.calls import Method
 from app.grpcweb.deadlines import DeadlineExceeded
 from app.grpcweb.frames import CompressedMessage
 from app.grpcweb.responses import GrpcStatus, respond
-from app.grpcweb.service import Method
 from app.http.errors import as_gateway_error, retry_after
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable

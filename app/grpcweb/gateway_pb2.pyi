@@ -50,6 +50,12 @@ class ErrCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_CODE_LIQ_OVER_CAP: _ClassVar[ErrCode]
     ErrCode_ERROR_CODE_VPN_BLOCK: _ClassVar[ErrCode]
 
+class WithdrawMethodType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WITHDRAW_METHOD_UNDEFINED: _ClassVar[WithdrawMethodType]
+    WITHDRAW_METHOD_1: _ClassVar[WithdrawMethodType]
+    WITHDRAW_METHOD_2: _ClassVar[WithdrawMethodType]
+
 class BridgeType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     BRIDGE_TYPE_UNDEFINED: _ClassVar[BridgeType]
@@ -91,6 +97,9 @@ ERROR_CODE_ADDRESS_BLOCKED: ErrCode
 ERROR_CODE_BLOCK_BRIDGE_DIRECT: ErrCode
 ERROR_CODE_LIQ_OVER_CAP: ErrCode
 ErrCode_ERROR_CODE_VPN_BLOCK: ErrCode
+WITHDRAW_METHOD_UNDEFINED: WithdrawMethodType
+WITHDRAW_METHOD_1: WithdrawMethodType
+WITHDRAW_METHOD_2: WithdrawMethodType
 BRIDGE_TYPE_UNDEFINED: BridgeType
 BRIDGE_TYPE_POOL: BridgeType
 BRIDGE_TYPE_DEPOSIT_MINT: BridgeType
@@ -235,6 +244,95 @@ class TransferHistoryResponse(_message.Message):
     next_page_token: str
     current_size: int
     def __init__(self, err: _Optional[_Union[ErrMsg, _Mapping]] = ..., history: _Optional[_Iterable[_Union[TransferHistory, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., current_size: _Optional[int] = ...) -> None: ...
+
+class WithdrawLiquidityRequest(_message.Message):
+    __slots__ = ("withdraw_req", "sig", "estimated_received_amt", "method_type")
+    WITHDRAW_REQ_FIELD_NUMBER: _ClassVar[int]
+    SIG_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_RECEIVED_AMT_FIELD_NUMBER: _ClassVar[int]
+    METHOD_TYPE_FIELD_NUMBER: _ClassVar[int]
+    withdraw_req: bytes
+    sig: bytes
+    estimated_received_amt: str
+    method_type: WithdrawMethodType
+    def __init__(self, withdraw_req: _Optional[bytes] = ..., sig: _Optional[bytes] = ..., estimated_received_amt: _Optional[str] = ..., method_type: _Optional[_Union[WithdrawMethodType, str]] = ...) -> None: ...
+
+class WithdrawLiquidityResponse(_message.Message):
+    __slots__ = ("err", "seq_num")
+    ERR_FIELD_NUMBER: _ClassVar[int]
+    SEQ_NUM_FIELD_NUMBER: _ClassVar[int]
+    err: ErrMsg
+    seq_num: int
+    def __init__(self, err: _Optional[_Union[ErrMsg, _Mapping]] = ..., seq_num: _Optional[int] = ...) -> None: ...
+
+class EstimateWithdrawAmtRequest(_message.Message):
+    __slots__ = ("src_withdraws", "dst_chain_id", "token_symbol", "usr_addr")
+    SRC_WITHDRAWS_FIELD_NUMBER: _ClassVar[int]
+    DST_CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_SYMBOL_FIELD_NUMBER: _ClassVar[int]
+    USR_ADDR_FIELD_NUMBER: _ClassVar[int]
+    src_withdraws: _containers.RepeatedCompositeFieldContainer[WithdrawSource]
+    dst_chain_id: int
+    token_symbol: str
+    usr_addr: str
+    def __init__(self, src_withdraws: _Optional[_Iterable[_Union[WithdrawSource, _Mapping]]] = ..., dst_chain_id: _Optional[int] = ..., token_symbol: _Optional[str] = ..., usr_addr: _Optional[str] = ...) -> None: ...
+
+class WithdrawSource(_message.Message):
+    __slots__ = ("chain_id", "amount", "slippage_tolerance")
+    CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    SLIPPAGE_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    chain_id: int
+    amount: str
+    slippage_tolerance: int
+    def __init__(self, chain_id: _Optional[int] = ..., amount: _Optional[str] = ..., slippage_tolerance: _Optional[int] = ...) -> None: ...
+
+class EstimateWithdrawAmtResponse(_message.Message):
+    __slots__ = ("err", "req_amt")
+    class ReqAmtEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: WithdrawEstimate
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[_Union[WithdrawEstimate, _Mapping]] = ...) -> None: ...
+    ERR_FIELD_NUMBER: _ClassVar[int]
+    REQ_AMT_FIELD_NUMBER: _ClassVar[int]
+    err: ErrMsg
+    req_amt: _containers.MessageMap[int, WithdrawEstimate]
+    def __init__(self, err: _Optional[_Union[ErrMsg, _Mapping]] = ..., req_amt: _Optional[_Mapping[int, WithdrawEstimate]] = ...) -> None: ...
+
+class WithdrawEstimate(_message.Message):
+    __slots__ = ("eq_value_token_amt", "bridge_rate", "perc_fee", "base_fee", "slippage_tolerance", "max_slippage")
+    EQ_VALUE_TOKEN_AMT_FIELD_NUMBER: _ClassVar[int]
+    BRIDGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    PERC_FEE_FIELD_NUMBER: _ClassVar[int]
+    BASE_FEE_FIELD_NUMBER: _ClassVar[int]
+    SLIPPAGE_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    MAX_SLIPPAGE_FIELD_NUMBER: _ClassVar[int]
+    eq_value_token_amt: str
+    bridge_rate: float
+    perc_fee: str
+    base_fee: str
+    slippage_tolerance: int
+    max_slippage: int
+    def __init__(self, eq_value_token_amt: _Optional[str] = ..., bridge_rate: _Optional[float] = ..., perc_fee: _Optional[str] = ..., base_fee: _Optional[str] = ..., slippage_tolerance: _Optional[int] = ..., max_slippage: _Optional[int] = ...) -> None: ...
+
+class GetTokenBoundRequest(_message.Message):
+    __slots__ = ("chain_id", "token_addr")
+    CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ADDR_FIELD_NUMBER: _ClassVar[int]
+    chain_id: int
+    token_addr: str
+    def __init__(self, chain_id: _Optional[int] = ..., token_addr: _Optional[str] = ...) -> None: ...
+
+class GetTokenBoundResponse(_message.Message):
+    __slots__ = ("value", "err")
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    ERR_FIELD_NUMBER: _ClassVar[int]
+    value: str
+    err: ErrMsg
+    def __init__(self, value: _Optional[str] = ..., err: _Optional[_Union[ErrMsg, _Mapping]] = ...) -> None: ...
 
 class ErrMsg(_message.Message):
     __slots__ = ("code", "msg")

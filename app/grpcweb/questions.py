@@ -46,21 +46,30 @@ def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
     """Integers that do not fit their field's type: the fault by field name.
 
     Protobuf itself drops the upper bits: chain 4294967297 would be read as chain 1
-    (docs/interface.md#integers).
+    (docs/interface.md#integers). Of a message within the message the name is that of the outer field.
     """
-    faults = {}
-    for number, value in _varints(raw):
-        field = kind.DESCRIPTOR.fields_by_number.get(number)
-        if field is not None and field.type in _BITS:
+    return dict(_oversized(kind.DESCRIPTOR, raw))
+
+
+def _oversized(kind: Any, raw: bytes) -> Iterator[tuple[str, str]]:
+    for number, value in _values(raw):
+        field = kind.fields_by_number.get(number)
+        if field is None:
+            continue
+        if isinstance(value, bytes):
+            if field.message_type is not None:
+                yield from (
+                    (field.name, f"{name} {fault}") for name, fault in _oversized(field.message_type, value)
+                )
+        elif field.type in _BITS:
             try:
                 bounded_uint(value, _BITS[field.type])
             except ValueError as fault:
-                faults[field.name] = str(fault)
-    return faults
+                yield field.name, str(fault)
 
 
-def _varints(raw: bytes) -> Iterator[tuple[int, int]]:
-    """Field number and value of each variable-length integer of the message itself.
+def _values(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Field number and value of each variable-length integer of the message itself, and of what has a length.
 
     :param raw: a message that protobuf has read without an error, so its lengths are valid.
     """
@@ -74,6 +83,8 @@ def _varints(raw: bytes) -> Iterator[tuple[int, int]]:
                 yield tag >> 3, value
         elif kind == _LENGTH:
             length, at = _varint(raw, at)
+            if not depth:
+                yield tag >> 3, raw[at : at + length]
             at += length
         elif kind in (_GROUP, _END_OF_GROUP):
             depth += 1 if kind == _GROUP else -1

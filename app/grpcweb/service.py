@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from google.protobuf.message import Message
 
 from app.domain.amounts import parse_uint256
-from app.domain.blocking import IPAddress
-from app.domain.codes import ErrCode
 from app.domain.errors import BadRequest
 from app.domain.estimate.inputs import EstimateRequest
 from app.domain.wire_values import (
@@ -29,8 +25,9 @@ from app.grpcweb.answers import (
     latency_answer,
     status_answer,
 )
+from app.grpcweb.calls import Call, Method
 from app.grpcweb.questions import Rules, read_question
-from app.runtime.gateway import Gateway
+from app.grpcweb.withdrawals import withdrawal_methods
 from app.runtime.snapshot import TransferConfigs
 from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
@@ -46,27 +43,6 @@ _ESTIMATE_RULES: Final[Rules] = {
 }
 _STATUS_RULES: Final[Rules] = {"transfer_id": parse_transfer_id}
 _HISTORY_RULES: Final[Rules] = {"next_page_token": parse_page_token}
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call: the bytes of its message, and the caller's address (None where it is no IP address)."""
-
-    gateway: Gateway
-    message: bytes
-    caller: IPAddress | None
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """What a method does, and the message that it answers with."""
-
-    run: Callable[[Call], Message]
-    answer: type[Message]
-
-    def error(self, code: ErrCode, msg: str) -> Message:
-        """The answer that is an error: ``err``, and every other field zero."""
-        return self.answer(err={"code": code, "msg": msg})
 
 
 def estimate_amt(call: Call) -> Message:
@@ -127,4 +103,5 @@ def methods() -> dict[str, Method]:
         "TransferHistory": Method(transfer_history_page, pb.TransferHistoryResponse),
         "GetTransferConfigs": configs,
         "GetTransferConfigsForAll": configs,
+        **withdrawal_methods(),
     }

@@ -18,9 +18,11 @@ from app.models import (
     transfers,
     validators,
 )
+from app.models.refunds import asks
 
 __all__ = [
     "anomalies",
+    "asks",
     "audit",
     "blocked",
     "estimates",

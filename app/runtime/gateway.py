@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.models.connections.patience import COMMAND, set_patience
+from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.public_reads import PublicReads
@@ -41,6 +42,7 @@ class Gateway:
     snapshots: SnapshotSource
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
+    ask_limit: AskLimit
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS

@@ -71,6 +71,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("blocked_addresses", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
     **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
+    **of_view("refund_asks", LISTED),
     "proposals.index": (VIEWER, NOBODY),
     "proposals.show": (VIEWER, NOBODY),
     "proposals.approve": (NOBODY, OPERATOR),

@@ -10,6 +10,7 @@ ESTIMATE = "/v2/estimateAmt"
 STATUS = "/v2/getTransferStatus"
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
 EVIDENCE = "/v2/getRefundEvidence"
+ASK = "/v2/withdrawLiquidity"
 CONFIGS = "/v2/getTransferConfigs"
 CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
 HISTORY = "/v2/transferHistory"
@@ -71,6 +72,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "notes": [],
         "other_requests": [],
     },
+    ASK: {"seq_num": "0"},
     CONFIGS: {
         "chains": [],
         "chain_token": {},

@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from app import create_app
 from app.extensions import db
 from app.grpcweb import gateway_pb2 as pb
-from tests.api.world import NOW, configure, sent, tell
+from tests.api.world import ADDRESS, NOW, configure, sent, tell
 from tests.applications import make_settings
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
@@ -33,6 +33,7 @@ from tests.grpcweb.wire import (
     frame,
     frames,
 )
+from tests.refunds.asking import withdraw_req
 
 INPUTS = 50_000 if os.environ.get("FUZZ") else 10_000
 """``make fuzz`` and continuous integration send them all, the everyday ``make test`` a fifth."""
@@ -54,6 +55,11 @@ SEEDS: list[Message] = [
     pb.GetTransferStatusRequest(transfer_id=ID),
     pb.GetLatest7DayTransferLatencyForQueryRequest(src_chain_id=2**64 - 1, dst_chain_id=1),
     pb.GetTransferConfigsRequest(),
+    pb.WithdrawLiquidityRequest(withdraw_req=withdraw_req(ID)),
+    pb.EstimateWithdrawAmtRequest(
+        src_withdraws=[pb.WithdrawSource(chain_id=1, amount="9")], dst_chain_id=1, token_symbol="USDT"
+    ),
+    pb.GetTokenBoundRequest(chain_id=1, token_addr=ADDRESS),
     pb.TransferHistoryRequest(acct_addr=["a", "b"], page_size=9),
 ]
 TELLING = b"\x00\x01\x02\x7f\x80\x81\xfe\xff=+/A\r\n "

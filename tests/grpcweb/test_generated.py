@@ -54,6 +54,17 @@ TransferHistory: transfer_id=1 string, src_send_info=2 TransferInfo, dst_receive
   ts=4 uint64, src_block_tx_link=5 string, dst_block_tx_link=6 string, status=7 TransferHistoryStatus,
   refund_reason=8 XferStatus, update_ts=9 uint64, bridge_type=10 BridgeType
 TransferInfo: chain=1 Chain, token=2 Token, amount=3 string
+WithdrawLiquidityRequest: withdraw_req=1 bytes, sig=2 bytes, estimated_received_amt=3 string,
+  method_type=4 WithdrawMethodType
+WithdrawLiquidityResponse: err=1 ErrMsg, seq_num=2 uint64
+EstimateWithdrawAmtRequest: src_withdraws=1 WithdrawSource[], dst_chain_id=2 uint32, token_symbol=3 string,
+  usr_addr=4 string
+WithdrawSource: chain_id=1 uint32, amount=2 string, slippage_tolerance=3 uint32
+EstimateWithdrawAmtResponse: err=1 ErrMsg, req_amt=2 ReqAmtEntry[]
+WithdrawEstimate: eq_value_token_amt=1 string, bridge_rate=2 float, perc_fee=3 string, base_fee=4 string,
+  slippage_tolerance=5 uint32, max_slippage=6 uint32
+GetTokenBoundRequest: chain_id=1 uint64, token_addr=2 string
+GetTokenBoundResponse: value=1 string, err=2 ErrMsg
 """
 """The messages of docs/interface.md#grpc-fields, in the short form that ``written`` gives."""
 

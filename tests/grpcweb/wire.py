@@ -26,6 +26,9 @@ METHODS: dict[str, tuple[type[Message], type[Message]]] = {
     ),
     "TransferHistory": (pb.TransferHistoryRequest, pb.TransferHistoryResponse),
     "GetTransferConfigs": (pb.GetTransferConfigsRequest, pb.GetTransferConfigsResponse),
+    "WithdrawLiquidity": (pb.WithdrawLiquidityRequest, pb.WithdrawLiquidityResponse),
+    "EstimateWithdrawAmt": (pb.EstimateWithdrawAmtRequest, pb.EstimateWithdrawAmtResponse),
+    "GetTokenBound": (pb.GetTokenBoundRequest, pb.GetTokenBoundResponse),
     "GetTransferConfigsForAll": (pb.GetTransferConfigsRequest, pb.GetTransferConfigsResponse),
 }
 

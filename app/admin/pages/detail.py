@@ -60,7 +60,8 @@ class TransferDetail:
     """A transfer as its page shows it, read from one view of the database.
 
     ``paid_out`` is what the release paid, in destination units; None before the release, and where no
-    event gives the amount. ``refund_reason`` is empty unless the status is 6. ``refund`` is None until a
+    event gives the amount. ``refund_reason`` is empty unless the status is 6. ``asked_at`` is
+    when the refund was asked for, through the interface. ``refund`` is None until a
     refund is due or evidence of one is known. ``events`` are in the order in which they happened, and
     include those that no longer stand.
     """
@@ -69,6 +70,7 @@ class TransferDetail:
     now: datetime
     kind: str
     refund_reason: str
+    asked_at: datetime | None
     block_delay: int
     paid_out: AmountText | None
     src_transaction: Transaction | None
@@ -108,6 +110,7 @@ def _detail(
         now=gateway.clock(),
         kind=KIND_WORDS[state.kind] if state.kind else "",
         refund_reason=_reason(state),
+        asked_at=history.asked_at,
         block_delay=_block_delay(terms, state),
         paid_out=_paid_out(terms, history, state),
         src_transaction=transaction(terms.chain_infos, state.src_chain_id, state.src_tx_hash),
@@ -154,5 +157,5 @@ def _refund_transaction(lines: tuple[EventLine, ...]) -> Transaction | None:
 def _stages(history: TransferHistory, state: TransferState) -> tuple[StageLine, ...]:
     return tuple(
         StageLine(stage.name, STAGE_WORDS[stage.name], stage.progress, stage.at, stage.event_ids)
-        for stage in stages_of(history.standing(), state.status)
+        for stage in stages_of(history.standing(), state.status, history.asked_at)
     )

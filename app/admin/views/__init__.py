@@ -17,12 +17,14 @@ from app.admin.views.network.tokens import TokensView
 from app.admin.views.network.validators import ValidatorsView
 from app.admin.views.operators import OperatorsView
 from app.admin.views.proposals import ProposalsView
+from app.admin.views.refund_asks import RefundAsksView
 from app.admin.views.transfers import TransfersView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
     EstimatesView,
     AnomaliesView,
+    RefundAsksView,
     ProposalsView,
     ChainsView,
     TokensView,

@@ -9,6 +9,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
 from app.api.door import (
+    ASK_PATHS,
     CONFIGS_PATHS,
     ESTIMATE_PATH,
     EVIDENCE_PATH,
@@ -26,6 +27,7 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
     compat_status_examples,
 )
+from app.api.openapi.refunds import ask_operation
 from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import ETAG, HEADERS, READ, responses
 from app.api.openapi.text import INTRODUCTION
@@ -67,6 +69,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status(door)})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
+    spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
     for path, operations in transfer_operations(door):
         spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:

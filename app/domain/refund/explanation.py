@@ -131,6 +131,8 @@ def explain_refund(
     validators: ValidatorSet | None,
     status: TransferHistoryStatus | None = None,
     delayed: DelayedFunds | None = None,
+    *,
+    notes: tuple[str, ...] = (),
 ) -> RefundExplanation:
     """Explain a verdict for people and machines.
 
@@ -156,6 +158,7 @@ def explain_refund(
             not_signed=verdict.not_signed,
             status=status,
             delayed=delayed,
+            notes=notes,
             others=tuple(each for each in verdict.requests if each is not shown),
         )
     )

@@ -48,6 +48,10 @@ class Scope:
         outside = sorted(chains - self.chains)
         return f"chain {outside[0]} is outside this token's scope" if outside else None
 
+    def has_chain(self, chain_id: int | None) -> bool:
+        """Whether what is of this chain is the bearer's business; None: its chain is not known."""
+        return self.chains is None or chain_id in self.chains
+
 
 EVERYTHING = Scope()
 

@@ -71,6 +71,8 @@ class RefundStanding:
     """Time of the earliest standing request that the facts do not contradict."""
     quorum_at: datetime | None = None
     """Time at which exactly one request had valid signatures of a quorum."""
+    asked_at: datetime | None = None
+    """When its user asked for it. Anybody can ask, so this is no fact: it counts at status 6 alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,15 @@ def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
     """The status of the first line of the table that has any of its signs.
 
     For facts that contradict each other (a refund and a release) the order of the table decides; the
-    anomaly is raised elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN.
+    anomaly is raised elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN. An ask for the
+    refund moves a transfer from 6 to 7, and nothing else (docs/interface.md#refund-ask).
     """
     for status, signs in TABLE:
         times = [time for sign in signs if (time := sign(events, refund)) is not None]
         if times:
+            if status is _S.TRANSFER_TO_BE_REFUNDED and refund.asked_at is not None:
+                since = max(refund.asked_at, min(times))
+                return StatusAnswer(_S.TRANSFER_REQUESTING_REFUND, _X.UNKNOWN, since)
             network_status = events.network_status
             reason = (
                 network_status.xfer_status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -128,15 +128,30 @@ _REACHED: Final[dict[Status, StageName]] = {
 """The last stage that a status has behind it. For other statuses the reported events decide."""
 
 
-def stages_of(standing: StandingEvents, status: Status) -> tuple[Stage, ...]:
+def stages_of(
+    standing: StandingEvents, status: Status, asked_at: datetime | None = None
+) -> tuple[Stage, ...]:
     """The stages of the course that the transfer takes by its status.
 
     The first stage that is not behind it is the current one, unless the transfer is over or nothing of it
     stands. Signatures short of a quorum are shown, but the stage of signing is not done.
+
+    :param asked_at: when the user asked for the refund, which begins it where no event does.
     """
     found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _path(standing, status)]
     reached = _reached(found, status)
-    return tuple(_stages(found, reached, at_rest=status in RESTING_STATUSES))
+    if asked_at is not None and status is Status.TRANSFER_REQUESTING_REFUND:
+        reached = max(reached, [name for name, _ in found].index(StageName.REFUND_REQUESTED) + 1)
+    stages = _stages(found, reached, at_rest=status in RESTING_STATUSES)
+    return tuple(_begun(stage, asked_at) for stage in stages)
+
+
+def _begun(stage: Stage, asked_at: datetime | None) -> Stage:
+    """The stage; where no event reports that the refund began, it began when the user asked."""
+    if stage.name is not StageName.REFUND_REQUESTED or stage.at is not None or asked_at is None:
+        return stage
+    progress = Progress.DONE if stage.progress is Progress.SKIPPED else stage.progress
+    return replace(stage, progress=progress, at=asked_at)
 
 
 def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:

@@ -114,6 +114,8 @@ class TransferHistory:
     retracted: Retracted = field(default_factory=dict)
     paid_ids: PaidIds = field(default_factory=dict)
     """Of the withdraw ids of its requests those that were paid for other transfers."""
+    asked_at: datetime | None = None
+    """When its refund was asked for. The ask is no event: it is kept beside the log."""
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
         """The acceptances that no operator retracted."""
@@ -248,7 +250,7 @@ class _Refund:
 
 def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
     if not standing.first(RefundPrepared):
-        return _Refund(RefundStanding(), None, ())
+        return _Refund(RefundStanding(asked_at=history.asked_at), None, ())
     context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, {})
     sound = [judged for judged in verdict.requests if not judged.contradictions]
     if history.paid_ids:
@@ -258,11 +260,12 @@ def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFac
     prepared_at = prepared[0].at if prepared else None
     served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
     if served is None or context.src_chain_id is None:
-        return _Refund(RefundStanding(prepared_at), None, prepared, sound, basis)
+        return _Refund(RefundStanding(prepared_at, None, history.asked_at), None, prepared, sound, basis)
     validators = facts.validators[context.src_chain_id]
     evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
     quorum_at = _quorum_at(served, standing, validators)
-    return _Refund(RefundStanding(prepared_at, quorum_at), evidence, prepared, sound, basis)
+    refund = RefundStanding(prepared_at, quorum_at, history.asked_at)
+    return _Refund(refund, evidence, prepared, sound, basis)
 
 
 def _basis(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from itertools import chain
 from typing import Final, cast
 
 from sqlalchemy import Connection, exists, or_, select
@@ -12,6 +14,7 @@ from app.domain.keys import TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_id_of
 from app.domain.transfer.events import (
     EventType,
+    NetworkStatus,
     RefundPrepared,
     TransferEvent,
     TransferSent,
@@ -25,6 +28,7 @@ from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
+from app.queries.transfers.refund_asks import asked_at
 from app.queries.transfers.withdraw_ids import paid_for
 
 _REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
@@ -36,7 +40,7 @@ _IS_BASIS: Final = exists().where(
 def load_histories(
     connection: Connection,
     transfer_ids: Iterable[bytes],
-    arriving: Iterable[TransferEvent] = (),
+    arriving: Collection[TransferEvent] = (),
     *,
     basis_only: bool = False,
 ) -> dict[bytes, TransferHistory]:
@@ -65,6 +69,7 @@ def load_histories(
         logs[row.transfer_id].append(Logged(row.seq, event))
     reorgs = _reorgs_reaching(connection, logs, arriving)
     paid_ids = _paid_ids(connection, logs)
+    asked = _asked_at(connection, logs, arriving)
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
@@ -73,6 +78,7 @@ def load_histories(
             reorgs[transfer_id],
             retracted[transfer_id],
             paid_ids.get(transfer_id, {}),
+            asked.get(transfer_id),
         )
         for transfer_id, events in logs.items()
     }
@@ -81,6 +87,21 @@ def load_histories(
 def has_events(connection: Connection, transfer_id: TransferId) -> bool:
     """Whether the log has anything about the transfer."""
     return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id))))
+
+
+def _asked_at(
+    connection: Connection,
+    logs: dict[bytes, list[Logged[TransferEvent]]],
+    arriving: Collection[TransferEvent],
+) -> dict[bytes, datetime]:
+    """When refunds were asked for. Nothing counts of an ask for a transfer that the network never refused."""
+    logged = (each.event for events in logs.values() for each in events)
+    refused = {
+        event.transfer_id
+        for event in chain(logged, arriving)
+        if isinstance(event, NetworkStatus) and event.xfer_status.is_bad
+    }
+    return asked_at(connection, refused) if refused else {}
 
 
 def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]) -> dict[bytes, PaidIds]:
@@ -102,7 +123,7 @@ def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEven
 def _reorgs_reaching(
     connection: Connection,
     logs: dict[bytes, list[Logged[TransferEvent]]],
-    arriving: Iterable[TransferEvent],
+    arriving: Collection[TransferEvent],
 ) -> dict[bytes, list[Reorg]]:
     logged = {transfer_id: events for transfer_id, events in logs.items() if events}
     chains = {

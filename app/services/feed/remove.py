@@ -16,6 +16,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
+from app.models.refunds.asks import RefundAsk
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
@@ -49,7 +50,9 @@ def remove_transfers(
     write_latencies(connection, latencies_of(states), {})
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
-    for model in (Event, SignatureAside, SignatureNotNeeded, Anomaly, TransferBlock, TransferHash, Transfer):
+    for model in (
+        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, TransferBlock, TransferHash, Transfer,
+    ):  # fmt: skip
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
 

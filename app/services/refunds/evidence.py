@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from app.domain.codes import TransferHistoryStatus
+from app.domain.codes import REFUND_STATUSES, TransferHistoryStatus
 from app.domain.estimate.network_terms import ChainInfo
 from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.delayed import DelayedFunds, Funds, delayed_funds
 from app.domain.refund.explanation import RefundExplanation, explain_refund
 from app.domain.refund.rules import RefundContext
+from app.domain.times import rfc3339
 from app.domain.transfer.events import RefundDelayed, TransferDelayed, TransferSent
 from app.domain.transfer.lifecycle import StandingEvents
 from app.domain.transfer.state import TransferHistory, judge_transfer_refund, transfer_state
@@ -59,7 +60,14 @@ def evidence_of(
     delayed = _delayed(standing, context, status, facts)
     if delayed is not None and (chain := chain_infos.get(delayed.chain_id or ChainId(0))) is not None:
         delayed = replace(delayed, tx_link=chain.tx_link(delayed.tx_hash))
-    return explain_refund(verdict, context, validators, status, delayed)
+    return explain_refund(verdict, context, validators, status, delayed, notes=_asked(history, status))
+
+
+def _asked(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
+    """That the user asked, while the refund is under way."""
+    if history.asked_at is None or status not in REFUND_STATUSES:
+        return ()
+    return (f"the refund was asked for at {rfc3339(history.asked_at)}",)
 
 
 def _delayed(

@@ -1,0 +1,51 @@
+"""The list of refund asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import url_for
+from markupsafe import Markup
+
+from app.admin.formats import when
+from app.admin.views.lists import ListView
+from app.models.refunds.asks import RefundAsk
+
+
+class RefundAsksView(ListView):
+    """What users asked for."""
+
+    section = "Overview"
+    model_class = RefundAsk
+    title = "Refund asks"
+    explanation = (
+        "Transfers whose refund was asked for through the interface. Anybody can ask, so an ask proves "
+        "nothing: it moves a transfer that is to be refunded to status 7, and the validator network can read "
+        "it and prepare the refund."
+    )
+    nothing = "Nobody has asked for a refund."
+    column_list = ("transfer_id", "at", "seq")
+    column_export_list = ("seq", "transfer_id", "at")
+    column_labels = {"seq": "Number", "transfer_id": "Transfer", "at": "Asked"}
+    column_sortable_list = ("seq", "at")
+    column_default_sort = ("seq", True)
+    numbers = frozenset({"seq"})
+    column_formatters = {
+        "transfer_id": lambda v, c, m, p: _transfer(m),
+        "at": lambda v, c, m, p: when(m.at),
+    }
+
+    def get_export_value(self, model: Any, name: str) -> Any:
+        """The bare value; the id as people know it."""
+        return _id(model) if name == "transfer_id" else super().get_export_value(model, name)
+
+
+def _id(row: RefundAsk) -> str:
+    return f"0x{row.transfer_id.hex()}"
+
+
+def _transfer(row: RefundAsk) -> Any:
+    whole = _id(row)
+    return Markup('<a class="mono" href="{}transfers/{}">{}…{}</a>').format(
+        url_for("admin.index"), whole, whole[:10], whole[-8:]
+    )

@@ -1,0 +1,1 @@
+"""The shapes of asking for a refund."""

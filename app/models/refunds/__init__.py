@@ -1,0 +1,1 @@
+"""What is kept about refunds beside the facts."""

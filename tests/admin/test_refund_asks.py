@@ -1,0 +1,30 @@
+"""What the console shows of refund asks."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from app.domain.codes import TransferHistoryStatus
+from app.domain.operators import Role
+from app.runtime.gateway import Gateway
+from app.sandbox.catalogue import sandbox_id
+from tests.admin.visitor import signed_in
+from tests.refunds.asking import ask, withdraw_req
+
+
+def test_the_list_and_the_transfer(app: Flask, sandbox: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert "Nobody has asked for a refund." in visitor.get("/admin/refund_asks/").text
+    transfer = sandbox_id(TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED)
+    assert "Refund asked for" not in visitor.get(f"/admin/transfers/{transfer}").text
+    assert ask(app.test_client(), "http", withdraw_req(transfer)).code == 0
+    assert f'href="/admin/transfers/{transfer}"' in visitor.get("/admin/refund_asks/").text
+    exported = visitor.get("/admin/refund_asks/export/csv/").text.splitlines()
+    assert exported[0] == "Number,Transfer,Asked"
+    assert transfer in exported[1]
+    page = visitor.get(f"/admin/transfers/{transfer}").text
+    assert "by a client; anybody can ask" in page
+    begun = page.split("Refund begun")[1].split("</li>")[0]
+    assert "to come" not in begun
+    assert "waiting for this" in page.split("Refund request prepared")[1].split("</li>")[0]
+    assert "the refund was asked for at " in page

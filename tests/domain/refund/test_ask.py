@@ -1,0 +1,44 @@
+"""The message by which clients ask for a refund, and its form in the OpenAPI document."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.api.refunds.pattern import PLAIN_ASK
+from app.domain.refund.ask import decode_base64, read_withdraw_request
+from app.domain.refund.refund_pb2 import WithdrawReq
+
+IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
+
+
+@given(IDS, st.none() | st.integers(2**28, 2**35 - 1))
+def test_the_plain_message_has_the_documented_form(xfer_id: str, req_id: int | None) -> None:
+    message = WithdrawReq(xfer_id=xfer_id, req_id=req_id, withdraw_type=1)
+    text = base64.b64encode(message.SerializeToString()).decode()
+    assert re.fullmatch(PLAIN_ASK, text)
+    read = read_withdraw_request(decode_base64(text))
+    assert (read.refund_of, read.req_id) == (bytes.fromhex(xfer_id), req_id or 0)
+
+
+@given(st.from_regex(re.compile(PLAIN_ASK, re.ASCII), fullmatch=True))
+def test_what_has_the_documented_form_is_read(text: str) -> None:
+    read = read_withdraw_request(decode_base64(text.removesuffix("\n")))
+    assert read.refund_of is not None
+    assert len(read.refund_of) == 32
+
+
+@given(st.binary(max_size=40))
+def test_base64_of_either_alphabet_padded_or_not(raw: bytes) -> None:
+    for text in (base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()):
+        assert decode_base64(text) == decode_base64(text.rstrip("=")) == raw
+
+
+@pytest.mark.parametrize("text", ["A", "=", "A=A=", "AAAAA", "A A=", "\u00e4AAA", "AAAA\n", "*AAA", "AA==="])
+def test_what_is_no_base64(text: str) -> None:
+    with pytest.raises(ValueError, match="is not base64: send"):
+        decode_base64(text)

@@ -1,0 +1,72 @@
+"""Asking for a refund over either door, as existing clients do."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, NamedTuple
+
+from flask.testing import FlaskClient
+
+from app.domain.refund.refund_pb2 import WithdrawReq
+from app.grpcweb import gateway_pb2 as pb
+from tests.api.shapes import ASK
+from tests.grpcweb.wire import OK, frame, post
+
+REQ_ID = 1_700_000_000
+DOORS = ("http", "grpc")
+
+
+class Said(NamedTuple):
+    """What a door answered; ``understood`` is False where the call itself was at fault."""
+
+    number: int | None
+    code: int
+    reason: str | None
+    msg: str
+    understood: bool
+    retry_after: str | None
+
+
+def withdraw_req(transfer: str, **changes: Any) -> bytes:
+    """The message, with what clients fill in beside what counts."""
+    fields: dict[str, Any] = {"xfer_id": transfer, "exit_chain_id": 1, "req_id": REQ_ID, "withdraw_type": 1}
+    message = WithdrawReq(**(fields | changes))
+    message.withdraws.add(from_chain_id=1, token_addr="0xaa", ratio=100_000_000, max_slippage=5000)
+    return message.SerializeToString()
+
+
+def ask(client: FlaskClient, door: str, req: bytes, **request: Any) -> Said:
+    """Ask once."""
+    return (_over_http if door == "http" else _over_grpc)(client, req, **request)
+
+
+def _over_http(client: FlaskClient, req: bytes, **request: Any) -> Said:
+    body = {
+        "withdraw_req": base64.b64encode(req).decode(),
+        "estimated_received_amt": "1000",
+        "method_type": 1,
+    }
+    response = client.post(ASK, json=body, **request)
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    answer = response.get_json()
+    err = answer["err"] or {"code": 0, "msg": ""}
+    assert list(answer) == ["err", "seq_num"]
+    return Said(
+        int(answer["seq_num"]) or None,
+        err["code"],
+        response.headers.get("X-Gateway-Reason"),
+        err["msg"],
+        response.status_code == 200,
+        response.headers.get("Retry-After"),
+    )
+
+
+def _over_grpc(client: FlaskClient, req: bytes, **request: Any) -> Said:
+    question = pb.WithdrawLiquidityRequest(withdraw_req=req, estimated_received_amt="1000", method_type=1)
+    answer = post(client, "WithdrawLiquidity", frame(question.SerializeToString()), **request)
+    retry_after = answer.response.headers.get("Retry-After")
+    if answer.status != OK:
+        return Said(None, 500, answer.reason, answer.text, False, retry_after)
+    assert answer.message is not None
+    message = pb.WithdrawLiquidityResponse.FromString(answer.message)
+    return Said(message.seq_num or None, message.err.code, answer.reason, message.err.msg, True, retry_after)

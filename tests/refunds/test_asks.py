@@ -1,0 +1,210 @@
+"""Asking for a refund: what is taken, what is refused, and what a wallet sees of it."""
+
+from __future__ import annotations
+
+import base64
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from app.domain.refund.ask import read_withdraw_request
+from app.models.engine import reading
+from app.models.refunds.asks import RefundAsk
+from app.runtime.gateway import Gateway
+from app.services.refund_asks import ask_for_refund
+from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
+from tests.applications import Applications, gateway_of
+from tests.databases import SharedDatabase
+from tests.refunds.asking import DOORS, REQ_ID, Said, ask, withdraw_req
+from tests.services.feed.world import (
+    KEYS,
+    NOW,
+    about,
+    feed,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+    transfer_id,
+)
+
+TAKEN = Said(REQ_ID, 0, None, "", True, None)
+
+pytestmark = pytest.mark.every_database
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return gateway_of(app)
+
+
+def bad(n: int = 1, at: float = -50) -> dict[str, Any]:
+    return about(n, "network.status", at=at, xfer_status=4)
+
+
+def asks(gateway: Gateway) -> list[tuple[Any, ...]]:
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(RefundAsk.transfer_id, RefundAsk.at).order_by(RefundAsk.seq))
+        return [(f"0x{row.transfer_id.hex()}", row.at) for row in rows]
+
+
+def status(client: FlaskClient, n: int = 1) -> tuple[int, int]:
+    answer = client.post(STATUS, json={"transfer_id": transfer_id(n)}).get_json()
+    return answer["status"], answer["refund_reason"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_wallets_way_from_6_to_8(client: FlaskClient, gateway: Gateway, door: str) -> None:
+    feed(gateway, sent(1), bad())
+    assert status(client) == (6, 4)
+    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    assert status(client) == (7, 0)
+    waiting = client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()
+    assert (waiting["status"], waiting["valid"]) == (7, False)
+    assert waiting["notes"] == ["the refund was asked for at 2026-06-01T12:00:00Z"]
+    assert "no refund request is known yet" in waiting["missing"][0]
+    assert ask(client, door, withdraw_req(transfer_id(1)[2:].upper())) == TAKEN
+    wd = request(1)
+    feed(gateway, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
+    assert status(client) == (8, 0)
+    assert client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()["valid"] is True
+    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    feed(gateway, about(1, "refund.submitted", tx_hash="0x" + "44" * 32))
+    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    feed(gateway, about(1, "refund.completed"))
+    assert status(client) == (10, 0)
+    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    assert asks(gateway) == [(transfer_id(1), NOW)]
+
+
+def test_at_7_without_an_ask_nothing_is_written(client: FlaskClient, gateway: Gateway) -> None:
+    feed(gateway, sent(1), bad(), about(1, "refund.requested"))
+    assert ask(client, "http", withdraw_req(transfer_id(1))) == TAKEN
+    assert asks(gateway) == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    "events",
+    [
+        [sent(1)],
+        [sent(1), about(1, "network.status", xfer_status=2)],
+        [sent(1), bad(), about(1, "network.status", at=-40, xfer_status=2)],
+        [sent(1), bad(), released(1)],
+        [sent(1), bad(), about(1, "transfer.delayed")],
+        [about(1, "transfer.failed")],
+    ],
+    ids=["1", "4", "4 after 6", "5", "11", "2"],
+)
+def test_what_is_not_to_be_refunded(
+    client: FlaskClient, gateway: Gateway, events: list[dict[str, Any]], door: str
+) -> None:
+    feed(gateway, *events)
+    said = ask(client, door, withdraw_req(transfer_id(1)))
+    assert (said.code, said.reason, said.understood) == (500, "refund_not_available", True)
+    assert f"its status is {status(client)[0]} (" in said.msg
+    assert asks(gateway) == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("kind", [0, 2, 3, 9])
+def test_other_withdrawals(client: FlaskClient, gateway: Gateway, kind: int, door: str) -> None:
+    feed(gateway, sent(1), bad())
+    for xfer_id in (transfer_id(1), ""):
+        said = ask(client, door, withdraw_req(xfer_id, withdraw_type=kind))
+        assert (said.number, said.code, said.reason) == (None, 500, "refund_not_available")
+        assert "withdraw_type 1" in said.msg
+    assert status(client) == (6, 4)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_unknown_transfer(client: FlaskClient, gateway: Gateway, door: str) -> None:
+    feed(gateway, sent(2))
+    said = ask(client, door, withdraw_req(transfer_id(1)))
+    assert (said.code, said.reason, said.understood) == (500, "transfer_not_found", True)
+    assert said.msg.startswith("transfer not found; newest events: Chain 1")
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("req", "fault"),
+    [
+        (b"", "is missing: send the base64 of a WithdrawReq"),
+        (b"\xff\xff", "is no WithdrawReq message: send the base64"),
+        (withdraw_req("0x12"), "its xfer_id must be a string of 32 bytes in hex"),
+        (withdraw_req(""), "its xfer_id is missing"),
+    ],
+)
+def test_what_cannot_be_read(client: FlaskClient, req: bytes, fault: str, door: str) -> None:
+    said = ask(client, door, req)
+    assert (said.number, said.code, said.reason, said.understood) == (None, 500, "bad_request", False)
+    assert said.msg.startswith(f"withdraw_req: {fault}")
+
+
+@pytest.mark.parametrize("body", [{}, {"withdraw_req": None}, {"withdraw_req": 7}, {"withdraw_req": "=A="}])
+def test_a_body_that_is_no_ask(client: FlaskClient, body: dict[str, Any]) -> None:
+    assert "withdraw_req: " in assert_refused(client.post(ASK, json=body), 400, "bad_request", ASK)
+    assert_refused(client.post(ASK, data=b"{}"), 415, "unsupported_media_type", ASK)
+    assert_refused(client.get(ASK), 405, "method_not_allowed", ASK)
+
+
+def test_the_forms_of_existing_clients(client: FlaskClient, gateway: Gateway) -> None:
+    """A space after the path, either alphabet of base64, padded or not, other fields of any kind."""
+    feed(gateway, sent(1), bad())
+    raw = withdraw_req(transfer_id(1), req_id=2**64 - 1)
+    texts = {base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()}
+    for path in ("/v1/withdrawLiquidity", "/v2/withdrawLiquidity", "/v1/withdrawLiquidity%20"):
+        for text in texts | {text.rstrip("=") for text in texts}:
+            body = {"withdraw_req": text, "method_type": "x", "sig": None, "estimated_received_amt": 3}
+            answer = client.post(path, json=body, environ_overrides={"REMOTE_ADDR": f"10.0.0.{len(path)}"})
+            assert answer.get_json() == {"err": None, "seq_num": str(2**64 - 1)}, (path, text)
+    assert_refused(client.get("/v1/withdrawLiquidity "), 405, "method_not_allowed", ASK)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_ten_a_minute(client: FlaskClient, door: str) -> None:
+    """Also without RATE_LIMIT, whatever is asked, over both doors; a caller of IPv6 by its /64."""
+    req = withdraw_req(transfer_id(1), withdraw_type=0)
+    here = {"environ_overrides": {"REMOTE_ADDR": "2001:db8::1"}}
+    for _ in range(10):
+        assert ask(client, door, req, **here).reason == "refund_not_available"
+    for each in DOORS:
+        said = ask(client, each, req, environ_overrides={"REMOTE_ADDR": "2001:db8::2"})
+        assert (said.reason, said.code, said.understood) == ("rate_limited", 500, False)
+        assert said.retry_after is not None
+        assert 1 <= int(said.retry_after) <= 60
+    elsewhere = {"environ_overrides": {"REMOTE_ADDR": "2001:db8:0:1::1"}}
+    assert ask(client, door, req, **elsewhere).reason == "refund_not_available"
+    assert client.post(STATUS, json={"transfer_id": transfer_id(1)}, **here).status_code == 200
+
+
+def test_a_limit_of_ones_own(applications: Applications, database: SharedDatabase) -> None:
+    app = applications.opener(database, lambda: NOW)(own=True, refund_ask_limit="1/hour")
+    req = withdraw_req(transfer_id(1), withdraw_type=0)
+    first, second = (ask(app.test_client(), "http", req) for _ in range(2))
+    assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")
+
+
+def test_many_at_once_are_one(app: Flask, gateway: Gateway) -> None:
+    feed(gateway, sent(1), bad())
+    asked = read_withdraw_request(withdraw_req(transfer_id(1)))
+
+    def once(n: int) -> int:
+        return ask_for_refund(gateway, asked, ip_address(f"10.0.0.{n}"))
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(once, range(6))) == [REQ_ID] * 6
+    assert len(asks(gateway)) == 1
+    assert status(app.test_client()) == (7, 0)
