@@ -27,7 +27,10 @@ def log() -> Iterator[tuple[logging.Logger, io.StringIO]]:
     logger = logging.getLogger("app.services.audit.record.test")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
+    # What pytest keeps of it could not be passed on: a lone surrogate is no UTF-8.
+    logger.propagate = False
     yield logger, stream
+    logger.propagate = True
     logger.removeHandler(handler)
 
 
