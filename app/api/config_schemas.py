@@ -7,8 +7,8 @@ from marshmallow import fields
 from app.api.schemas import Answer, Shape, describe
 
 
-class ChainConfig(Shape):
-    """A chain."""
+class Chain(Shape):
+    """A chain, as transfers name it: the fields of the message."""
 
     id = fields.Integer(metadata=describe("Chain id.", 1))
     name = fields.String(metadata=describe("Name for people.", "Ethereum"))
@@ -20,6 +20,11 @@ class ChainConfig(Shape):
         metadata=describe("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
     )
     drop_gas_amt = fields.String(metadata=describe("Gas token dropped to receivers, smallest units.", "0"))
+
+
+class ChainConfig(Chain):
+    """A chain."""
+
     drop_gas_cost_amt = fields.String(metadata=describe("What dropping the gas costs, as configured.", "0"))
     drop_gas_balance_alert = fields.String(metadata=describe("As configured.", "0"))
     suggested_gas_cost = fields.String(metadata=describe("Gas of a transfer here, as configured.", "213522"))

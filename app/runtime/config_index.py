@@ -24,7 +24,9 @@ _TOKEN: Final[Json] = {"symbol": "", "address": "", "decimal": 0, "xfer_disabled
 
 
 class ConfigIndex:
-    """Chain and token objects as the configs' answer has them. Never changed once built.
+    """Chain and token objects as the configs' answer has them: what the messages have, and no more.
+
+    Never changed once built.
 
     What the configs do not have gets the same fields, each at its zero value.
     """
@@ -33,7 +35,9 @@ class ConfigIndex:
 
     def __init__(self, answer: Json) -> None:
         """:param answer: of getTransferConfigs, as plain data."""
-        self._chains: dict[int, Json] = {chain["id"]: chain for chain in answer["chains"]}
+        self._chains: dict[int, Json] = {
+            chain["id"]: {name: chain[name] for name in _CHAIN} for chain in answer["chains"]
+        }
         self._tokens: dict[PoolKey, Json] = {
             PoolKey(ChainId(int(chain_id)), info["token"]["symbol"]): info["token"]
             for chain_id, listed in answer["chain_token"].items()

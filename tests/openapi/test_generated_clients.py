@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from app.domain.codes import TransferHistoryStatus
+from app.domain.refund.refund_pb2 import WithdrawReq
 from app.sandbox.catalogue import sandbox_id
 from tests.grpcweb.node import run
 from tests.openapi import generated
 from tests.serving.server import Server
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
+ASK = b64encode(
+    WithdrawReq(xfer_id=REFUND.removeprefix("0x"), req_id=1_700_000_000, withdraw_type=1).SerializeToString()
+).decode()
 RECEIVED = "394563471907988034"
 CALLED = {
     "received": RECEIVED,
@@ -27,6 +32,7 @@ CALLED = {
     "by transaction": 8,
     "statuses": [[8, None], [0, 500]],
     "in its history": True,
+    "asked": "1700000000",
     "latency": True,
     "evidence": True,
     "call": "withdraw",
@@ -46,7 +52,7 @@ def document(server: Server) -> bytes:
 def test_it_calls_every_operation(
     server: Server, document: bytes, made: Callable[[bytes], tuple[str, ...]]
 ) -> None:
-    called: Any = json.loads(run(*made(document), server.base, REFUND))
+    called: Any = json.loads(run(*made(document), server.base, REFUND, ASK))
     assert called == CALLED
 
 

@@ -55,7 +55,9 @@ def _as_text(field: dict[str, Any]) -> dict[str, Any]:
 
 def _optional(field: dict[str, Any], *more_types: str) -> dict[str, Any]:
     """The field as text, which may be empty, or of further types."""
-    own = str(field.get("type"))
+    if "type" not in field:  # whatever it is, it is not read
+        return field
+    own = str(field["type"])
     if own in _TEXTS:
         field = field | {"type": [own, "string", *more_types], "pattern": f"^({_TEXTS[own]})?$"}
     elif more_types:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields, post_load, validate
 
-from app.api.config_schemas import ChainConfig, Token
+from app.api.config_schemas import Chain, Token
 from app.api.fields import PageToken, Ready, TransferIdHex, TxHash, Uint
 from app.api.schemas import (
     TRANSFER_ID_PATTERN,
@@ -87,7 +87,7 @@ class AnyHistoryQuery(HistoryQuery):
 class TransferInfo(Shape):
     """One end of a transfer."""
 
-    chain = fields.Nested(ChainConfig, metadata=describe("The chain, as in the transfer configs."))
+    chain = fields.Nested(Chain, metadata=describe("The chain, as in the transfer configs."))
     token = fields.Nested(Token, metadata=describe("The token, as in the transfer configs."))
     amount = fields.String(
         metadata=describe("In this token's smallest units; 0 while nothing was paid.", "1000000")

@@ -81,6 +81,18 @@ def chain(made: Object) -> Fields:
     }
 
 
+def chain_config(made: Object) -> Fields:
+    return chain(made) | {
+        "drop_gas_cost_amt": text,
+        "drop_gas_balance_alert": text,
+        "suggested_gas_cost": text,
+        "flat_usd_fee": number,
+        "farming_reward_contract_addr": text,
+        "transfer_agent_contract_addr": text,
+        "disabled": flag,
+    }
+
+
 def transfer(made: Object) -> Fields:
     """A transfer of a history."""
     leg = made({"chain": made(chain(made)), "token": made(token(made)), "amount": amount})
@@ -134,6 +146,13 @@ def configs(made: Object) -> Fields:
             "inbound_lmt": amount,
             "inbound_epoch_cap": amount,
             "transfer_disabled": flag,
+            "liq_add_disabled": flag,
+            "liq_rm_disabled": flag,
+            "liq_agg_rm_src_disabled": flag,
+            "delay_threshold": text,
+            "delay_period": number,
+            "min_send": text,
+            "max_send": text,
         }
     )
     pair = made(
@@ -151,7 +170,7 @@ def configs(made: Object) -> Fields:
     )
     return {
         "err": error(made),
-        "chains": list_of(made(chain(made))),
+        "chains": list_of(made(chain_config(made))),
         "chain_token": map_of(made({"token": list_of(token_info)})),
         "farming_reward_contract_addr": text,
         "pegged_pair_configs": list_of(pair),

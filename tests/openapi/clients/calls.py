@@ -18,6 +18,7 @@ from gateway_client.api.transfers import (
     get_transfer_status,
     get_transfer_statuses,
     transfer_history,
+    withdraw_liquidity,
 )
 from gateway_client.models import (
     ContractCall,
@@ -29,10 +30,11 @@ from gateway_client.models import (
     StatusBody,
     StatusesBody,
     TransactionBody,
+    WithdrawBody,
 )
 
 
-def main(base_url: str, transfer_id: str) -> None:
+def main(base_url: str, transfer_id: str, request: str) -> None:
     with Client(base_url=base_url) as client:
         quote = estimate_amt.sync(
             client=client,
@@ -69,6 +71,8 @@ def main(base_url: str, transfer_id: str) -> None:
             client=client, body=StatusesBody(transfer_ids=[transfer_id, "0x" + "ab" * 32])
         )
         history = transfer_history.sync(client=client, acct_addr=[transfer.sender, "nobody"], page_size=10)
+        ask = WithdrawBody(withdraw_req=request)
+        asked = withdraw_liquidity.sync(client=client, body=ask)
         latency = get_latest_7_day_transfer_latency_for_query.sync(
             client=client, src_chain_id=1, dst_chain_id=56
         )
@@ -86,7 +90,7 @@ def main(base_url: str, transfer_id: str) -> None:
             slippage_tolerance=3000,
         )
     assert quote and posted and as_form and status and latency and evidence and configs and everything
-    assert up and ready and refused.parsed and by_transaction and both and history
+    assert up and ready and refused.parsed and by_transaction and both and history and asked
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
     assert isinstance(refused.parsed.err, Err)
@@ -103,6 +107,7 @@ def main(base_url: str, transfer_id: str) -> None:
                 "by transaction": by_transaction.status,
                 "statuses": [[each.status, each.err.code if each.err else None] for each in both.statuses],
                 "in its history": transfer_id in [each.transfer_id for each in history.history],
+                "asked": asked.err.code if asked.err else asked.seq_num,
                 "latency": latency.median_transfer_latency_in_second > 0,
                 "evidence": evidence.valid,
                 "call": call.function if call else None,
@@ -116,4 +121,4 @@ def main(base_url: str, transfer_id: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], sys.argv[3])

@@ -6,7 +6,7 @@ declare const process: { argv: string[] };
 
 type Shapes = components["schemas"];
 
-const [, , baseUrl = "", transferId = ""] = process.argv;
+const [, , baseUrl = "", transferId = "", request = ""] = process.argv;
 const client = createClient<paths>({ baseUrl });
 
 const quote = {
@@ -52,6 +52,7 @@ const history = good(
     params: { query: { "acct_addr[]": [transfer.sender, "nobody"], page_size: 10 } },
   }),
 );
+const asked = good(await client.POST("/v2/withdrawLiquidity", { body: { withdraw_req: request } }));
 const latency = good(await client.GET("/v2/getLatest7DayTransferLatencyForQuery", { params: { query: chains } }));
 const evidence = good(await client.GET("/v2/getRefundEvidence", { params: { query: { transfer_id: transferId } } }));
 const call: Shapes["ContractCall"] | null = evidence.call;
@@ -80,6 +81,7 @@ console.log(
     "by transaction": byTransaction.status,
     statuses: both.statuses.map((each) => [each.status, each.err?.code ?? null]),
     "in its history": history.history.some((each) => each.transfer_id === transferId),
+    asked: asked.err?.code ?? asked.seq_num,
     latency: latency.median_transfer_latency_in_second > 0,
     evidence: evidence.valid,
     call: call?.function,
