@@ -27,10 +27,19 @@ class FailureLog:
         self._kinds: dict[tuple[object, ...], _Kind] = {}
         self._lock = Lock()
 
-    def report(self, log: logging.Logger, level: int, text: str, *args: object, error: BaseException) -> None:
+    def report(
+        self,
+        log: logging.Logger,
+        level: int,
+        text: str,
+        *args: object,
+        error: BaseException,
+        traced: bool = True,
+    ) -> None:
         """Log a failure with its traceback, unless one of its kind was logged within the last minute.
 
         :param text: with ``args`` the line of the log, as ``logging`` takes them.
+        :param traced: False where the failure is the caller's, and says nothing about this program.
         """
         now = self._monotonic()
         key = (log.name, *_kind_of(error, level))
@@ -44,7 +53,7 @@ class FailureLog:
             self._kinds[key] = _Kind(now)
         if known is not None and known.since:
             text, args = f"{text} (and %d more like it since the last was logged)", (*args, known.since)
-        log.log(level, text, *args, exc_info=error)
+        log.log(level, text, *args, exc_info=error if traced else None)
 
 
 def _kind_of(error: BaseException, level: int) -> tuple[object, ...]:

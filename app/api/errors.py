@@ -64,7 +64,16 @@ def status_and_error(error: Exception) -> tuple[int, GatewayError]:
 def _log(error: Exception, status: int, reason: Reason) -> None:
     """Log the cause, which the caller of a 5xx does not learn; of refused tokens, too, one a minute."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
-    FAILURES.report(log, level, "%s %s answered %d", request.method, request.path, status, error=error)
+    FAILURES.report(
+        log,
+        level,
+        "%s %s answered %d",
+        request.method,
+        request.path,
+        status,
+        error=error,
+        traced=reason is not Reason.UNAUTHORIZED,
+    )
 
 
 def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:
