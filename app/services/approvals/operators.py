@@ -91,9 +91,7 @@ def request_account(gateway: Gateway, request: AccountRequest, *, actor: Actor, 
     """
     with writing(gateway.engine) as connection:
         planned = _plan(connection, request)
-        before = planned.before
-        waits = before is None or needs_second_person(before, planned.columns, actor)
-        if not (waits and gateway.two_persons.guards(OPERATORS)):
+        if not (_waits(planned, actor) and gateway.two_persons.guards(OPERATORS)):
             return _make(connection, gateway, planned, actor, "")
         given = {
             "wish": request.wish.value,
@@ -111,6 +109,15 @@ def request_account(gateway: Gateway, request: AccountRequest, *, actor: Actor, 
             request.hashed,
         )
         return propose(connection, gateway, actor, draft, reason)
+
+
+def _waits(planned: _Planned, actor: Actor) -> bool:
+    """Whether the change is not the actor's alone to make. Passkeys are not columns of the account."""
+    before = planned.before
+    if before is None or needs_second_person(before, planned.columns, actor):
+        return True
+    loses_passkeys = planned.request.wish is AccountWish.RESET_SECOND_FACTOR and bool(planned.passkeys)
+    return loses_passkeys and actor.name != before.email
 
 
 def preview_account(gateway: Gateway, proposal: Proposal) -> Preview:

@@ -1,0 +1,154 @@
+"""Proposals of replaced tokens, of second factors, and of passwords that somebody else made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import insert
+
+from app.domain.errors import Unauthorized
+from app.domain.operators import Role
+from app.domain.proposals.two_persons import TwoPersons
+from app.models.engine import writing
+from app.models.factors import OperatorPasskey
+from app.runtime.gateway import Gateway
+from app.services.approvals.decide import approve, preview_proposal
+from app.services.approvals.operators import AccountRequest, AccountWish, request_account
+from app.services.approvals.rules import request_relaxing
+from app.services.approvals.tokens import request_rotation, request_token
+from app.services.audit.results import Conflict
+from app.services.operators.accounts import AccountRefused, find_account
+from app.services.operators.factors import (
+    accounts_that_have_passkeys,
+    demand_second_factor,
+    forget_second_factors,
+    second_factor_demanded,
+)
+from app.services.proposals.results import ProposalRefused, ReasonMissing, SecondPersonNeeded
+from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_token
+from app.services.reporters.tokens import authenticate, list_tokens, revoke_token
+from tests.services.approvals.kit import ALICE, BOB, OLGA, set_account, stored
+
+WHY = "agreed"
+
+
+@pytest.fixture
+def alone(gateway: Gateway) -> Gateway:
+    """The same gateway without second persons."""
+    return replace(gateway, two_persons=TwoPersons())
+
+
+def id_of(gateway: Gateway, email: str) -> int:
+    account = find_account(gateway, email=email)
+    assert account is not None
+    return account.id
+
+
+def add_passkey(gateway: Gateway, account_id: int) -> None:
+    row = {
+        "operator_id": account_id,
+        "name": "Laptop",
+        "credential_id": b"one",
+        "public_key": b"key",
+        "sign_count": 0,
+        "transports": [],
+        "synced": False,
+        "created_at": gateway.clock(),
+    }
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(OperatorPasskey).values(row))
+
+
+def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
+    ends = gateway.clock() + timedelta(days=7)
+    terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
+    create_token(alone, "relayer", ["transfer.sent"], [56], actor=BOB, terms=terms)
+    with pytest.raises(SecondPersonNeeded):
+        rotate_token(gateway, "relayer", actor=ALICE)
+    with pytest.raises(ReasonMissing):
+        request_rotation(gateway, "relayer", actor=ALICE)
+
+    token, saved = request_rotation(gateway, "relayer", actor=ALICE, reason=WHY)
+    number = saved.proposal_id or 0
+    assert preview_proposal(gateway, stored(gateway, number)).waits
+    with pytest.raises(Unauthorized):
+        authenticate(gateway, token.encode())
+    approve(gateway, number, actor=BOB)
+    assert authenticate(gateway, token.encode()).name == "relayer"
+    first, second = [record for record in list_tokens(gateway) if record.name == "relayer"]
+    assert (second.scope, second.quota, second.expires_at) == (first.scope, first.quota, ends)
+
+
+def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
+    create_token(alone, "relayer", actor=BOB)
+    _, saved = request_rotation(gateway, "relayer", actor=ALICE, reason=WHY)
+    revoke_token(gateway, "relayer", actor=BOB)
+    for step in (
+        lambda: preview_proposal(gateway, stored(gateway, saved.proposal_id or 0)),
+        lambda: approve(gateway, saved.proposal_id or 0, actor=BOB),
+    ):
+        with pytest.raises(ProposalRefused, match="no valid token"):
+            step()
+
+
+def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
+    ends = gateway.clock() + timedelta(days=7)
+    token, saved = request_token(
+        gateway, "relayer", [], [1], actor=ALICE, terms=TokenTerms(expires_at=ends), reason=WHY
+    )
+    approve(gateway, saved.proposal_id or 0, actor=BOB)
+    assert authenticate(gateway, token.encode()).expires_at == ends
+
+
+def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gateway) -> None:
+    with pytest.raises(AccountRefused, match="not demanded"):
+        request_relaxing(gateway, actor=ALICE, reason=WHY)
+    set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
+    demand_second_factor(gateway, id_of(gateway, ALICE.name), actor=ALICE)
+    assert second_factor_demanded(gateway)
+    with pytest.raises(ReasonMissing):
+        request_relaxing(gateway, actor=ALICE)
+
+    saved = request_relaxing(gateway, actor=ALICE, reason=WHY)
+    number = saved.proposal_id or 0
+    preview_proposal(gateway, stored(gateway, number))
+    assert second_factor_demanded(gateway), "not yet"
+    with pytest.raises(ProposalRefused):
+        approve(gateway, number, actor=ALICE)
+    approve(gateway, number, actor=BOB)
+    assert not second_factor_demanded(gateway)
+
+
+def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
+    olga = id_of(gateway, OLGA.name)
+    add_passkey(gateway, olga)
+    with pytest.raises(SecondPersonNeeded):
+        forget_second_factors(gateway, olga, actor=ALICE)
+    request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    number = request_account(gateway, request, actor=ALICE, reason=WHY).proposal_id or 0
+    assert accounts_that_have_passkeys(gateway) == {olga}
+    approve(gateway, number, actor=BOB)
+    assert not accounts_that_have_passkeys(gateway)
+
+
+def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
+    olga = id_of(gateway, OLGA.name)
+    set_account(gateway, OLGA, tf_totp_secret="old")
+    request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    number = request_account(gateway, request, actor=ALICE, reason=WHY).proposal_id or 0
+    add_passkey(gateway, olga)
+    with pytest.raises(Conflict, match="since"):
+        approve(gateway, number, actor=BOB)
+
+
+def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None:
+    create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
+    renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
+    for request in (create, renew):
+        number = request_account(gateway, request, actor=ALICE, reason=WHY).proposal_id or 0
+        approve(gateway, number, actor=BOB)
+        account = find_account(gateway, email=request.email)
+        assert account is not None
+        assert account.must_change_password, request.wish
