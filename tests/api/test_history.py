@@ -227,6 +227,10 @@ REFUSED = [
         "page_size=1&acct_addr=" + ",".join(f"a{n}" for n in range(21)),
         "acct_addr: must be at most 20 accounts: ask for the others apart",
     ),
+    (
+        "page_size=1" + "&acct_addr[]=a" * 21,
+        "acct_addr: must be at most 20 accounts: ask for the others apart",
+    ),
     ("addr=a&page_size=1&next_page_token=soon", None),
     ("addr=a&page_size=1&next_page_token=1.5", None),
     ("addr=a&page_size=1&next_page_token=-1", None),
