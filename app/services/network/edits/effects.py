@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.domain.amounts import format_units
-from app.domain.estimate.network_terms import NetworkTerms, build_terms
+from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
 from app.models.network import Token
@@ -26,6 +26,8 @@ from app.services.network.edits.results import Effect, Severity, counted
 from app.services.network.sections import Row
 
 RECENT: Final = timedelta(hours=24)
+
+ENDED: Final = "its end has passed already: it blocks nothing"
 
 WIDE: Final = {4: 8, 6: 19}
 """Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
@@ -44,11 +46,11 @@ def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iter
     route_changes = RouteChanges.between(before, after)
     recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
     yield from route_changes.effects(recent)
-    yield from price_effects(before, after, reported_fees(connection))
+    yield from price_effects(before, after, reported_fees(connection), now)
     yield from _of_unknown_fees(change)
     yield from _of_token(change)
     yield from _of_pool(connection, change, after, now)
-    yield from _of_route_block(change, before, route_changes)
+    yield from _of_route_block(change, before, route_changes, now)
 
 
 def needs_typed(change: Change | None) -> str | None:
@@ -59,9 +61,10 @@ def needs_typed(change: Change | None) -> str | None:
     return name if change.after["disabled"] and not change.before["disabled"] else None
 
 
-def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, list[Row]]:
-    """The rows, with the time that a new route gets only when it is saved."""
-    return {**rows, "routes": [{"base_fee_changed_at": now} | row for row in rows["routes"]]}
+def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
+    """The rows that count now, with the time that a new route gets only when it is saved."""
+    dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
+    return {**in_force(rows, now), "routes": dated}
 
 
 def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
@@ -135,7 +138,9 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
             yield Effect(f"under the new {what} of {name} there is room for {left} now", Severity.PLAIN)
 
 
-def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteChanges) -> Iterator[Effect]:
+def _of_route_block(
+    change: Change, before: NetworkTerms, route_changes: RouteChanges, now: datetime
+) -> Iterator[Effect]:
     """A new block that stops nothing now may name another route than the operator meant, so it is noted."""
     row = change.after
     if (
@@ -145,6 +150,9 @@ def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteCh
         or route_changes.stopped
     ):
         return
+    if has_ended(row, now):
+        yield Effect(ENDED)
+        return
     route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
     known = [w for w in (route_key, route_key.reverse) if w in before.routes or w in before.pegged]
     if not known:
@@ -153,14 +161,19 @@ def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteCh
         yield Effect("nothing it names is open now: the block stops nothing more")
 
 
+def has_ended(row: Row, now: datetime) -> bool:
+    """Whether the end of a block has passed."""
+    return row["expires_at"] is not None and row["expires_at"] <= now
+
+
 def _of_block(connection: Connection, change: Change, now: datetime) -> Iterator[Effect]:
     """The effects of a blocked address or network."""
     row = change.after
     if row is None:
         yield Effect("callers it stopped are given estimates again at once")
         return
-    if row["expires_at"] is not None and row["expires_at"] <= now:
-        yield Effect("its end has passed already: it blocks nothing")
+    if has_ended(row, now):
+        yield Effect(ENDED)
     if change.section.name == "blocked_networks":
         yield from network_effects([row["cidr"]])
         return
