@@ -102,14 +102,6 @@ def amount_cell(smallest: int | None, chain_id: int, symbol: str, none: str = "â
     )
 
 
-def in_units(smallest: str, pool: tuple[Any, Any]) -> str:
-    """``12.5 USDT`` for an amount of the token at this chain id and symbol; empty where that is not known."""
-    if not (smallest.isascii() and smallest.isdigit()) or len(smallest) > 78:
-        return ""
-    decimals = token_decimals().get(pool)
-    return "" if decimals is None else f"{units(int(smallest), decimals)} {pool[1]}"
-
-
 def percent(ppm: int | None) -> str:
     """``400`` parts per million is ``0.04 %``."""
     return "â€“" if ppm is None else f"{format_units(ppm, 4)} %"
