@@ -51,7 +51,7 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
     now = gateway.clock()
     with reading_consistently(gateway.engine) as connection:
         plan = plan_edit(connection, edit, now)
-        effects = tuple(effects_of(connection, plan, now))
+        effects = tuple(effects_of(connection, plan, now, edit.values))
     if plan.change is None:
         return Preview(plan.subject, (), (), ())
     audited = plan.change.audited

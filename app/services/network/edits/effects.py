@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from ipaddress import ip_network
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -17,8 +17,16 @@ from app.models.network import Token
 from app.queries.estimates.facts import estimate_facts
 from app.queries.estimates.reported_fees import reported_fees
 from app.queries.network.rows import load_rows
-from app.queries.transfers.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
+from app.queries.transfers.usage import (
+    COUNT_LIMIT,
+    count_transfers,
+    latest_sent,
+    of_chain,
+    parties_since,
+    sent_since,
+)
 from app.services.network.changes import Change
+from app.services.network.edits.doubts import account_doubts
 from app.services.network.edits.open_routes import RouteChanges, chain_names, is_open
 from app.services.network.edits.planning import BLOCKED, PlannedEdit
 from app.services.network.edits.prices import price_effects
@@ -27,19 +35,27 @@ from app.services.network.sections import Row
 
 RECENT: Final = timedelta(hours=24)
 
+LISTED: Final = 20
+"""Transfers that are listed one by one."""
+
 ENDED: Final = "its end has passed already: it blocks nothing"
 
 WIDE: Final = {4: 8, 6: 19}
 """Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
 
 
-def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iterator[Effect]:
-    """Every effect of the planned change, from the same view of the database as the plan."""
+def effects_of(
+    connection: Connection, plan: PlannedEdit, now: datetime, typed: Mapping[str, Any] | None = None
+) -> Iterator[Effect]:
+    """Every effect of the planned change, from the same view of the database as the plan.
+
+    :param typed: the values of the edit as they were typed.
+    """
     change = plan.change
     if change is None:
         return
     if plan.section.part in BLOCKED:
-        yield from _of_block(connection, change, now)
+        yield from _of_block(connection, change, now, typed or {})
         return
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
     yield from _of_chain(connection, change)
@@ -51,6 +67,9 @@ def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iter
     yield from _of_token(change)
     yield from _of_pool(connection, change, after, now)
     yield from _of_route_block(change, before, route_changes, now)
+    if change.section.name == "route_blocks" and recent:
+        ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
+        yield Effect("these were sent there last", Severity.PLAIN, transfer_ids=tuple(ids))
 
 
 def needs_typed(change: Change | None) -> str | None:
@@ -166,7 +185,9 @@ def has_ended(row: Row, now: datetime) -> bool:
     return row["expires_at"] is not None and row["expires_at"] <= now
 
 
-def _of_block(connection: Connection, change: Change, now: datetime) -> Iterator[Effect]:
+def _of_block(
+    connection: Connection, change: Change, now: datetime, typed: Mapping[str, Any]
+) -> Iterator[Effect]:
     """The effects of a blocked address or network."""
     row = change.after
     if row is None:
@@ -177,8 +198,12 @@ def _of_block(connection: Connection, change: Change, now: datetime) -> Iterator
     if change.section.name == "blocked_networks":
         yield from network_effects([row["cidr"]])
         return
-    if count := recent_transfers(connection, {row["address"].casefold()}, now):
-        yield Effect(f"this address sent or received {counted(count, 'transfer')} in the last 24 hours")
+    if change.before is None:
+        yield from account_doubts(connection, [str(typed.get("address", row["address"])).strip()])
+    if ids := recent_transfers(connection, {row["address"].casefold()}, now):
+        many = counted(len(ids), "transfer")
+        text = f"this address sent or received {many} in the last 24 hours"
+        yield Effect(text, transfer_ids=ids[:LISTED])
 
 
 def network_effects(cidrs: list[str]) -> Iterator[Effect]:
@@ -190,10 +215,15 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
         yield Effect(f"{name}: make sure that all of it is meant", Severity.GRAVE, lines)
 
 
-def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> int:
-    """How many transfers of the last 24 hours have one of the (casefolded) addresses on either side."""
+def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> tuple[bytes, ...]:
+    """The transfers of the last 24 hours that have one of the (casefolded) addresses on either side.
+
+    The newest come first.
+    """
     tokens = {(row["chain_id"], row["symbol"]) for row in load_rows(connection, Token)}
-    return sum(
-        any(party is not None and party.casefold() in addresses for party in parties)
-        for parties in parties_since(connection, now - RECENT, tokens)
-    )
+    found = [
+        (each.sent_at, each.transfer_id)
+        for each in parties_since(connection, now - RECENT, tokens)
+        if any(party and party.casefold() in addresses for party in (each.sender, each.receiver))
+    ]
+    return tuple(transfer_id for _, transfer_id in sorted(found, reverse=True))

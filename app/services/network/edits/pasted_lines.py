@@ -29,10 +29,11 @@ LONGEST_SHOWN: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class GoodLine:
-    """A line that can be taken."""
+    """A line that can be taken. ``typed`` is its first cell as it was pasted."""
 
     number: int
     row: Row
+    typed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +94,4 @@ def _read(
         row: Row = section.schema.load({**shared, **given})
     except ValidationError as error:
         return invalid("; ".join(f"{path} {message}" for path, message in messages_by_path(error.messages)))
-    return GoodLine(number, row)
+    return GoodLine(number, row, cells[0])
