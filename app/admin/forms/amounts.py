@@ -223,6 +223,10 @@ class AmountField(WithUnit):
     def called(self) -> str:
         return self.both(self.data)[0] if self.data else self.text
 
+    @property
+    def under(self) -> str:
+        return self.both(self.data)[1] if self.data else ""
+
     def in_words(self, text: str, part: str = "") -> tuple[str, str]:
         return self.both(text)
 

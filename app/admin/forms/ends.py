@@ -57,6 +57,7 @@ class EndField(TextValueField):
         super().process(formdata, data, extra_filters)
         sent = formdata is not None and self.preset.name in formdata
         self.preset.process(formdata if sent else None)
+        self.complain(*self.preset.process_errors)
 
     def settle(self) -> None:
         if self.preset.text in _PRESETS:

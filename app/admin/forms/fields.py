@@ -102,6 +102,11 @@ class TextValueField(Field):
         return dict(self.choices()).get(self.text, self.text)
 
     @property
+    def under(self) -> str:
+        """What stands under the text of a field that cannot be changed."""
+        return f"= {self.hint}" if self.hint else ""
+
+    @property
     def counts_with(self) -> tuple[str, str] | None:
         """The name of the input, and its value, with which this one counts."""
         return self.only_for and (self._form[self.only_for[0]].name, self.only_for[1])

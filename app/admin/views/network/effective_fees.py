@@ -79,7 +79,7 @@ def _source_line(found: FeeNow) -> Markup:
     else:
         text = Markup("{}{}").format("by the feed" if fee.reported else "configured", _age(fee.since))
     stale = Markup(" {}").format(pill("too old", "bad")) if found.stale else ""
-    return Markup('<small class="line faint">{}{}</small>').format(text, stale)
+    return Markup('<small class="fee-source faint">{}{}</small>').format(text, stale)
 
 
 def _age(since: datetime | None) -> str:
