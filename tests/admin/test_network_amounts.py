@@ -149,6 +149,7 @@ def test_fees_of_a_pair_count_by_the_pairs_own_decimals(operator: Visitor, netwo
     (pair,) = (row for row in document(network)["pegged_pairs"] if row["pegged_chain_id"] == 10)
     assert pair["deposit_base_fee"] == "250000"
     assert form_of(operator.get(path))["deposit_base_fee"] == "0.25"
+    assert "0.25 <span" in operator.get("/admin/pegged_pairs/").text, "the list counts by them, too"
 
 
 def test_fee_tiers_are_rows(operator: Visitor, network: Gateway) -> None:
@@ -195,6 +196,10 @@ def test_the_list_and_the_export_show_the_fee_that_counts(
     operator = again(app)
     assert exported(operator) == ["605437528092011966", "700000000000000000", "pinned"]
     assert "too old" not in operator.get("/admin/routes/").text
+    lines = re.findall(r"<td>(Pinned|By the feed|Configured)</td>(.*?)</tr>", operator.get(path).text)
+    assert [(name, "counts" in cells) for name, cells in lines] == [
+        ("Pinned", True), ("By the feed", False), ("Configured", False),
+    ]  # fmt: skip
     asked = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
     explained = operator.get("/admin/estimates/", query_string=asked).text
     assert "pinned by an operator until" in explained

@@ -203,7 +203,7 @@ WRONG = [
     ("routes", {"perc_fee_tiers_0_fee": "2.0001"}, "Row 1, fee: must be at most 2 %"),
     ("routes", {"perc_fee_tiers_0_fee": "0.00001"}, "Row 1, fee: a fee in percent has 4 decimals"),
     ("routes", {"pinned_base_fee": "1"}, "is missing: a fee is pinned until a time"),
-    ("routes", {"pinned_until": "2027-01-01"}, "is missing: pinned_until is given"),
+    ("routes", {"pinned_until": "2027-01-01"}, "pinned_until is given: give both or neither"),
     ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be another chain"),
     ("route_blocks", {"dst_chain_id_other": "five", "dst_chain_id": "other"}, "choose a chain"),
     ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "neither 40 nor 64 hex digits"),

@@ -239,9 +239,13 @@ class RouteSchema(Strict):
     def _check_pin(self, data: dict[str, Any], **_kwargs: Any) -> None:
         fee, until = data.get("pinned_base_fee"), data.get("pinned_until")
         if fee is None and until is not None:
-            raise ValidationError("is missing: pinned_until is given", "pinned_base_fee")
+            raise ValidationError(
+                "is missing, but pinned_until is given: give both or neither", "pinned_base_fee"
+            )
         if fee is not None and until is None:
-            raise ValidationError("is missing: a fee is pinned until a time", "pinned_until")
+            raise ValidationError(
+                "is missing: a fee is pinned until a time; give both or neither", "pinned_until"
+            )
 
     @post_load
     def _split_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from flask import g
 from markupsafe import Markup
@@ -15,7 +15,7 @@ from app.admin.network_names import NOT_KNOWN, amount_cell
 from app.domain.estimate.base_fees import Reported, base_fee_now, overdue_by_limit
 from app.domain.estimate.inputs import BaseFee, PinnedFee
 from app.domain.keys import ChainId, RouteKey
-from app.domain.times import rfc3339
+from app.domain.times import parse_rfc3339, rfc3339
 from app.models.engine import reading
 from app.models.network import Route
 from app.queries.estimates.reported_fees import reported_fees
@@ -43,14 +43,49 @@ class FeeNow:
 
 def fee_now(route: Route) -> FeeNow:
     """What an estimate on the route would be made with at this moment."""
-    now = current_gateway().clock()
     pin = None
     if route.pinned_base_fee is not None and route.pinned_until is not None:
         pin = PinnedFee(route.pinned_base_fee, route.pinned_until)
     configured = None if route.base_fee is None else BaseFee(route.base_fee, since=route.base_fee_changed_at)
     route_key = RouteKey(route.symbol, ChainId(route.src_chain_id), ChainId(route.dst_chain_id))
-    fee = base_fee_now(pin, _reported().get(route_key), configured, now)
-    return FeeNow(fee, overdue_by_limit(fee, route.base_fee_max_age_seconds, now) is not None)
+    return _fee_now(pin, _reported().get(route_key), configured, route.base_fee_max_age_seconds)
+
+
+def _fee_now(
+    pin: PinnedFee | None, reported: Reported | None, configured: BaseFee | None, limit: int | None
+) -> FeeNow:
+    now = current_gateway().clock()
+    fee = base_fee_now(pin, reported, configured, now)
+    return FeeNow(fee, overdue_by_limit(fee, limit, now) is not None)
+
+
+def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    """The pinned, the reported and the configured fee of a documented route, as far as there are, with marks.
+
+    The document does not say since when the configured fee has stood, so whether it is too old is not marked.
+    """
+    route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
+    reported, pin = _reported().get(route_key), None
+    if row.get("pinned_base_fee") is not None:
+        pin = PinnedFee(int(row["pinned_base_fee"]), parse_rfc3339(row["pinned_until"]))
+    configured = None if row["base_fee"] is None else BaseFee(int(row["base_fee"]))
+    limit = row["base_fee_max_age_seconds"]
+    found = _fee_now(pin, reported, configured, limit)
+
+    def line(name: str, amount: int, time: Markup, source: str) -> tuple[Any, ...]:
+        counts = pill("counts", "good") if found.source == source else ""
+        stale = pill("too old", "bad") if counts and found.stale and source == REPORTED else ""
+        cell = amount_cell(amount, route_key.dst_chain_id, route_key.symbol)
+        return name, cell, time, Markup("{} {}").format(counts, stale)
+
+    lines = []
+    if pin is not None:
+        lines.append(line("Pinned", pin.amount, Markup("until {}").format(when(pin.until)), PINNED))
+    if reported is not None:
+        lines.append(line("By the feed", reported[0], Markup("since {}").format(when(reported[1])), REPORTED))
+    if configured is not None:
+        lines.append(line("Configured", configured.amount, Markup(""), CONFIGURED))
+    return tuple(lines)
 
 
 def _reported() -> Mapping[RouteKey, Reported]:
