@@ -80,7 +80,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             public_reads=_public_reads(settings, db.engines),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
-            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads),
+            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),

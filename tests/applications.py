@@ -70,7 +70,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     app.extensions["gateway"] = replace(
         old,
         clock=clock,
-        snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads),
+        snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),

@@ -58,7 +58,8 @@ def value_for(column: sa.Column[Any], n: int) -> Any:
     if isinstance(kind, sa.LargeBinary | sa.types._Binary):
         return bytes([n]) * 32
     if isinstance(kind, sa.DateTime):
-        at = datetime(2026, 1, n, tzinfo=UTC)
+        # Going down, a revision removes the route blocks that have ended; these have not.
+        at = datetime(2126 if column.name == "expires_at" else 2026, 1, n, tzinfo=UTC)
         return at if db.engine.dialect.name == "postgresql" else at.replace(tzinfo=None)
     if isinstance(kind, sa.JSON):
         return [["0", n]]
@@ -153,6 +154,16 @@ def test_going_down_makes_no_fee_of_one_that_is_not_known(empty: Flask) -> None:
     left = contents()
     assert [row["id"] for row in left["routes"]] == [2]
     assert [row["id"] for row in left["pegged_pairs"]] == [1]
+
+
+def test_going_down_lets_no_block_that_has_ended_stop_anything_again(empty: Flask) -> None:
+    upgrade(directory=DIRECTORY, revision="0023")
+    fill()
+    with db.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE route_blocks SET expires_at = '2026-01-01' WHERE id = 1"))
+        connection.execute(sa.text("UPDATE route_blocks SET expires_at = NULL WHERE id = 2"))
+    downgrade(directory=DIRECTORY, revision=BEFORE[REVISIONS.index("0023")])
+    assert [row["id"] for row in contents()["route_blocks"]] == [2]
 
 
 def test_the_models_and_the_migrated_database_agree(empty: Flask) -> None:

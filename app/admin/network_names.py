@@ -88,26 +88,23 @@ def row_title(one: str, values: Mapping[str, Any]) -> str:
     return f"{one} {symbol} on {called[0]}" if called else one
 
 
-def amount_cell(smallest: int | None, chain_id: int, symbol: str, none: str = "–") -> Markup:
-    """An amount in human units, and under it in smallest ones."""
+def amount_cell(
+    smallest: int | None, chain_id: int, symbol: str, none: str = "–", own_decimals: int | None = None
+) -> Markup:
+    """An amount in human units, and under it in smallest ones.
+
+    :param own_decimals: those of a pair's own token, where it has some.
+    """
     if smallest is None:
         return Markup('<span class="none">{}</span>').format(none)
-    decimals = token_decimals().get((chain_id, symbol))
+    decimals = token_decimals().get((chain_id, symbol)) if own_decimals is None else own_decimals
     if decimals is None:
         return Markup("{}").format(grouped(smallest))
     if smallest < 0:
-        return Markup("−{}").format(amount_cell(-smallest, chain_id, symbol))
+        return Markup("−{}").format(amount_cell(-smallest, chain_id, symbol, own_decimals=own_decimals))
     return Markup('{} <span class="faint">{}</span><small class="smallest">{}</small>').format(
         units(smallest, decimals), symbol, grouped(smallest)
     )
-
-
-def in_units(smallest: str, pool: tuple[Any, Any]) -> str:
-    """``12.5 USDT`` for an amount of the token at this chain id and symbol; empty where that is not known."""
-    if not (smallest.isascii() and smallest.isdigit()) or len(smallest) > 78:
-        return ""
-    decimals = token_decimals().get(pool)
-    return "" if decimals is None else f"{units(int(smallest), decimals)} {pool[1]}"
 
 
 def percent(ppm: int | None) -> str:
@@ -115,14 +112,16 @@ def percent(ppm: int | None) -> str:
     return "–" if ppm is None else f"{format_units(ppm, 4)} %"
 
 
-def tiers_cell(tiers: Sequence[tuple[int, int]] | None, chain_id: int, symbol: str) -> Markup:
+def tiers_cell(
+    tiers: Sequence[tuple[int, int]] | None, chain_id: int, symbol: str, own_decimals: int | None = None
+) -> Markup:
     """The first tier's share and the last one's; all of them on hover."""
     if tiers is None:
         return Markup('<span class="none">{}</span>').format(NOT_KNOWN)
     (_, first), *more = tiers
     if not more:
         return Markup("{}").format(percent(first))
-    decimals = token_decimals().get((chain_id, symbol))
+    decimals = token_decimals().get((chain_id, symbol)) if own_decimals is None else own_decimals
     lines = [
         f"from {grouped(start) if decimals is None else units(start, decimals)}: {percent(ppm)}"
         for start, ppm in tiers

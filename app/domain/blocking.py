@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable
 from datetime import datetime
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TypeVar
 
 from app.domain.keys import account_key
@@ -69,6 +69,15 @@ class BlockedNetworks:
             address = address.ipv4_mapped or address
         bits = int(address)
         return any(_lasts(table, bits >> shift, now) for shift, table in self._tables[address.version])
+
+
+def as_network(text: str) -> str:
+    """A single IP address as the network of itself; any other text as it is."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return text
+    return f"{address}/{address.max_prefixlen}"
 
 
 def _leading_bits(cidr: str) -> tuple[int, int, int]:

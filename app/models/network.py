@@ -146,6 +146,10 @@ class Route(Base):
     base_fee: Mapped[int | None] = mapped_column(Uint256, doc="destination units; null is not known")
     base_fee_changed_at: Mapped[datetime] = mapped_column(UtcTime, doc="since when base_fee has this value")
     base_fee_max_age_seconds: Mapped[int | None] = mapped_column(BigInteger, doc="null is no limit")
+    pinned_base_fee: Mapped[int | None] = mapped_column(
+        Uint256, doc="destination units; counts until pinned_until, over base_fee and the feed"
+    )
+    pinned_until: Mapped[datetime | None] = mapped_column(UtcTime, doc="null where nothing is pinned")
     perc_fee_tiers: Mapped[tuple[tuple[int, int], ...] | None] = mapped_column(
         FeeTiers, doc="null is not known"
     )
@@ -169,6 +173,7 @@ class RouteBlock(Base):
     dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
     both_directions: Mapped[bool]
     reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+    expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")
 
 
 class PeggedPair(Base):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
@@ -31,6 +32,8 @@ class NetworkSnapshot:
     blocked_addresses: BlockedAddresses
     blocked_networks: BlockedNetworks
     config_index: ConfigIndex
+    next_end: datetime | None = None
+    """When the first of the route blocks in it ends; None where none does."""
 
 
 class SnapshotSource(Protocol):

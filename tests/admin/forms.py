@@ -31,7 +31,7 @@ class _Forms(HTMLParser):
             return
         form = self.forms[-1]
         if tag == "input" and name:
-            if given.get("type") not in ("checkbox", "file") or "checked" in given:
+            if given.get("type") not in ("checkbox", "radio", "file") or "checked" in given:
                 form[name] = given.get("value", "")
         elif tag == "select":
             self._select = name

@@ -20,12 +20,12 @@ def other_operator(app: Flask) -> Visitor:
 
 def test_effects_are_shown_in_words(operator: Visitor, network: Gateway) -> None:
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
-    preview = send(operator, path, base_fee="6054375280920119660")
+    preview = send(operator, path, base_fee="6.05437528092011966")
     assert "base fee 10 times the old one" in preview.text
     assert "effect-grave" in preview.text
     assert "0.605437528092011966 USDT" in preview.text, "human units beside smallest units"
     back = operator.post(path, form_of(preview) | {"back": "1"})
-    assert form_of(back)["base_fee"] == "6054375280920119660"
+    assert form_of(back)["base_fee"] == "6.05437528092011966"
     assert document(network)["routes"][0]["base_fee"] == "605437528092011966"
 
 
@@ -38,12 +38,12 @@ def test_the_second_is_told_what_changed(app: Flask, operator: Visitor, network:
     for answer in (send(second, path, form, base_fee="8"), send(second, path, preview, confirm="1")):
         assert "Somebody was quicker" in answer.text
         assert "605437528092011966" in answer.text, "what they saw"
-        assert '<td class="come break">7<' in answer.text, "what it is now"
-        assert '<td class="come break">8<' in answer.text, "what they wanted"
+        assert '<td class="come break">7 USDT<' in answer.text, "what it is now"
+        assert '<td class="come break">8 USDT<' in answer.text, "what they wanted"
         assert f'href="{path}"' in answer.text
-    assert document(network)["routes"][0]["base_fee"] == "7"
+    assert document(network)["routes"][0]["base_fee"] == "7" + "0" * 18
     assert save(second, path, base_fee="8").status_code == 302, "from what stands now"
-    assert document(network)["routes"][0]["base_fee"] == "8"
+    assert document(network)["routes"][0]["base_fee"] == "8" + "0" * 18
 
 
 def test_only_what_was_entered_is_called_wanted(app: Flask, operator: Visitor, network: Gateway) -> None:
@@ -133,7 +133,12 @@ def test_base_fees_by_destination(app: Flask, operator: Visitor, network: Gatewa
     assert "908 156 292 138 017 949" in preview.text.replace("\u2009", " ").replace("\u202f", " ")
     assert document(network)["routes"][0]["base_fee"] == "605437528092011966"
     other = other_operator(app)
-    save(other, f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}", base_fee="10")
+    save(
+        other,
+        f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}",
+        base_fee="10",
+        base_fee_unit="smallest",
+    )
     answer = send(operator, path, preview, confirm="1")
     assert "was changed meanwhile" in answer.text
     assert document(network)["routes"][0]["base_fee"] == "10"
@@ -141,7 +146,7 @@ def test_base_fees_by_destination(app: Flask, operator: Visitor, network: Gatewa
     assert [route["base_fee"] for route in document(network)["routes"]] == [
         "15", "605437528092011966", "605437528092011966",
     ]  # fmt: skip
-    fields |= {"how": "amount", "amount": "7 000", "symbol": "USDT"}
+    fields |= {"how": "amount", "amount": "7 000", "amount_unit": "smallest", "symbol": "USDT"}
     assert send(operator, path, send(operator, path, **fields), confirm="1").status_code == 302
     assert document(network)["routes"][0]["base_fee"] == "7000"
 
@@ -155,7 +160,8 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
         ({"how": ""}, "Choose what to do"),
         ({"factor": "1,5"}, "decimal number such as 1.5"),
         ({"factor": "0"}, "must be more than 0"),
-        ({"how": "amount", "amount": "-1"}, "must be a whole number"),
+        ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is no number"),
+        ({"how": "amount", "amount": "5"}, "nobody knows the decimals"),
         ({"how": "amount", "amount": "5"}, "Choose a token"),
         ({"symbol": "NONE"}, "No route goes there"),
     ):

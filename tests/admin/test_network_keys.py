@@ -31,7 +31,10 @@ def test_the_tokens_of_a_pair(operator: Visitor, network: Gateway) -> None:
     import_network(network, text(given), actor=TESTER)
     path = path_of(network, "pegged_pairs", "CELR", 1, 10)
     assert "Nothing is different" in send(operator, path).text, "a form sent back is no change"
-    save(operator, path, org_token_address=VAULT.lower(), org_token_decimal="0", pegged_token_name="Other ")
+    own = {"org_token_address": VAULT.lower(), "org_token_decimal": "0", "pegged_token_name": "Other "}
+    answer = send(operator, path, **own)
+    assert "CELR has 0 decimals" in answer.text, "the fee of 8 smallest units was shown with 18 of them"
+    save(operator, path, **own, burn_base_fee="8", burn_base_fee_unit="smallest")
     pair = row_of(network, "pegged_pairs", pegged_chain_id=10)
     assert pair["org_token"] == {"address": VAULT, "decimal": 0}
     assert pair["pegged_token"] == {"name": "Other", "icon": "", "extra": {"note": 1}}
@@ -43,9 +46,11 @@ def test_the_tokens_of_a_pair(operator: Visitor, network: Gateway) -> None:
 
 def test_the_switches_and_bounds_of_a_token(operator: Visitor, network: Gateway) -> None:
     path = path_of(network, "tokens", 1, "USDT")
-    preview = send(operator, path, pool_disabled="1", min_send="1 000", max_send="2000")
+    preview = send(
+        operator, path, pool_disabled="1", min_send="0.001", max_send="2000", max_send_unit="smallest"
+    )
     assert "stop at once" in preview.text
-    save(operator, path, pool_disabled="1", min_send="1 000", max_send="2000")
+    save(operator, path, pool_disabled="1", min_send="0.001", max_send="2000", max_send_unit="smallest")
     row = row_of(network, "tokens", chain_id=1, symbol="USDT")
     assert (row["pool_disabled"], row["min_send"], row["max_send"]) == (True, "1000", "2000")
     assert "pool stopped" in operator.get("/admin/tokens/").text
@@ -58,9 +63,10 @@ def test_the_switches_and_bounds_of_a_token(operator: Visitor, network: Gateway)
 
 def test_fees_that_are_not_known(operator: Visitor, network: Gateway) -> None:
     path = path_of(network, "routes", "USDT", 1, 56)
-    preview = send(operator, path, base_fee="", perc_fee_tiers="")
+    none = {f"perc_fee_tiers_{n}_{part}": "" for n in (0, 1) for part in ("from", "fee")}
+    preview = send(operator, path, base_fee="", **none)
     assert preview.text.count("no estimate is given without it") == 2
-    save(operator, path, base_fee="", perc_fee_tiers="")
+    save(operator, path, base_fee="", **none)
     route = row_of(network, "routes", src_chain_id=1, dst_chain_id=56)
     assert (route["base_fee"], route["perc_fee_tiers"]) == (None, None)
     assert operator.get("/admin/routes/").text.count("not known") == 2
@@ -70,15 +76,17 @@ def test_fees_that_are_not_known(operator: Visitor, network: Gateway) -> None:
     doubled = send(operator, form, dst_chain_id="56", how="factor", factor="2")
     assert "not known" in doubled.text
     assert row_of(network, "routes", src_chain_id=1, dst_chain_id=56)["base_fee"] is None
-    save(operator, form, dst_chain_id="56", symbol="USDT", how="amount", amount="7")
+    save(operator, form, dst_chain_id="56", symbol="USDT", how="amount", amount="7", amount_unit="smallest")
     assert row_of(network, "routes", src_chain_id=1, dst_chain_id=56)["base_fee"] == "7"
-    assert "is known now" in send(operator, path, perc_fee_tiers="0 5").text
+    tier = {"perc_fee_tiers_0_from": "0", "perc_fee_tiers_0_fee": "0.0005"}
+    assert "is known now" in send(operator, path, **tier).text
 
 
 @pytest.mark.parametrize("fee", ["deposit_base_fee", "burn_base_fee", "perc_fee_tiers"])
 def test_pegged_fees_that_are_not_known(operator: Visitor, network: Gateway, fee: str) -> None:
     path = path_of(network, "pegged_pairs", "CELR", 1, 10)
-    save(operator, path, **{fee: ""})
+    blank = ("perc_fee_tiers_0_from", "perc_fee_tiers_0_fee") if fee == "perc_fee_tiers" else (fee,)
+    save(operator, path, **dict.fromkeys(blank, ""))
     assert row_of(network, "pegged_pairs", pegged_chain_id=10)[fee] is None
     assert "not known" in operator.get("/admin/pegged_pairs/").text
     asked = {"src": "1", "dst": "10", "token": "CELR", "amount": "1", "slippage": "0.5"}
@@ -91,5 +99,6 @@ def test_pegged_fees_that_are_not_known(operator: Visitor, network: Gateway, fee
 
 
 def test_a_new_route_without_fees_says_so(operator: Visitor, network: Gateway) -> None:
-    new = {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "1", "base_fee": "", "perc_fee_tiers": ""}
+    new = {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "1", "base_fee": ""}
+    new |= {"perc_fee_tiers_0_from": "", "perc_fee_tiers_0_fee": ""}
     assert "a fee is not known" in send(operator, "/admin/routes/new", **new).text.lower()

@@ -175,7 +175,8 @@ def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarde
 
 def test_a_row_that_a_form_never_showed_is_not_proposed(first: Visitor, guarded: Gateway) -> None:
     path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
-    answer = first.post(path, {"base_fee": "1", "confirm": "1", "proposal_reason": WHY})
+    fee = {"base_fee": "1", "base_fee_unit": "tokens"}
+    answer = first.post(path, fee | {"confirm": "1", "proposal_reason": WHY})
     assert "Somebody was quicker" in answer.text
 
 

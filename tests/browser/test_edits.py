@@ -58,14 +58,85 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
     page.get_by_role("row").filter(has_text="0.605437528092011966").get_by_role("link").click()
-    page.get_by_label("Base fee", exact=True).fill("12 000 000 000 000 000 000")
+    fee = page.get_by_label("Base fee", exact=True)
+    fee.fill("12 000 000")
+    unit = page.get_by_label("Base fee: unit", exact=True)
+    assert unit.locator("option:checked").inner_text() == "USDT", "never smallest units by themselves"
+    assert page.get_by_text("= 12\u2009000\u2009000 USDT").is_visible()
+    unit.select_option("smallest")
+    assert fee.input_value() == "12" + "0" * 24, "the same amount in the other unit"
+    fee.fill("12 000 000 000 000 000 000")
     assert page.get_by_text("= 12 USDT").is_visible()
+    unit.select_option("tokens")
+    assert fee.input_value() == "12"
     page.get_by_role("button", name="Look at what it will do").click()
     assert "times the old one" in page.get_by_role("listitem").filter(has_text="Grave").inner_text()
     visit.check_accessibility()
     page.get_by_role("button", name="Save the change").click()
     assert page.get_by_role("status").first.is_visible()
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
+
+
+def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/pools/?search=USDT")
+    page.get_by_role("row").filter(has_text="Ethereum").get_by_role("link").first.click()
+    pool = page.url
+    page.get_by_label("Total cap", exact=True).fill("80 000 000.5")
+    visit.check_accessibility()
+    page.get_by_role("button", name="Look at what it will do").click()
+    row = page.get_by_role("row").filter(has_text="Total cap")
+    assert "USDT" in row.inner_text()
+    assert "smallest units" in row.inner_text()
+    page.get_by_role("button", name="Save the change").click()
+    page.goto(pool)
+    assert page.get_by_label("Total cap", exact=True).input_value() == "80000000.5"
+
+    page = visit.open("/admin/routes/?search=USDT")
+    page.get_by_role("row").filter(has_text="BNB Chain").get_by_role("link").first.click()
+    tiers = page.get_by_role("group", name="Protocol fee tiers").locator("tbody tr")
+    before = tiers.count()
+    page.get_by_role("button", name="Add a tier").click()
+    assert tiers.count() == before + 1
+    page.keyboard.type("9 000 000")  # the new row has the focus
+    tiers.last.get_by_label("Fee in percent").fill("0.01")
+    visit.check_accessibility()
+    page.get_by_role("button", name="Look at what it will do").click()
+    assert page.get_by_text(f"Protocol fee tiers, row {before + 1}, fee").is_visible()
+    page.get_by_role("button", name="Back to the form").click()
+    assert tiers.count() == before + 1
+    tiers.last.get_by_role("button", name="Remove").click()
+    page.get_by_role("button", name="Look at what it will do").click()
+    assert page.get_by_text("Nothing is different").is_visible()
+
+
+def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/blocked_networks/")
+    page.get_by_role("link", name="Block a network").click()
+    page.get_by_label("Network or IP address").fill("198.51.100.77")
+    page.get_by_label("in 24 hours").check()
+    visit.check_accessibility()
+    page.get_by_role("button", name="Look at what it will do").click()
+    assert page.get_by_text("198.51.100.77/32").first.is_visible()
+    visit.check_accessibility()
+    page.get_by_role("button", name="Add it").click()
+    row = page.get_by_role("row").filter(has_text="198.51.100.77/32")
+    assert "in force" in row.inner_text()
+
+
+def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/route_blocks/new")
+    page.get_by_label("Token", exact=True).fill("USDT")
+    page.get_by_label("From", exact=True).select_option("1")
+    page.get_by_label("To", exact=True).select_option("56")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Look at what it will do").click()
+    assert page.get_by_role("region", name="Recent transfers").is_visible()
+    visit.check_accessibility()
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.evaluate(wide)
 
 
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:

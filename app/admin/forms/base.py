@@ -36,11 +36,32 @@ class ConsoleForm(FlaskForm):
     locked: Mapping[str, str] = {}
     """Fields that cannot be changed, with the reason. They are shown, and unexpected when they are sent."""
 
+    def process(self, *args: Any, **kwargs: Any) -> None:
+        super().process(*args, **kwargs)
+        self.settle()
+
+    def settle(self) -> None:
+        """Let fields read what depends on others, such as the decimals of an amount."""
+        for field in self.value_lines():
+            field.settle()
+
     def inputs(self) -> Iterator[Field]:
         """Every input that may be sent, in order; those of a compound field one by one."""
         for key, field in self._fields.items():
             if key not in self.locked:
                 yield from inputs_of(field)
+
+    def value_lines(self) -> list[TextValueField]:
+        """The fields that hold values, each with a line of its own on the page, locked ones too."""
+        lines = (line for field in self._fields.values() for line in lines_of(field))
+        return [line for line in lines if isinstance(line, TextValueField)]
+
+    def open_lines(self) -> list[TextValueField]:
+        """The lines of fields that can be changed."""
+        lines = (
+            line for key, field in self._fields.items() if key not in self.locked for line in lines_of(field)
+        )
+        return [line for line in lines if isinstance(line, TextValueField)]
 
     def value_inputs(self) -> list[TextValueField]:
         """The inputs that hold values, without the buttons and hidden fields of ``PreviewedForm``."""
@@ -63,8 +84,8 @@ class ConsoleForm(FlaskForm):
             if key not in self:
                 self.form_errors.append(str(error))
                 continue
-            field, line = locate(self[key], error.path)
-            field.errors = [*field.errors, line + error.message]
+            field, place = locate(self[key], error.path)
+            field.errors = [*field.errors, f"{place}: {error.message}" if place else error.message]
 
 
 class PreviewedForm(ConsoleForm):
@@ -91,10 +112,21 @@ class PreviewedForm(ConsoleForm):
         found: dict[str, list[TextValueField]] = {}
         for key, field in self._fields.items():
             if key in self.locked:
-                found.setdefault(self.locked[key], []).extend(inputs_of(field))
+                found.setdefault(self.locked[key], []).extend(lines_of(field))
         return found
 
 
-def inputs_of(field: Field) -> Iterable[Field]:
-    """The field, or those that a compound field consists of."""
+def lines_of(field: Field) -> Iterable[Field]:
+    """The field, or those that a form within the form consists of."""
     return field.form if isinstance(field, FormField) else (field,)
+
+
+def inputs_of(field: Field) -> Iterator[Field]:
+    """Every input of the field, those beside another one included."""
+    for line in lines_of(field):
+        if not isinstance(line, TextValueField):
+            yield line
+            continue
+        if line.is_input:
+            yield line
+        yield from line.companions

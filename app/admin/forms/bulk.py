@@ -8,18 +8,19 @@ from typing import Any, Final
 from flask_wtf.file import FileField
 from wtforms import ValidationError
 
+from app.admin.forms.amounts import AmountField, UnitOf
 from app.admin.forms.base import PreviewedForm
+from app.admin.forms.ends import EndField
 from app.admin.forms.fields import (
     ChainField,
     ChoiceField,
-    EndField,
     LineField,
     NoteField,
     ReasonField,
     SymbolField,
     TextValueField,
 )
-from app.domain.amounts import is_ascii_digits, parse_decimal
+from app.domain.amounts import parse_decimal
 from app.services.network.edits.fees import FeeEdit
 
 LARGEST_LIST: Final = 16 * 1024 * 1024
@@ -43,18 +44,6 @@ class _FactorField(TextValueField):
         if not 0 < factor <= _LARGEST_FACTOR:
             raise ValueError(f"must be more than 0, and at most {_LARGEST_FACTOR}")
         return factor
-
-
-class _FeeField(TextValueField):
-    """A base fee in smallest units."""
-
-    attributes = {"autocomplete": "off", "inputmode": "numeric"}
-
-    def parse(self, text: str) -> int:
-        digits = "".join(text.split())
-        if not is_ascii_digits(digits) or len(digits) > 78:
-            raise ValueError("must be a whole number of the destination token's smallest units")
-        return int(digits)
 
 
 class _DestinationField(ChainField):
@@ -87,10 +76,10 @@ class BaseFeesForm(PreviewedForm):
         "Such as 1.5 or 0.8. Fees are rounded up to whole smallest units.",
         only_for=("how", "factor"),
     )
-    amount = _FeeField(
+    amount = AmountField(
         "New base fee",
-        "In the destination token's smallest units.",
-        unit_of="dst_chain_id",
+        "In the destination token.",
+        unit_of=UnitOf("dst_chain_id"),
         only_for=("how", "amount"),
     )
 
@@ -104,7 +93,7 @@ class BaseFeesForm(PreviewedForm):
         return FeeEdit(
             self.dst_chain_id.data,
             self.symbol.data or None,
-            self.amount.data if by_amount else None,
+            int(self.amount.data) if by_amount else None,
             None if by_amount else self.factor.data,
         )
 

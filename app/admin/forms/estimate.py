@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from ipaddress import ip_address
 from typing import Any, Final
 
@@ -10,17 +9,15 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, SelectField, StringField, ValidationError
 from wtforms.fields.choices import SelectChoice
 
-from app.domain.amounts import MAX_UINT256, is_ascii_digits
+from app.admin.forms.amounts import SMALLEST, TOKENS, exact, number_text
+from app.domain.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.domain.blocking import IPAddress
 from app.domain.estimate.inputs import EstimateRequest
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.keys import ChainId, PoolKey
 from app.domain.wire_values import bounded_uint, user_address
 
-TOKENS: Final = "tokens"
-SMALLEST: Final = "smallest"
 _PERCENT_PLACES: Final = 4
-_LONGEST_NUMBER: Final = 120
 _PEGGED: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False}
 
 
@@ -93,20 +90,20 @@ class EstimateForm(Form):
         self.caller_address: IPAddress | None = None
 
     def validate_amount(self, field: StringField) -> None:
-        text = _number_text(field.data, "12.5")
+        text = number_text(field.data, "12.5")
         if self.unit.data == SMALLEST:
             if not is_ascii_digits(text):
                 raise ValidationError("Smallest units are whole: digits alone, such as 12500000.")
             self.amt = _within_uint256(int(text))
             return
-        self.amt = _within_uint256(_exact(text, self._decimals(), f"{self.token.data} has"))
+        self.amt = _within_uint256(exact(text, self._decimals(), f"{self.token.data} has"))
 
     def validate_unit(self, field: SelectField) -> None:
         if field.data not in (TOKENS, SMALLEST):
             raise ValidationError("Choose whole tokens or smallest units.")
 
     def validate_slippage(self, field: StringField) -> None:
-        ppm = _exact(_number_text(field.data, "0.5"), _PERCENT_PLACES, "A tolerance in percent has")
+        ppm = exact(number_text(field.data, "0.5"), _PERCENT_PLACES, "A tolerance in percent has")
         try:
             self.tolerance = bounded_uint(ppm, 32)
         except ValueError as error:
@@ -157,31 +154,7 @@ class EstimateForm(Form):
 
 def percent(tolerance: int) -> str:
     """Millionths as the form's percent, exact: 5000 is ``0.5``."""
-    text = f"{Decimal(tolerance).scaleb(-_PERCENT_PLACES):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _number_text(text: str | None, example: str) -> str:
-    """A number without the spaces between its thousands, which a copied number may have."""
-    joined = "".join((text or "").split())
-    if not joined:
-        raise ValidationError(f"Give a number, such as {example}.")
-    if "," in joined:
-        raise ValidationError(f"Write it without commas and with a point, such as {example}.")
-    whole, point, fraction = joined.partition(".")
-    good = is_ascii_digits(whole) and (not point or is_ascii_digits(fraction))
-    if not good or len(joined) > _LONGEST_NUMBER:
-        raise ValidationError(f"“{joined[:60]}” is no number. Write it in digits, such as {example}.")
-    return joined
-
-
-def _exact(text: str, places: int, whose: str) -> int:
-    """The decimal number times 10^places. More places are refused, never rounded."""
-    whole, _, fraction = text.partition(".")
-    fraction = fraction.rstrip("0")
-    if len(fraction) > places:
-        raise ValidationError(f"{whose} {places} decimals: write at most {places} digits after the point.")
-    return int(whole + fraction.ljust(places, "0"))
+    return format_units(tolerance, _PERCENT_PLACES)
 
 
 def _within_uint256(amount: int) -> int:

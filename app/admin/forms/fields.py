@@ -7,7 +7,7 @@ the document's schema, when a service takes the edit.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -17,14 +17,11 @@ from wtforms.meta import DefaultMeta
 from wtforms.validators import StopValidation
 from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
-from app.admin.network_names import Choices, chain_choices, chain_names, in_units, percent, symbol_choices
-from app.domain.amounts import MAX_UINT256_DIGITS, is_ascii_digits, is_uint256
+from app.admin.network_names import Choices, chain_choices, chain_names, percent, symbol_choices
+from app.domain.amounts import is_ascii_digits
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
-_OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:\d\d)$", re.ASCII)
-_ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
+_ITEM: Final = re.compile(r"\w+\[(\d+)\]")
 _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
 
@@ -44,7 +41,6 @@ class TextValueField(Field):
 
     :param needed: whether an empty text is refused.
     :param only_for: another field of the form, and the choice of it with which this one counts.
-    :param unit_of: the field that holds the chain whose token an amount is of.
     """
 
     widget = TextInput()
@@ -53,11 +49,25 @@ class TextValueField(Field):
 
     def __init__(
         self, label: str | None = None, description: str = "", *, needed: bool = True,
-        only_for: tuple[str, str] | None = None, unit_of: str | None = None, **kwargs: Any,
+        only_for: tuple[str, str] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
-        attributes = {**self.attributes, **({"data-unit-of": unit_of} if unit_of else {})}
-        super().__init__(label, description=description, render_kw=attributes, **kwargs)
-        self.needed, self.only_for, self.unit_of = needed, only_for, unit_of
+        super().__init__(label, description=description, render_kw=dict(self.attributes), **kwargs)
+        self.needed, self.only_for = needed, only_for
+
+    is_input = True
+    """Whether the field is itself an input, and not only a table of them."""
+
+    @property
+    def companions(self) -> Iterable[TextValueField]:
+        """Further inputs that the value is made of; the page shows them with this one."""
+        return ()
+
+    def settle(self) -> None:
+        """Read what depends on other fields of the form, once all of them have their texts."""
+
+    def complain(self, *messages: str) -> None:
+        """Note what is wrong with what was typed, before the form is validated."""
+        self.process_errors.extend(messages)
 
     def parse(self, text: str) -> Any:
         """The value of a text.
@@ -92,6 +102,11 @@ class TextValueField(Field):
         return dict(self.choices()).get(self.text, self.text)
 
     @property
+    def under(self) -> str:
+        """What stands under the text of a field that cannot be changed."""
+        return f"= {self.hint}" if self.hint else ""
+
+    @property
     def counts_with(self) -> tuple[str, str] | None:
         """The name of the input, and its value, with which this one counts."""
         return self.only_for and (self._form[self.only_for[0]].name, self.only_for[1])
@@ -106,11 +121,27 @@ class TextValueField(Field):
 
         :param part: the part of the value that is meant, such as ``[1].ppm``.
         """
-        if self.unit_of is None:
-            return ""
-        chain = self._form[self.unit_of].text
-        known = is_ascii_digits(chain) and len(chain) < 20
-        return in_units(text, (int(chain), self._form["symbol"].text)) if known else ""
+        return ""
+
+    def in_words(self, text: str, part: str = "") -> tuple[str, str]:
+        """A value of the field as differences show it: what is said first, and what stands under it."""
+        return text, self.hint_for(text, part)
+
+    def place(self, path: str) -> str:
+        """Which part of the value a path such as ``deposit_contracts[1]`` is about; empty for all of it."""
+        item = _ITEM.match(path)
+        return f"line {int(item[1]) + 1}" if item is not None else ""
+
+
+def bound_beside(kwargs: Mapping[str, Any], *suffixes: object) -> dict[str, Any]:
+    """What a companion is bound with: the form of its field, and a name and an id made of the field's.
+
+    :param kwargs: those that the field itself is bound with.
+    :param suffixes: parts of the name, each after an underline; of the id, after a hyphen.
+    """
+    name = "_".join(map(str, (kwargs["name"], *suffixes)))
+    shared = {key: kwargs[key] for key in ("_form", "_translations", "_meta") if key in kwargs}
+    return {"name": name, "id": "-".join(map(str, (kwargs["id"], *suffixes))), **shared}
 
 
 class LineField(TextValueField):
@@ -200,18 +231,6 @@ class PpmField(WholeField):
         return percent_of(text)
 
 
-class AmountField(DigitsField):
-    """An amount in smallest units; without ``needed`` an empty text is none."""
-
-    complaint = "must be a whole number of smallest units, in digits alone: no point, comma or symbol"
-
-    def parse(self, text: str) -> str | None:
-        digits = self.digits(text)
-        if digits is not None and (len(digits) > MAX_UINT256_DIGITS or not is_uint256(int(digits))):
-            raise ValueError("is more than 2^256-1, the most that a contract can hold")
-        return digits
-
-
 class ChoiceField(TextValueField, SelectFieldBase):
     """One of the ``choices``, which are found when the page is asked for.
 
@@ -257,85 +276,11 @@ class ChainField(ChoiceField):
         return chain_names().get(int(text[:20]), "") if is_ascii_digits(text) else ""
 
 
-class AnyChainField(WholeField):
-    """A chain that may not be configured yet, by its id."""
-
-    attributes = TextValueField.attributes
-    choices = staticmethod(chain_choices)
-    hint = ""
-    hint_for = ChainField.hint_for
-
-
 class SymbolField(LineField, ChoiceField):
     """One of the tokens' symbols."""
 
     choices = staticmethod(symbol_choices)
     complaint = "choose a token"
-
-
-class EndField(TextValueField):
-    """When a block ends, as the network document writes times; empty is never."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("Ends", "In UTC, such as 2027-01-31 18:00. Empty: never.", **kwargs)
-
-    def parse(self, text: str) -> str | None:
-        found = text.strip().removesuffix("UTC").strip()
-        if not found:
-            return None
-        if _DAY.fullmatch(found):
-            found += " 00:00:00Z"
-        elif _MINUTE.fullmatch(found):
-            found += ":00Z"
-        return found if _OFFSET.search(found) else f"{found}Z"
-
-    def format(self, value: str | None) -> str:
-        return "" if value is None else value.replace("T", " ").removesuffix("Z")
-
-
-class TiersField(TextValueField):
-    """Fee tiers, a line each."""
-
-    widget = TextArea()
-    attributes = NoteField.attributes
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            "Protocol fee tiers",
-            "A line for each tier: the amount it begins at, in the source token's smallest units, a space, "
-            "and the fee in ppm (parts per million of the whole amount; 10000 is 1 %, the most is 20000). "
-            "The first begins at 0, each other higher than the one before. Empty: not known, and no estimate "
-            "is given.",
-            default=[{"from": "0", "ppm": 400}],
-            **kwargs,
-        )
-
-    def parse(self, text: str) -> list[dict[str, Any]] | None:
-        if not text.strip():
-            return None
-        found = []
-        for number, words in enumerate((line.split() for line in text.splitlines()), 1):
-            if not words:
-                continue
-            if len(words) != 2 or not all(map(is_ascii_digits, words)) or len(words[1]) > 9:
-                raise ValueError(
-                    f"line {number} must be two whole numbers: where the tier begins, a space, and the ppm, "
-                    "such as 1000000 300"
-                )
-            found.append({"from": words[0], "ppm": int(words[1])})
-        return found
-
-    def format(self, value: list[dict[str, Any]] | None) -> str:
-        return "\n".join(f"{tier['from']} {tier['ppm']}" for tier in value or ())
-
-    @property
-    def hint(self) -> str:
-        lines = [words for words in map(str.split, self.text.splitlines()) if len(words) == 2]
-        starts = [(self.hint_for(start), percent_of(ppm)) for start, ppm in lines]
-        return "; ".join(f"from {start}: {fee}" for start, fee in starts if start)
-
-    def hint_for(self, text: str, part: str = "") -> str:
-        return percent_of(text) if part.endswith(".ppm") else super().hint_for(text, part)
 
 
 class RateModelField(ChoiceField):
@@ -379,17 +324,14 @@ class RateField(FormField):
 
 
 def locate(field: Field, path: str) -> tuple[Field, str]:
-    """The input that a path of the document is about, and which line of it.
+    """The input that a path of the document is about, and which part of it.
 
     :param path: such as ``rate.value`` or ``perc_fee_tiers[1].ppm``.
     """
     if isinstance(field, FormField):
         part = path.partition(".")[2]
         return field.form[part if part in field.form else "model"], ""
-    item = _ITEM.match(path)
-    if item is None:
-        return field, ""
-    return field, f"line {int(item[1]) + 1}{f', {item[2]}' if item[2] else ''}: "
+    return field, field.place(path)
 
 
 def percent_of(text: str) -> str:

@@ -52,6 +52,7 @@ class RowForm(PreviewedForm):
         if self.form_errors:  # it says that the page is to be loaded again: show what that would show
             for key, field in self._row_fields():
                 field.process(None, self.row.get(key, unset_value))
+            self.settle()
         return False
 
     def values(self) -> dict[str, Any]:
@@ -75,11 +76,13 @@ class RowForm(PreviewedForm):
         key, part = each.field[:at], each.field[at:]
         if key not in self:
             return DiffLine(each.field, each.before, each.after, "", "")
-        field, line = locate(self[key], each.field)
+        field, place = locate(self[key], each.field)
         label = field.label.text
-        if line:
-            label += f", {line.removesuffix(': ')}"
+        if place:
+            label += f", {place}"
         elif part and not isinstance(self[key], FormField):
             label += f", {part.lstrip('.')}"
-        hints = ("" if text is None else field.hint_for(text, part) for text in (each.before, each.after))
-        return DiffLine(label, each.before, each.after, *hints)
+        before, after = (
+            (None, "") if text is None else field.in_words(text, part) for text in (each.before, each.after)
+        )
+        return DiffLine(label, before[0], after[0], before[1], after[1])

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from wtforms import DataList
 
+from app.admin.forms.amounts import AmountField, UnitOf
+from app.admin.forms.chains import AnyChainField
 from app.admin.forms.contracts import ContractsField
+from app.admin.forms.ends import EndField
 from app.admin.forms.fields import (
-    AmountField,
-    AnyChainField,
     ChainField,
-    EndField,
     FlagField,
     LineField,
     NoteField,
     PpmField,
     RateField,
     SymbolField,
-    TiersField,
     WholeField,
 )
 from app.admin.forms.pair_tokens import PairTokenField
 from app.admin.forms.rows import RowForm
-from app.admin.network_names import chain_choices, symbol_choices
+from app.admin.forms.tiers import TiersField
+from app.admin.network_names import symbol_choices
+from app.domain.blocking import as_network
+
+_GAS: Final = UnitOf("id", symbol="gas_token_symbol", contract="contract_addr")
+_OWN: Final = UnitOf(decimals="decimal")
+_HERE: Final = UnitOf("chain_id")
+_SOURCE: Final = UnitOf("src_chain_id")
+_DESTINATION: Final = UnitOf("dst_chain_id")
+_ORIGINAL: Final = UnitOf("org_chain_id", "org_token.decimal")
+_PEGGED: Final = UnitOf("pegged_chain_id", "pegged_token.decimal")
 
 
 class ChainForm(RowForm):
@@ -47,7 +58,8 @@ class ChainForm(RowForm):
     )
     drop_gas_amt = AmountField(
         "Gas given to receivers",
-        "In the gas token's smallest units; told with estimates to this chain.",
+        "Told with estimates to this chain. An EVM chain's coin has 18 decimals.",
+        unit_of=_GAS,
         default="0",
     )
     minimal_max_slippage = PpmField(
@@ -80,12 +92,10 @@ class TokenForm(RowForm):
         "Shown as disabled", "Stops the same as the first; clients are told by transfer_disabled."
     )
     min_send = AmountField(
-        "Least amount", "Of a transfer from here, in smallest units. Empty: none.",
-        unit_of="chain_id", needed=False,
+        "Least amount", "Of a transfer from here. Empty: none.", unit_of=_OWN, needed=False
     )  # fmt: skip
     max_send = AmountField(
-        "Greatest amount", "Of a transfer from here, in smallest units. Empty: none.",
-        unit_of="chain_id", needed=False,
+        "Greatest amount", "Of a transfer from here. Empty: none.", unit_of=_OWN, needed=False
     )  # fmt: skip
 
 
@@ -96,14 +106,14 @@ class PoolForm(RowForm):
     symbol = SymbolField("Token")
     total_cap = AmountField(
         "Total cap",
-        "The most that the pool may hold after a transfer, in smallest units. Empty: no cap.",
-        unit_of="chain_id",
+        "The most that the pool may hold after a transfer. Empty: no cap.",
+        unit_of=_HERE,
         needed=False,
     )
     epoch_cap = AmountField(
         "Epoch cap",
-        "The most that may be sent into the pool in one epoch, in smallest units. Empty: no cap.",
-        unit_of="chain_id",
+        "The most that may be sent into the pool in one epoch. Empty: no cap.",
+        unit_of=_HERE,
         needed=False,
     )
     epoch_seconds = WholeField(
@@ -112,16 +122,16 @@ class PoolForm(RowForm):
         default=3600,
     )
     liquidity_added = AmountField(
-        "Opening: added", "Liquidity before the feed began.", unit_of="chain_id", default="0"
+        "Opening: added", "Liquidity before the feed began.", unit_of=_HERE, default="0"
     )
     liquidity_sent = AmountField(
-        "Opening: sent", "Sent by users before the feed began.", unit_of="chain_id", default="0"
+        "Opening: sent", "Sent by users before the feed began.", unit_of=_HERE, default="0"
     )
     liquidity_relayed = AmountField(
-        "Opening: relayed", "Paid out before the feed began.", unit_of="chain_id", default="0"
+        "Opening: relayed", "Paid out before the feed began.", unit_of=_HERE, default="0"
     )
     liquidity_withdrawn = AmountField(
-        "Opening: withdrawn", "Taken out by providers before the feed began.", unit_of="chain_id", default="0"
+        "Opening: withdrawn", "Taken out by providers before the feed began.", unit_of=_HERE, default="0"
     )
 
 
@@ -134,10 +144,9 @@ class RouteForm(RowForm):
     rate = RateField()
     base_fee = AmountField(
         "Base fee",
-        "Pays the destination chain's gas; in the destination token's smallest units. "
-        "A fee that the feed reports outranks it. Empty: not known, and no estimate is given until the feed "
-        "reports one.",
-        unit_of="dst_chain_id",
+        "Pays the destination chain's gas, in the destination token. A fee that is pinned or reported by the "
+        "feed outranks it. Empty: not known, and no estimate is given until the feed reports one.",
+        unit_of=_DESTINATION,
         needed=False,
     )
     base_fee_max_age_seconds = WholeField(
@@ -145,7 +154,15 @@ class RouteForm(RowForm):
         "Older than this, and not renewed by the feed, no estimate is given. Empty: no limit.",
         needed=False,
     )
-    perc_fee_tiers = TiersField(unit_of="src_chain_id")
+    pinned_base_fee = AmountField(
+        "Pinned base fee",
+        "Counts over the feed and the configured fee until its end, and does not become too old. "
+        "Empty: none.",
+        unit_of=_DESTINATION,
+        needed=False,
+    )
+    pinned_until = EndField("Pinned until", "In UTC, at most 30 days ahead. Empty: nothing is pinned.")
+    perc_fee_tiers = TiersField(unit_of=_SOURCE)
 
 
 class RouteBlockForm(RowForm):
@@ -154,14 +171,11 @@ class RouteBlockForm(RowForm):
     symbol = LineField(
         "Token", "Its symbol; it may be one that comes later.", datalist=DataList(symbol_choices)
     )
-    src_chain_id = AnyChainField(
-        "From", "A chain's id; it may be one that comes later.", datalist=DataList(chain_choices)
-    )
-    dst_chain_id = AnyChainField(
-        "To", "A chain's id; it may be one that comes later.", datalist=DataList(chain_choices)
-    )
+    src_chain_id = AnyChainField("From")
+    dst_chain_id = AnyChainField("To")
     both_directions = FlagField("Both directions", "Stops the way back, too.", default=True)
     reason = NoteField("Reason", "For operators. Users are never told.")
+    expires_at = EndField()
 
 
 class PeggedPairForm(RowForm):
@@ -199,19 +213,19 @@ class PeggedPairForm(RowForm):
     )
     deposit_base_fee = AmountField(
         "Base fee to the pegged chain",
-        "In the smallest units of the pegged chain's token. Empty: not known, and no estimate is given.",
-        unit_of="pegged_chain_id",
+        "In the pegged chain's token. Empty: not known, and no estimate is given.",
+        unit_of=_PEGGED,
         needed=False,
         default="0",
     )
     burn_base_fee = AmountField(
         "Base fee back to the original chain",
-        "In the smallest units of the original chain's token. Empty: not known, and no estimate is given.",
-        unit_of="org_chain_id",
+        "In the original chain's token. Empty: not known, and no estimate is given.",
+        unit_of=_ORIGINAL,
         needed=False,
         default="0",
     )
-    perc_fee_tiers = TiersField(unit_of="org_chain_id")
+    perc_fee_tiers = TiersField(unit_of=_ORIGINAL)
     org_token = PairTokenField("Original token")
     pegged_token = PairTokenField("Pegged token")
 
@@ -225,9 +239,18 @@ class BlockedAddressForm(RowForm):
     expires_at = EndField()
 
 
+class _NetworkField(LineField):
+    """A network; a single IP address is the network of itself."""
+
+    def parse(self, text: str) -> str:
+        return as_network(super().parse(text))
+
+
 class BlockedNetworkForm(RowForm):
     """Callers that get no estimate."""
 
-    cidr = LineField("Network", "IPv4 or IPv6, such as 203.0.113.0/24 or 2001:db8::/32.")
+    cidr = _NetworkField(
+        "Network or IP address", "IPv4 or IPv6, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32."
+    )
     reason = NoteField("Reason", "For operators. Users are never told.")
     expires_at = EndField()

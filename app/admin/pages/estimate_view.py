@@ -236,6 +236,9 @@ def _fee_source(inputs: EstimateInputs, explained: Explanation) -> str:
     fee = inputs.route.base_fee
     if fee is None:
         return "not known: neither configured with the route nor reported by the feed"
+    if fee.pinned_until is not None:
+        until = f"{fee.pinned_until:%Y-%m-%d %H:%M} UTC"
+        return f"pinned by an operator until {until}, over the feed and the configured fee; it has no age"
     since = f", {age_in_words(inputs.now - fee.since)}" if fee.since is not None else ""
     source = "reported by the feed" if fee.reported else "configured with the route"
     longest = inputs.route.base_fee_max_age_seconds

@@ -8,7 +8,8 @@ from flask import request, url_for
 from flask_admin import expose
 
 from app.admin.access import READ
-from app.admin.forms.estimate import SMALLEST, TOKENS, EstimateForm, percent
+from app.admin.forms.amounts import SMALLEST, TOKENS
+from app.admin.forms.estimate import EstimateForm, percent
 from app.admin.pages.components import AmountText
 from app.admin.pages.estimate_view import Suggestion, estimate_view
 from app.admin.public_answers import laid_out, public_answers

@@ -18,6 +18,7 @@ from app.domain.estimate.advice import (
     over_limit,
     slippage_too_high,
 )
+from app.domain.estimate.base_fees import overdue_by_limit
 from app.domain.estimate.inputs import ChainTerms, EstimateInputs, FixedRate, RouteBlock
 from app.domain.estimate.pricing import (
     Calculation,
@@ -127,14 +128,11 @@ def _check_fees_known(inputs: EstimateInputs, transfer: TransferTerms) -> None:
 def base_fee_overdue(inputs: EstimateInputs) -> int | None:
     """The seconds that the route allows its base fee, where it is older; an unknown age is too old."""
     route = inputs.route
-    if route is None or route.base_fee is None or route.base_fee_max_age_seconds is None:
-        return None
-    allowed, since = route.base_fee_max_age_seconds, route.base_fee.since
-    if since is None:
-        return allowed
-    age = inputs.now - since
-    seconds = age.days * 86_400 + age.seconds
-    return allowed if (seconds, age.microseconds) > (allowed, 0) else None
+    return (
+        None
+        if route is None
+        else overdue_by_limit(route.base_fee, route.base_fee_max_age_seconds, inputs.now)
+    )
 
 
 def _check_inbound(inputs: EstimateInputs, transfer: TransferTerms) -> None:

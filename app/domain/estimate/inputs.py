@@ -87,12 +87,22 @@ class BaseFee:
     """The fee that pays the destination chain's gas, in destination units.
 
     ``since``: when it was set, None where that is not known. ``reported``: a standing ``fee.updated`` event
-    set it, which takes precedence over the configured value.
+    set it, which takes precedence over the configured value. ``pinned_until``: an operator set it until then;
+    it takes precedence over both, and is never too old.
     """
 
     amount: int
     since: datetime | None = None
     reported: bool = False
+    pinned_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFee:
+    """A base fee that an operator set over the feed, in destination units. It counts before ``until``."""
+
+    amount: int
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +111,14 @@ class RouteTerms:
 
     ``tiers`` ascend in ``from_amount``; below the first of them there is no protocol fee. A base fee older
     than ``base_fee_max_age_seconds`` (``None``: any age) is not quoted. A base fee or tiers of ``None`` are
-    not known: then there is no quote.
+    not known: then there is no quote. ``pin`` may have ended.
     """
 
     rate: FixedRate | StableSwapRate
     base_fee: BaseFee | None
     base_fee_max_age_seconds: int | None = None
     tiers: tuple[FeeTier, ...] | None = ()
+    pin: PinnedFee | None = None
 
 
 @dataclass(frozen=True, slots=True)

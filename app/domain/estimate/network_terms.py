@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import permutations
 from typing import Any, Final, TypeVar
 
@@ -15,6 +16,7 @@ from app.domain.estimate.inputs import (
     FeeTier,
     FixedRate,
     PeggedTerms,
+    PinnedFee,
     PoolState,
     RouteBlock,
     RouteTerms,
@@ -31,6 +33,8 @@ K = TypeVar("K")
 
 Row = Mapping[str, Any]
 """A row of one of the network document's lists, by column name."""
+
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,14 @@ class NetworkTerms:
     destinations: Mapping[PoolKey, tuple[str, ...]]
 
 
+def in_force(rows: Mapping[str, Sequence[R]], now: datetime) -> dict[str, Sequence[R]]:
+    """The rows without the route blocks that have ended."""
+    blocks = [row for row in rows["route_blocks"] if row["expires_at"] is None or now < row["expires_at"]]
+    return {**rows, "route_blocks": blocks}
+
+
 def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
-    """Index the rows of the core sections, by section name."""
+    """Index the rows of the core sections, by section name. Every route block among them counts."""
     chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
     listed = {_pool_key(row): _token_terms(row) for row in rows["tokens"]}
     routes = {_route_key(row): _route_terms(row) for row in rows["routes"]}
@@ -204,7 +214,14 @@ def _route_terms(row: Row) -> RouteTerms:
         else BaseFee(row["base_fee"], since=row["base_fee_changed_at"]),
         base_fee_max_age_seconds=row["base_fee_max_age_seconds"],
         tiers=_tiers(row),
+        pin=pinned_fee(row),
     )
+
+
+def pinned_fee(row: Row) -> PinnedFee | None:
+    """The base fee that is pinned on a route; the pin may have ended."""
+    fee = row["pinned_base_fee"]
+    return None if fee is None else PinnedFee(fee, row["pinned_until"])
 
 
 def _tiers(row: Row) -> tuple[FeeTier, ...] | None:

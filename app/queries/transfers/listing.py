@@ -123,6 +123,11 @@ def by_destination(connection: Connection, chain_id: int) -> list[Branch]:
     return [by_pair(src, chain_id)[0] for src in _distinct(connection, Transfer.src_chain_id)]
 
 
+def transfers_by_id(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
+    """Some transfers, at most some hundreds, in any order; those that are not there are left out."""
+    return connection.execute(select(*COLUMNS).where(Transfer.transfer_id.in_(transfer_ids))).all()
+
+
 def _distinct(
     connection: Connection, column: InstrumentedAttribute[int | None], *conditions: ColumnElement[bool]
 ) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
 
@@ -88,17 +88,45 @@ def sent_since(
     return {route_key: found[route_key] for route_key in route_keys if route_key in found}
 
 
+def latest_sent(
+    connection: Connection, since: datetime, route_keys: Collection[RouteKey], limit: int
+) -> list[bytes]:
+    """The ids of the last transfers that were sent on any of the routes since then, the newest first."""
+    found: list[tuple[datetime, bytes]] = []
+    for symbol, src, dst in route_keys:
+        of_route = (
+            Transfer.src_chain_id == src,
+            Transfer.symbol == symbol,
+            Transfer.dst_chain_id == dst,
+            Transfer.sent_at >= since,
+        )
+        newest = (Transfer.sent_at.desc(), Transfer.transfer_id)
+        query = select(Transfer.sent_at, Transfer.transfer_id).where(*of_route).order_by(*newest)
+        found += [(at, each) for at, each in connection.execute(query.limit(limit)) if at is not None]
+    return [each for _, each in sorted(found, reverse=True)[:limit]]
+
+
+class Parties(NamedTuple):
+    """Who sends and who receives a transfer."""
+
+    transfer_id: bytes
+    sent_at: datetime
+    sender: str | None
+    receiver: str | None
+
+
 def parties_since(
     connection: Connection, since: datetime, tokens: Collection[tuple[int, str]]
-) -> Iterator[tuple[str | None, str | None]]:
-    """Sender and receiver of each transfer sent since then.
+) -> Iterator[Parties]:
+    """The parties of each transfer sent since then.
 
     :param tokens: chain id and symbol of every configured token; the index needs them to find recent sends.
     """
-    yield from connection.execute(
-        select(Transfer.sender, Transfer.receiver).where(
+    rows = connection.execute(
+        select(Transfer.transfer_id, Transfer.sent_at, Transfer.sender, Transfer.receiver).where(
             Transfer.src_chain_id.in_({chain_id for chain_id, _ in tokens}),
             Transfer.symbol.in_({symbol for _, symbol in tokens}),
             Transfer.sent_at >= since,
         )
     )
+    yield from map(Parties._make, rows)

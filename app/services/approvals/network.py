@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import orjson
 from sqlalchemy import Connection
 
@@ -24,7 +26,7 @@ def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPrevi
     :raises EditRefused: it cannot be made any more: ``Conflict``, ``Invalid`` or ``InUse``.
     """
     with reading_consistently(gateway.engine) as connection:
-        _plan_again(connection, proposal)
+        _plan_again(connection, proposal, gateway.clock())
     given = orjson.loads(proposal.input)
     if proposal.kind == ONE_ROW:
         return preview_edit(gateway, Edit(**given))
@@ -38,18 +40,18 @@ def make_network(
 
     :raises EditRefused: as for the preview; or ``NotConfirmed``.
     """
-    planned = _plan_again(connection, proposal)
+    planned = _plan_again(connection, proposal, gateway.clock())
     planned.require_typed(typed)
     return save_changes(connection, gateway, actor, planned, approved=proposal)
 
 
-def _plan_again(connection: Connection, proposal: Proposal) -> Planned:
+def _plan_again(connection: Connection, proposal: Proposal, now: datetime) -> Planned:
     given = orjson.loads(proposal.input)
     try:
         if proposal.kind == BASE_FEES:
             planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
         else:
-            planned = planned_edit(connection, Edit(**given))
+            planned = planned_edit(connection, Edit(**given), now)
     except Conflict as refused:
         raise changed_since(proposal, refused.meanwhile) from None
     require_as_proposed(proposal, [change.audited for change in planned.changes])

@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.domain.blocking import IPAddress
+from app.domain.estimate.base_fees import base_fee_now
 from app.domain.estimate.estimate import Estimate, estimate
-from app.domain.estimate.inputs import BaseFee, EstimateInputs, EstimateRequest, RouteBlock
+from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
 from app.domain.times import Epoch
 from app.queries.estimates.facts import estimate_facts
@@ -47,9 +48,7 @@ def estimate_inputs(
     facts = gateway.public_reads.ask(estimate_facts, request.route_key, epoch)
     return replace(
         inputs,
-        route=route
-        if facts.reported_fee is None
-        else replace(route, base_fee=_reported(*facts.reported_fee)),
+        route=replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now)),
         src_pool=src.moved_by(facts.src, facts.epoch_volume),
         dst_pool=dst.moved_by(facts.dst),
     )
@@ -82,7 +81,3 @@ def _configured(
         symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
     )
-
-
-def _reported(amount: int, since: datetime) -> BaseFee:
-    return BaseFee(amount, since=since, reported=True)

@@ -17,6 +17,7 @@ from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.network.changes import Change, apply, compare, in_words
 from app.services.network.guards import refusals
+from app.services.network.pins import pins_too_long
 from app.services.network.reader import Document, NetworkRefused, read_document
 from app.services.network.refold import FactsChanged, refold_after_network_change
 from app.services.network.schema import DOCUMENT_VERSION
@@ -68,7 +69,7 @@ def import_network(
     document = read_document(text)
     if dry_run:
         with reading_consistently(gateway.engine) as connection:
-            changes = _changes(connection, document, only_first=only_first)
+            changes = _changes(connection, document, gateway.clock(), only_first=only_first)
         guarded = sections_that_wait(gateway.two_persons, changes)
         return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
     with writing(gateway.engine) as connection:
@@ -94,7 +95,7 @@ def import_within(
     :returns: what changed, in the document's order.
     :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
     """
-    changes = _changes(connection, document, only_first=only_first)
+    changes = _changes(connection, document, now, only_first=only_first)
     if changes:
         apply(connection, changes, now)
         raise_versions(connection, {change.section.part for change in changes}, now)
@@ -118,7 +119,9 @@ def written(document: Mapping[str, object]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _changes(connection: Connection, document: Document, *, only_first: bool = False) -> list[Change]:
+def _changes(
+    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
+) -> list[Change]:
     present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     if only_first and any(present.values()):
         raise NetworkRefused((_NOT_EMPTY,))
@@ -127,6 +130,6 @@ def _changes(connection: Connection, document: Document, *, only_first: bool = F
         for section in SECTIONS
         for change in compare(section, present[section.name], document[section.name])
     ]
-    if refused := tuple(refusals(connection, changes)):
+    if refused := (*refusals(connection, changes), *pins_too_long(changes, now)):
         raise NetworkRefused(refused)
     return changes

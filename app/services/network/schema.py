@@ -231,7 +231,21 @@ class RouteSchema(Strict):
     rate = Rate(required=True)
     base_fee = Amount(required=True, allow_none=True)
     base_fee_max_age_seconds = WholeNumber(1, MAX_UINT32, allow_none=True, load_default=None)
+    pinned_base_fee = _cap()
+    pinned_until = Time(allow_none=True, load_default=None)
     perc_fee_tiers = Tiers(required=True, allow_none=True)
+
+    @validates_schema
+    def _check_pin(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        fee, until = data.get("pinned_base_fee"), data.get("pinned_until")
+        if fee is None and until is not None:
+            raise ValidationError(
+                "is missing, but pinned_until is given: give both or neither", "pinned_base_fee"
+            )
+        if fee is not None and until is None:
+            raise ValidationError(
+                "is missing: a fee is pinned until a time; give both or neither", "pinned_until"
+            )
 
     @post_load
     def _split_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
@@ -251,6 +265,7 @@ class RouteBlockSchema(Strict):
     dst_chain_id = _chain_id()
     both_directions = Flag(required=True)
     reason = _note()
+    expires_at = Time(allow_none=True, load_default=None)
 
 
 class Accounts(ListOf):

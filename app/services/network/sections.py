@@ -112,11 +112,12 @@ SECTIONS: Final = (
     Section(
         "routes", Part.CORE, Route, shape.RouteSchema(), ("symbol", "src_chain_id", "dst_chain_id"),
         "route of {symbol} from {src_chain_id} to {dst_chain_id}",
+        left_out=("pinned_base_fee", "pinned_until"),
     ),
     Section(
         "route_blocks", Part.CORE, RouteBlock, shape.RouteBlockSchema(),
         ("symbol", "src_chain_id", "dst_chain_id"),
-        "block of {symbol} from {src_chain_id} to {dst_chain_id}",
+        "block of {symbol} from {src_chain_id} to {dst_chain_id}", left_out=("expires_at",),
     ),
     Section(
         "pegged_pairs", Part.CORE, PeggedPair, shape.PeggedPairSchema(),

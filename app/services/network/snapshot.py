@@ -14,13 +14,14 @@ from sqlalchemy import Connection, Engine
 
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
-from app.domain.estimate.network_terms import NetworkTerms, build_terms
+from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.models.engine import reading, reading_consistently
 from app.outages import FAILURES
 from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
 from app.queries.network.rows import load_rows
 from app.queries.network.versions import PartVersion, load_versions
 from app.runtime.config_index import ConfigIndex
+from app.runtime.gateway import Clock, system_clock
 from app.runtime.snapshot import NetworkSnapshot, TransferConfigs
 from app.services.network.configs import build_configs
 from app.services.network.sections import SECTIONS, Part
@@ -68,9 +69,11 @@ class NetworkSnapshots:
         monotonic: Callable[[], float] = time.monotonic,
         *,
         reads: Engine | None = None,
+        clock: Clock = system_clock,
     ) -> None:
         """
         :param engine: loads what has changed, in one transaction.
+        :param clock: says which route blocks have ended.
         :param reads: asks whether anything has. Without one of its own, public answers would wait for the
             connections of the console, all of which whoever tries to sign in can keep waiting.
         """
@@ -78,6 +81,7 @@ class NetworkSnapshots:
         self._reads = reads or engine
         self._max_age = max_age_seconds
         self._monotonic = monotonic
+        self._clock = clock
         self._lock = threading.Lock()
         self._kept: _Kept | None = None
         self._failed_at: float | None = None
@@ -117,7 +121,7 @@ class NetworkSnapshots:
         started = self._monotonic()
         before = self._kept.snapshot if self._kept else _NOTHING
         try:
-            self._kept = _Kept(load_snapshot(self._engine, before, self._reads), started)
+            self._kept = _Kept(load_snapshot(self._engine, self._clock(), before, self._reads), started)
             self._failed_at = None
         except Exception as error:
             # For a while the old view is served whatever the error is. The log has it.
@@ -127,11 +131,15 @@ class NetworkSnapshots:
 
 
 def load_snapshot(
-    engine: Engine, before: NetworkSnapshot = _NOTHING, reads: Engine | None = None
+    engine: Engine, now: datetime, before: NetworkSnapshot = _NOTHING, reads: Engine | None = None
 ) -> NetworkSnapshot:
-    """The newest configuration; the parts that have not changed since ``before`` are the same objects."""
+    """The newest configuration; the parts that have not changed since ``before`` are the same objects.
+
+    When a route block ends, nothing is written: the core is built again without it.
+    """
+    ended = before.next_end is not None and before.next_end <= now
     with reading(reads or engine) as connection:
-        if load_versions(connection) == before.versions:
+        if load_versions(connection) == before.versions and not ended:
             return before
     with reading_consistently(engine) as connection:
         versions = load_versions(connection)
@@ -139,20 +147,37 @@ def load_snapshot(
         def same(part: Part) -> bool:
             return before.versions.get(part) == versions.get(part)
 
-        core = (before.terms, before.configs) if same(Part.CORE) else _load_core(connection)
+        kept = same(Part.CORE) and not ended
+        core = _Core.of(before) if kept else _load_core(connection, now)
         return NetworkSnapshot(
             versions,
-            *core,
+            core.terms,
+            core.configs,
             before.blocked_addresses
             if same(Part.BLOCKED_ADDRESSES)
             else BlockedAddresses(load_blocked_addresses(connection)),
             before.blocked_networks
             if same(Part.BLOCKED_NETWORKS)
             else BlockedNetworks(load_blocked_networks(connection)),
-            before.config_index if same(Part.CORE) else ConfigIndex(core[1].answer),
+            before.config_index if kept else ConfigIndex(core.configs.answer),
+            core.next_end,
         )
 
 
-def _load_core(connection: Connection) -> tuple[NetworkTerms, TransferConfigs]:
-    rows = {section.name: load_rows(connection, section.model) for section in _CORE}
-    return build_terms(rows), build_configs(rows)
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What comes of the core sections, and until when it holds though nothing is written."""
+
+    terms: NetworkTerms
+    configs: TransferConfigs
+    next_end: datetime | None
+
+    @classmethod
+    def of(cls, snapshot: NetworkSnapshot) -> _Core:
+        return cls(snapshot.terms, snapshot.configs, snapshot.next_end)
+
+
+def _load_core(connection: Connection, now: datetime) -> _Core:
+    rows = in_force({section.name: load_rows(connection, section.model) for section in _CORE}, now)
+    ends = [row["expires_at"] for row in rows["route_blocks"] if row["expires_at"] is not None]
+    return _Core(build_terms(rows), build_configs(rows), min(ends, default=None))

@@ -12,13 +12,11 @@ from app.services.network.sections import SECTIONS, Row
 _SWITCHES: Final = {
     "chains": ({"disabled"}, {"disabled_reason"}),
     "tokens": ({"xfer_disabled", "pool_disabled", "transfer_disabled"}, set[str]()),
-    "route_blocks": ({"both_directions"}, {"reason"}),
 }
 """By section: the columns that stop more when they are true, and the notes that may change with them."""
 
 _BLOCKS: Final = ("route_blocks", "blocked_addresses", "blocked_networks")
-_BLOCKED: Final = ("blocked_addresses", "blocked_networks")
-_NOTES_OF_BLOCKED: Final = {"reason", "source", "expires_at"}
+_NOTES_OF_BLOCKS: Final = {"reason", "source", "expires_at"}
 
 
 def sections_that_wait(rule: TwoPersons, changes: Iterable[Change]) -> list[str]:
@@ -40,10 +38,8 @@ def only_stops(change: Change) -> bool:
         return False
     if before is None:
         return section in _BLOCKS
-    if section in _BLOCKED:
-        ends, ended = after["expires_at"], before["expires_at"]
-        longer = ended is not None and (ends is None or ends > ended)
-        return longer and set(change.columns) <= _NOTES_OF_BLOCKED
+    if section in _BLOCKS:
+        return _blocks_more(set(change.columns), before, after)
     if section == "pegged_pairs":
         return _stops_pair(change.columns, before, after)
     if section not in _SWITCHES:
@@ -51,6 +47,16 @@ def only_stops(change: Change) -> bool:
     switches, notes = _SWITCHES[section]
     turned = switches.intersection(change.columns)
     return bool(turned) and all(after[switch] for switch in turned) and set(change.columns) <= turned | notes
+
+
+def _blocks_more(columns: set[str], before: Row, after: Row) -> bool:
+    """Whether a block lasts longer, or stops the way back, too, and nothing but its notes changed with it."""
+    ends, ended = after["expires_at"], before["expires_at"]
+    longer = ended is not None and (ends is None or ends > ended)
+    shorter = "expires_at" in columns and not longer
+    wider = "both_directions" in columns and after["both_directions"]
+    notes = _NOTES_OF_BLOCKS | ({"both_directions"} if wider else set())
+    return (longer or wider) and not shorter and columns <= notes
 
 
 def _stops_pair(columns: Iterable[str], before: Row, after: Row) -> bool:

@@ -375,7 +375,7 @@ def test_one_account_cannot_fill_the_list(gateway: Gateway) -> None:
 def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> None:
     before = document(gateway)
     with pytest.raises(SecondPersonNeeded, match="routes"), writing(gateway.engine) as connection:
-        save_changes(connection, gateway, ALICE, planned_edit(connection, fee(gateway)))
+        save_changes(connection, gateway, ALICE, planned_edit(connection, fee(gateway), gateway.clock()))
     assert document(gateway) == before
 
 

@@ -15,6 +15,7 @@ from app.admin.forms.sections import BlockedAddressForm, BlockedNetworkForm
 from app.admin.requests import actor
 from app.admin.views.filters import Choice
 from app.admin.views.flashes import flash_saved
+from app.admin.views.network.concerned import concerned_transfers
 from app.admin.views.network.editing import NetworkView
 from app.models.blocked import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
@@ -36,6 +37,12 @@ class InForce(Choice):
         return query.filter(column.is_(None) | (column > now) if value == "1" else column <= now)
 
 
+def state_of_block(row: Any) -> Any:
+    """Whether a block is in force."""
+    ended = row.expires_at is not None and row.expires_at <= current_gateway().clock()
+    return pill("ended", "plain") if ended else pill("in force", "bad")
+
+
 class BlockedView(NetworkView):
     """What both kinds of blocks have in common: when they end, and the page that adds many."""
 
@@ -45,14 +52,6 @@ class BlockedView(NetworkView):
     example: ClassVar[str]
     access = {**NetworkView.access, "add_many": EDIT}
     largest_form = LARGEST_LIST
-
-    def state_cell(self, row: Any) -> Any:
-        """Whether the block is in force."""
-        if row.expires_at is None:
-            return pill("in force", "bad")
-        if row.expires_at <= current_gateway().clock():
-            return pill("ended", "plain")
-        return pill("in force", "bad")
 
     @expose("/add", methods=("GET", "POST"))
     def add_many(self) -> ResponseReturnValue:
@@ -80,7 +79,12 @@ class BlockedView(NetworkView):
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None
-        return self.render("console/network/blocks_preview.html", preview=preview, form=form)
+        return self.render(
+            "console/network/blocks_preview.html",
+            preview=preview,
+            form=form,
+            concerned=concerned_transfers(preview.effects),
+        )
 
 
 class BlockedAddressesView(BlockedView):
@@ -106,7 +110,7 @@ class BlockedAddressesView(BlockedView):
     column_filters = (InForce(BlockedAddress.expires_at),)
     column_formatters = {
         "address": lambda v, c, m, p: m.address,
-        "state": lambda v, c, m, p: v.state_cell(m),
+        "state": lambda v, c, m, p: state_of_block(m),
         "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
     row_form = BlockedAddressForm
@@ -120,7 +124,10 @@ class BlockedNetworksView(BlockedView):
     one = "blocked network"
     many = "networks"
     example = "203.0.113.0/24, VPN exit, 2027-01-31T00:00:00Z"
-    explanation = "Callers' networks that get no estimate, such as a VPN's exits. The reason is never told."
+    explanation = (
+        "Callers' networks and single addresses that get no estimate, such as a VPN's exits. The reason is "
+        "never told."
+    )
     nothing = "No network is blocked."
     row_endpoint = "blocked_networks.edit"
     new_endpoint = "blocked_networks.new"
@@ -132,7 +139,7 @@ class BlockedNetworksView(BlockedView):
     column_default_sort = ("id", True)
     column_filters = (InForce(BlockedNetwork.expires_at),)
     column_formatters = {
-        "state": lambda v, c, m, p: v.state_cell(m),
+        "state": lambda v, c, m, p: state_of_block(m),
         "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
     row_form = BlockedNetworkForm

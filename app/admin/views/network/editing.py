@@ -19,6 +19,7 @@ from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
 from app.admin.views.flashes import after_saving, note_unconfirmed
 from app.admin.views.lists import ListView, neutral_cell
+from app.admin.views.network.concerned import concerned_transfers
 from app.admin.views.network.users import users_with_links
 from app.domain.difference import FieldDifference, difference
 from app.runtime.gateway import current_gateway
@@ -227,6 +228,7 @@ class NetworkView(ListView):
         return self.render(
             "console/network/preview.html",
             preview=preview,
+            concerned=concerned_transfers(preview.effects),
             subject=row_title(self.one, values),
             lines=self._in_words(values, preview.differences),
             form=on.form,

@@ -51,9 +51,13 @@ class PeggedPairsView(NetworkView):
         "org_chain_id": lambda v, c, m, p: chain_cell(m.org_chain_id),
         "pegged_chain_id": lambda v, c, m, p: chain_cell(m.pegged_chain_id),
         "deposit_base_fee": lambda v, c, m, p: amount_cell(
-            m.deposit_base_fee, m.pegged_chain_id, m.symbol, NOT_KNOWN
+            m.deposit_base_fee, m.pegged_chain_id, m.symbol, NOT_KNOWN, m.pegged_token.get("decimal")
         ),
-        "burn_base_fee": lambda v, c, m, p: amount_cell(m.burn_base_fee, m.org_chain_id, m.symbol, NOT_KNOWN),
-        "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.org_chain_id, m.symbol),
+        "burn_base_fee": lambda v, c, m, p: amount_cell(
+            m.burn_base_fee, m.org_chain_id, m.symbol, NOT_KNOWN, m.org_token.get("decimal")
+        ),
+        "perc_fee_tiers": lambda v, c, m, p: tiers_cell(
+            m.perc_fee_tiers, m.org_chain_id, m.symbol, m.org_token.get("decimal")
+        ),
     }
     row_form = PeggedPairForm

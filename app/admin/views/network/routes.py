@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from app.admin.formats import pill, span, when
+from app.admin.formats import pill
 from app.admin.forms.sections import RouteForm
-from app.admin.network_names import NOT_KNOWN, amount_cell, chain_cell, tiers_cell
+from app.admin.network_names import chain_cell, tiers_cell
 from app.admin.views.filters import ChainIs, Choice, SymbolIs
 from app.admin.views.network.base_fees import BaseFees
 from app.admin.views.network.editing import Beside, NetworkView
+from app.admin.views.network.effective_fees import exported, fee_cell, fee_lines
 from app.domain.keys import ChainId, RouteKey
-from app.models.engine import reading
 from app.models.network import Route
-from app.queries.estimates.reported_fees import reported_fee
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.open_routes import is_open
+
+_FEE_NOW: Final = ("effective_base_fee", "base_fee_source", "base_fee_since")
+"""Columns of the export that no import has."""
 
 
 def _rate(route: Route) -> str:
@@ -69,25 +71,23 @@ class RoutesView(BaseFees, NetworkView):
         "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
         "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
         "rate_model": lambda v, c, m, p: _rate(m),
-        "base_fee": lambda v, c, m, p: amount_cell(m.base_fee, m.dst_chain_id, m.symbol, NOT_KNOWN),
+        "base_fee": lambda v, c, m, p: fee_cell(m),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
     row_form = RouteForm
 
+    def get_export_columns(self) -> list[tuple[Any, str]]:
+        """The document's keys, and after them the base fee that counts and where it comes from."""
+        return [*super().get_export_columns(), *((name, name) for name in _FEE_NOW)]
+
+    def get_export_value(self, model: Any, name: str) -> Any:
+        return exported(model, name) if name in _FEE_NOW else super().get_export_value(model, name)
+
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
-        """The base fee that the feed reports, where there is one: it outranks the configured one."""
-        route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
-        with reading(current_gateway().reads) as connection:
-            reported = reported_fee(connection, route_key)
-        if reported is None:
+        """The base fees of the route, where there is another than the configured one, and which counts."""
+        lines = fee_lines(row)
+        if len(lines) < 2:
             return ()
-        age = current_gateway().clock() - reported.at
-        cells = amount_cell(reported.base_fee, route_key[2], route_key[0]), when(reported.at), span(age)
-        return [
-            Beside(
-                "The feed's base fee",
-                "It outranks the configured one: estimates are made with this.",
-                ("Base fee", "Since", "Age"),
-                (cells,),
-            )
-        ]
+        title = "Which base fee counts"
+        words = "A pinned fee outranks the one that the feed reports, and that one the configured one."
+        return [Beside(title, words, ("", "Base fee", "Time", "State"), lines)]

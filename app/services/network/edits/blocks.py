@@ -16,8 +16,9 @@ from app.queries.network.rows import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
 from app.services.network.changes import Change
-from app.services.network.edits.effects import network_effects, recent_transfers
-from app.services.network.edits.pasted_lines import InvalidLine, read_lines
+from app.services.network.edits.doubts import account_doubts
+from app.services.network.edits.effects import LISTED, network_effects, recent_transfers
+from app.services.network.edits.pasted_lines import GoodLine, InvalidLine, read_lines
 from app.services.network.edits.planning import EDITABLE
 from app.services.network.edits.results import Effect, FieldError, Invalid, counted
 from app.services.network.edits.saving import Planned, save_changes
@@ -60,6 +61,7 @@ class BlocksPreview:
 @dataclass(frozen=True, slots=True)
 class _SortedLines:
     changes: list[Change]
+    typed: list[str]
     standing: list[Row]
     repeated: int
     invalid: list[InvalidLine]
@@ -74,7 +76,7 @@ def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
     now = gateway.clock()
     with reading_consistently(gateway.engine) as connection:
         found = _sort(connection, section, edit)
-        effects = tuple(_effects(connection, section, found.changes, now))
+        effects = tuple(_effects(connection, section, found, now))
     name = section.key[0]
     return BlocksPreview(
         added=tuple(c.row[name] for c in found.changes if c.before is None),
@@ -106,7 +108,7 @@ def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor) -> Saved:
 def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedLines:
     _check_shared(section, edit.shared)
     invalid: list[InvalidLine] = []
-    wanted: dict[tuple[Any, ...], Row] = {}
+    wanted: dict[tuple[Any, ...], GoodLine] = {}
     repeated = 0
     for line in read_lines(section, edit.text, edit.shared):
         if isinstance(line, InvalidLine):
@@ -114,18 +116,20 @@ def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedL
         elif section.identity(line.row) in wanted:
             repeated += 1
         else:
-            wanted[section.identity(line.row)] = line.row
-    blocked = {section.identity(row): row for row in _blocked_already(connection, section, wanted.values())}
-    changes, standing = [], []
-    for identity, row in wanted.items():
-        before = blocked.get(identity)
+            wanted[section.identity(line.row)] = line
+    rows = [line.row for line in wanted.values()]
+    blocked = {section.identity(row): row for row in _blocked_already(connection, section, rows)}
+    changes, typed, standing = [], [], []
+    for identity, line in wanted.items():
+        row, before = line.row, blocked.get(identity)
         if before is None:
             changes.append(Change(section, None, row, None))
+            typed.append(line.typed)
         elif _lasts_longer(row["expires_at"], before["expires_at"]):
             changes.append(Change(section, before, row | {section.key[0]: before[section.key[0]]}, None))
         else:
             standing.append(row)
-    return _SortedLines(changes, standing, repeated, invalid)
+    return _SortedLines(changes, typed, standing, repeated, invalid)
 
 
 def _check_shared(section: Section, shared: Mapping[str, Any]) -> None:
@@ -149,13 +153,16 @@ def _lasts_longer(until: datetime | None, than: datetime | None) -> bool:
 
 
 def _effects(
-    connection: Connection, section: Section, changes: list[Change], now: datetime
+    connection: Connection, section: Section, found: _SortedLines, now: datetime
 ) -> Iterator[Effect]:
-    rows = [change.after for change in changes if change.after is not None]
+    rows = [change.after for change in found.changes if change.after is not None]
     ended = sum(row["expires_at"] is not None and row["expires_at"] <= now for row in rows)
     if ended:
         yield Effect(f"{counted(ended, 'line')} with an end that has passed already: they block nothing")
     if section.name == "blocked_networks":
         yield from network_effects([row["cidr"] for row in rows])
-    elif rows and (count := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
-        yield Effect(f"{counted(count, 'transfer')} of the last 24 hours came from or went to one of these")
+        return
+    yield from account_doubts(connection, found.typed)
+    if rows and (ids := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
+        text = f"{counted(len(ids), 'transfer')} of the last 24 hours came from or went to one of these"
+        yield Effect(text, transfer_ids=ids[:LISTED])

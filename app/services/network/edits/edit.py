@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -47,9 +48,10 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
 
     :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
+    now = gateway.clock()
     with reading_consistently(gateway.engine) as connection:
-        plan = plan_edit(connection, edit)
-        effects = tuple(effects_of(connection, plan, gateway.clock()))
+        plan = plan_edit(connection, edit, now)
+        effects = tuple(effects_of(connection, plan, now, edit.values))
     if plan.change is None:
         return Preview(plan.subject, (), (), ())
     audited = plan.change.audited
@@ -74,18 +76,18 @@ def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", re
         ``ReasonMissing``).
     """
     with writing(gateway.engine) as connection:
-        planned = planned_edit(connection, edit)
+        planned = planned_edit(connection, edit, gateway.clock())
         planned.require_typed(typed)
         return save_or_propose(connection, gateway, actor, planned, reason)
 
 
-def planned_edit(connection: Connection, edit: Edit) -> Planned:
+def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
     """What the edit comes to, from the rows of now.
 
     :param connection: in a transaction with one consistent view; for a save, the writing one.
     :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
     """
-    change = plan_edit(connection, edit).change
+    change = plan_edit(connection, edit, now).change
     if change is None:
         return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
     action = "create" if change.before is None else "remove" if change.after is None else "edit"

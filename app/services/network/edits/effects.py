@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from ipaddress import ip_network
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from app.domain.amounts import format_units
-from app.domain.estimate.network_terms import NetworkTerms, build_terms
+from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
 from app.models.network import Token
 from app.queries.estimates.facts import estimate_facts
 from app.queries.estimates.reported_fees import reported_fees
 from app.queries.network.rows import load_rows
-from app.queries.transfers.usage import COUNT_LIMIT, count_transfers, of_chain, parties_since, sent_since
+from app.queries.transfers.usage import (
+    COUNT_LIMIT,
+    count_transfers,
+    latest_sent,
+    of_chain,
+    parties_since,
+    sent_since,
+)
 from app.services.network.changes import Change
+from app.services.network.edits.doubts import account_doubts
 from app.services.network.edits.open_routes import RouteChanges, chain_names, is_open
 from app.services.network.edits.planning import BLOCKED, PlannedEdit
 from app.services.network.edits.prices import price_effects
@@ -27,28 +35,41 @@ from app.services.network.sections import Row
 
 RECENT: Final = timedelta(hours=24)
 
+LISTED: Final = 20
+"""Transfers that are listed one by one."""
+
+ENDED: Final = "its end has passed already: it blocks nothing"
+
 WIDE: Final = {4: 8, 6: 19}
 """Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
 
 
-def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iterator[Effect]:
-    """Every effect of the planned change, from the same view of the database as the plan."""
+def effects_of(
+    connection: Connection, plan: PlannedEdit, now: datetime, typed: Mapping[str, Any] | None = None
+) -> Iterator[Effect]:
+    """Every effect of the planned change, from the same view of the database as the plan.
+
+    :param typed: the values of the edit as they were typed.
+    """
     change = plan.change
     if change is None:
         return
     if plan.section.part in BLOCKED:
-        yield from _of_block(connection, change, now)
+        yield from _of_block(connection, change, now, typed or {})
         return
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
     yield from _of_chain(connection, change)
     route_changes = RouteChanges.between(before, after)
     recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
     yield from route_changes.effects(recent)
-    yield from price_effects(before, after, reported_fees(connection))
+    yield from price_effects(before, after, reported_fees(connection), now)
     yield from _of_unknown_fees(change)
     yield from _of_token(change)
     yield from _of_pool(connection, change, after, now)
-    yield from _of_route_block(change, before, route_changes)
+    yield from _of_route_block(change, before, route_changes, now)
+    if change.section.name == "route_blocks" and recent:
+        ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
+        yield Effect("these were sent there last", Severity.PLAIN, transfer_ids=tuple(ids))
 
 
 def needs_typed(change: Change | None) -> str | None:
@@ -59,9 +80,10 @@ def needs_typed(change: Change | None) -> str | None:
     return name if change.after["disabled"] and not change.before["disabled"] else None
 
 
-def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, list[Row]]:
-    """The rows, with the time that a new route gets only when it is saved."""
-    return {**rows, "routes": [{"base_fee_changed_at": now} | row for row in rows["routes"]]}
+def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
+    """The rows that count now, with the time that a new route gets only when it is saved."""
+    dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
+    return {**in_force(rows, now), "routes": dated}
 
 
 def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
@@ -135,7 +157,9 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
             yield Effect(f"under the new {what} of {name} there is room for {left} now", Severity.PLAIN)
 
 
-def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteChanges) -> Iterator[Effect]:
+def _of_route_block(
+    change: Change, before: NetworkTerms, route_changes: RouteChanges, now: datetime
+) -> Iterator[Effect]:
     """A new block that stops nothing now may name another route than the operator meant, so it is noted."""
     row = change.after
     if (
@@ -145,6 +169,9 @@ def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteCh
         or route_changes.stopped
     ):
         return
+    if has_ended(row, now):
+        yield Effect(ENDED)
+        return
     route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
     known = [w for w in (route_key, route_key.reverse) if w in before.routes or w in before.pegged]
     if not known:
@@ -153,19 +180,30 @@ def _of_route_block(change: Change, before: NetworkTerms, route_changes: RouteCh
         yield Effect("nothing it names is open now: the block stops nothing more")
 
 
-def _of_block(connection: Connection, change: Change, now: datetime) -> Iterator[Effect]:
+def has_ended(row: Row, now: datetime) -> bool:
+    """Whether the end of a block has passed."""
+    return row["expires_at"] is not None and row["expires_at"] <= now
+
+
+def _of_block(
+    connection: Connection, change: Change, now: datetime, typed: Mapping[str, Any]
+) -> Iterator[Effect]:
     """The effects of a blocked address or network."""
     row = change.after
     if row is None:
         yield Effect("callers it stopped are given estimates again at once")
         return
-    if row["expires_at"] is not None and row["expires_at"] <= now:
-        yield Effect("its end has passed already: it blocks nothing")
+    if has_ended(row, now):
+        yield Effect(ENDED)
     if change.section.name == "blocked_networks":
         yield from network_effects([row["cidr"]])
         return
-    if count := recent_transfers(connection, {row["address"].casefold()}, now):
-        yield Effect(f"this address sent or received {counted(count, 'transfer')} in the last 24 hours")
+    if change.before is None:
+        yield from account_doubts(connection, [str(typed.get("address", row["address"])).strip()])
+    if ids := recent_transfers(connection, {row["address"].casefold()}, now):
+        many = counted(len(ids), "transfer")
+        text = f"this address sent or received {many} in the last 24 hours"
+        yield Effect(text, transfer_ids=ids[:LISTED])
 
 
 def network_effects(cidrs: list[str]) -> Iterator[Effect]:
@@ -177,10 +215,15 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
         yield Effect(f"{name}: make sure that all of it is meant", Severity.GRAVE, lines)
 
 
-def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> int:
-    """How many transfers of the last 24 hours have one of the (casefolded) addresses on either side."""
+def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> tuple[bytes, ...]:
+    """The transfers of the last 24 hours that have one of the (casefolded) addresses on either side.
+
+    The newest come first.
+    """
     tokens = {(row["chain_id"], row["symbol"]) for row in load_rows(connection, Token)}
-    return sum(
-        any(party is not None and party.casefold() in addresses for party in parties)
-        for parties in parties_since(connection, now - RECENT, tokens)
-    )
+    found = [
+        (each.sent_at, each.transfer_id)
+        for each in parties_since(connection, now - RECENT, tokens)
+        if any(party and party.casefold() in addresses for party in (each.sender, each.receiver))
+    ]
+    return tuple(transfer_id for _, transfer_id in sorted(found, reverse=True))

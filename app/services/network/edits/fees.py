@@ -11,6 +11,8 @@ from sqlalchemy import Connection
 
 from app.domain.amounts import MAX_UINT256, mul_div_up
 from app.domain.audit import Actor
+from app.domain.estimate.base_fees import outranking
+from app.domain.estimate.network_terms import pinned_fee
 from app.domain.keys import RouteKey
 from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
@@ -107,6 +109,7 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
 
     :raises Invalid: impossible values, or no route leads to the chain.
     """
+    now = gateway.clock()
     with reading_consistently(gateway.engine) as connection:
         routes = _routes_to(connection, edit)
         tokens = {(row["chain_id"], row["symbol"]): row for row in load_rows(connection, Token)}
@@ -116,7 +119,8 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
     for row in routes:
         route_key, fee = _route_key(row), _new_fee(row, edit)
         name, decimals = route_text(route_key, names), tokens[route_key[2], route_key[0]]["decimal"]
-        effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), reported.get(route_key))
+        over = outranking(pinned_fee(row), reported.get(route_key), now)
+        effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), over)
         rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
     waiting = waits(gateway, _changes(routes, edit))
     return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any, Final
 
 from marshmallow import ValidationError
 
+from app.domain.blocking import as_network
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
 
@@ -29,10 +29,11 @@ LONGEST_SHOWN: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class GoodLine:
-    """A line that can be taken."""
+    """A line that can be taken. ``typed`` is its first cell as it was pasted."""
 
     number: int
     row: Row
+    typed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +89,9 @@ def _read(
         return invalid(f"has more than {len(columns)} cells: {', '.join(columns)}")
     given = {name: cell for name, cell in zip(columns, cells, strict=False) if cell}
     if section.name == "blocked_networks" and "cidr" in given:
-        given["cidr"] = _as_network(given["cidr"])
+        given["cidr"] = as_network(given["cidr"])
     try:
         row: Row = section.schema.load({**shared, **given})
     except ValidationError as error:
         return invalid("; ".join(f"{path} {message}" for path, message in messages_by_path(error.messages)))
-    return GoodLine(number, row)
-
-
-def _as_network(text: str) -> str:
-    """A single IP address as the network of itself."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return text
-    return f"{address}/{address.max_prefixlen}"
+    return GoodLine(number, row, cells[0])

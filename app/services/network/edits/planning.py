@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from marshmallow import ValidationError
@@ -17,6 +18,7 @@ from app.services.network.changes import Change
 from app.services.network.edits.references import require_unused
 from app.services.network.edits.results import FieldError, Invalid
 from app.services.network.guards import refusals
+from app.services.network.pins import pins_too_long
 from app.services.network.reader import messages_by_path
 from app.services.network.rules import faults
 from app.services.network.sections import SECTIONS, Part, Row, Section
@@ -76,7 +78,7 @@ class PlannedEdit:
     after: Rows
 
 
-def plan_edit(connection: Connection, edit: Edit) -> PlannedEdit:
+def plan_edit(connection: Connection, edit: Edit, now: datetime) -> PlannedEdit:
     """The change that the edit makes, checked against everything it must agree with.
 
     :param connection: in a transaction with one consistent view; for a save, the writing one.
@@ -85,7 +87,7 @@ def plan_edit(connection: Connection, edit: Edit) -> PlannedEdit:
     section = EDITABLE[edit.section]
     before = _row_to_edit(connection, section, edit)
     rows = _rows(connection, section)
-    after = None if edit.values is None else _read(section, before, edit.values)
+    after = None if edit.values is None else _read(section, before, edit.values, now)
     if after is None:
         assert before is not None  # noqa: S101  _row_to_edit has made sure of it
         require_unused(connection, section, before, rows)
@@ -97,7 +99,7 @@ def plan_edit(connection: Connection, edit: Edit) -> PlannedEdit:
         return PlannedEdit(section, section.describe(before), None, rows, rows)
     planned, index = _with(rows, section, before, after)
     change = Change(section, before, after, index)
-    if found := [*faults(planned), *refusals(connection, [change])]:
+    if found := [*faults(planned), *refusals(connection, [change]), *pins_too_long([change], now)]:
         raise Invalid(_row_errors(f"{section.name}[{index}]", found))
     return PlannedEdit(section, section.describe(change.row), change, rows, planned)
 
@@ -121,7 +123,7 @@ def _rows(connection: Connection, section: Section) -> Rows:
     return {of.name: [] if of.part in BLOCKED else load_rows(connection, of.model) for of in SECTIONS}
 
 
-def _read(section: Section, before: Row | None, values: Mapping[str, Any]) -> Row:
+def _read(section: Section, before: Row | None, values: Mapping[str, Any], now: datetime) -> Row:
     whole = dict(values) if before is None else section.documented(before) | dict(values)
     if section.name == "chains" and whole.get("disabled") is False:
         whole["disabled_reason"] = ""
@@ -129,7 +131,7 @@ def _read(section: Section, before: Row | None, values: Mapping[str, Any]) -> Ro
         row: Row = section.schema.load(whole)
     except ValidationError as error:
         raise Invalid(FieldError(*pair) for pair in messages_by_path(error.messages)) from None
-    if errors := list(_console_rules(section, before, row)):
+    if errors := [*_console_rules(section, before, row), *_pin_rules(section, before, row, now)]:
         raise Invalid(errors)
     return row
 
@@ -143,6 +145,16 @@ def _console_rules(section: Section, before: Row | None, row: Row) -> Iterator[F
     for column in COUNTED_BY_FEED.get(section.name, ()) if before is not None else ():
         if before is not None and row[column] != before[column]:
             yield FieldError(column, "is counted by the feed and cannot be edited")
+
+
+def _pin_rules(section: Section, before: Row | None, row: Row, now: datetime) -> Iterator[FieldError]:
+    """A pin that has ended can be imported with the document it stands in, but not be made."""
+    if section.name != "routes" or row["pinned_until"] is None:
+        return
+    columns = ("pinned_base_fee", "pinned_until")
+    stays = before is not None and all(row[column] == before[column] for column in columns)
+    if not stays and row["pinned_until"] <= now:
+        yield FieldError("pinned_until", "has passed already: the fee would not count")
 
 
 def _require_new(connection: Connection, section: Section, row: Row, rows: Rows) -> None:

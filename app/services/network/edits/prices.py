@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Final
 
 from app.domain.amounts import format_units
-from app.domain.estimate.inputs import FeeTier, FixedRate, RouteTerms, StableSwapRate
+from app.domain.estimate.base_fees import Reported, base_fee_now, outranking
+from app.domain.estimate.inputs import BaseFee, FeeTier, FixedRate, StableSwapRate
 from app.domain.estimate.network_terms import NetworkTerms
-from app.domain.keys import RouteKey
+from app.domain.keys import PoolKey, RouteKey
 from app.domain.proportions import leaps, times_text
 from app.services.network.edits.open_routes import chain_names, route_text
 from app.services.network.edits.results import Effect, Severity
@@ -20,77 +21,108 @@ FEE_LEAP: Final = Fraction(5)
 
 RATE_LEAP: Final = Fraction(11, 10)
 
-ReportedFees = Mapping[RouteKey, tuple[int, datetime]]
-"""The reported fee of a route, which outranks the configured one, and its time."""
+Unit = tuple[int, str]
+"""Decimals and symbol."""
+
+ReportedFees = Mapping[RouteKey, Reported]
 
 
-def price_effects(before: NetworkTerms, after: NetworkTerms, reported: ReportedFees) -> Iterator[Effect]:
-    """What changes for estimates on the routes that both configurations have."""
+def price_effects(
+    before: NetworkTerms, after: NetworkTerms, reported: ReportedFees, now: datetime
+) -> Iterator[Effect]:
+    """What changes for estimates on the routes and pegged ways that both configurations have."""
     names = chain_names(after)
     for route_key in sorted(before.routes.keys() & after.routes.keys()):
-        yield from _route_effects(route_key, before.routes[route_key], after, names, reported)
+        yield from _route_effects(route_key, (before, after), route_text(route_key, names), reported, now)
     for route_key in sorted(before.pegged.keys() & after.pegged.keys()):
-        old, new, name = (
-            before.pegged[route_key],
-            after.pegged[route_key],
-            f"{route_text(route_key, names)} (pegged)",
-        )
+        old, new = before.pegged[route_key], after.pegged[route_key]
+        name = f"{route_text(route_key, names)} (pegged)"
         if old.base_fee != new.base_fee:
             token = new.dst_token or after.tokens[route_key.dst]
             yield fee_effect(name, old.base_fee, new.base_fee, (token.decimals, token.symbol))
-        yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
+        token = new.src_token or after.tokens[route_key.src]
+        yield from _tier_effects(name, old.tiers, new.tiers, (token.decimals, token.symbol))
 
 
 def _route_effects(
     route_key: RouteKey,
-    old: RouteTerms,
-    after: NetworkTerms,
-    names: Mapping[int, str],
+    both: tuple[NetworkTerms, NetworkTerms],
+    name: str,
     reported: ReportedFees,
+    now: datetime,
 ) -> Iterator[Effect]:
-    new, name = after.routes[route_key], route_text(route_key, names)
+    old, new = (terms.routes[route_key] for terms in both)
+    src, dst = (_unit(both[1], end) for end in (route_key.src, route_key.dst))
     was, will = (None if terms.base_fee is None else terms.base_fee.amount for terms in (old, new))
+    by_feed = reported.get(route_key)
     if was != will:
-        yield fee_effect(name, was, will, _unit(after, route_key), reported.get(route_key))
+        yield fee_effect(name, was, will, dst, outranking(new.pin, by_feed, now))
+    if old.pin != new.pin:
+        counted, counts = (base_fee_now(terms.pin, by_feed, terms.base_fee, now) for terms in (old, new))
+        yield _pin_effect(name, counted, counts, dst)
     if old.rate != new.rate:
         yield _rate_effect(name, old.rate, new.rate)
-    yield from _tier_effects(name, old.tiers, new.tiers, _source_unit(after, route_key))
+    yield from _tier_effects(name, old.tiers, new.tiers, src)
     if old.base_fee_max_age_seconds != new.base_fee_max_age_seconds:
         age = new.base_fee_max_age_seconds
         limit = "may be of any age" if age is None else f"counts for {age:,} s; older, it gives no estimate"
         yield Effect(f"{name}: the base fee {limit}")
 
 
-Unit = tuple[int, str]
-"""Decimals and symbol."""
-
-
-def _unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
-    return terms.tokens[route_key.dst].decimals, route_key.symbol
-
-
-def _source_unit(terms: NetworkTerms, route_key: RouteKey) -> Unit:
-    return terms.tokens[route_key.src].decimals, route_key.symbol
+def _unit(terms: NetworkTerms, token: PoolKey) -> Unit:
+    return terms.tokens[token].decimals, token.symbol
 
 
 def fee_effect(
-    name: str, old: int | None, new: int | None, unit: Unit, reported: tuple[int, datetime] | None = None
+    name: str, old: int | None, new: int | None, unit: Unit, over: BaseFee | None = None
 ) -> Effect:
-    """What a new base fee means for one route. A fee that the feed reported outranks it.
+    """What a new configured base fee means for one route.
 
     :param old: None where it was not known; likewise ``new``, without which there is no estimate.
+    :param over: a pinned or reported fee, which counts in its place.
     """
     decimals, symbol = unit
     was, will = ("not known" if fee is None else format_units(fee, decimals) for fee in (old, new))
     text = f"{name}: base fee {fee_times(old, new)} ({was} → {will} {symbol})"
-    if reported is not None:
-        by_feed = f"{format_units(reported[0], decimals)} {symbol} by the feed"
+    if over is not None:
         return Effect(
-            f"{text}; {by_feed} since {reported[1]:%Y-%m-%d %H:%M} UTC outranks it, so estimates stay"
+            f"{text}; {format_units(over.amount, decimals)} {symbol} {source_text(over)} outranks it, "
+            "so estimates stay"
         )
     if new is None:
         return Effect(f"{text}: no estimate is given without it", Severity.GRAVE)
     return Effect(text, Severity.GRAVE if old is not None and leaps(old, new, FEE_LEAP) else Severity.NOTICE)
+
+
+def _pin_effect(name: str, old: BaseFee | None, new: BaseFee | None, unit: Unit) -> Effect:
+    """What a pin that is made, changed or lifted means, beside the fee that counted before."""
+    was, will = (
+        "not known" if fee is None else f"{format_units(fee.amount, unit[0])} {unit[1]}" for fee in (old, new)
+    )
+    if new is None:
+        return Effect(
+            f"{name}: the base fee is pinned no longer ({was}), and no other is known: no estimate is given",
+            Severity.GRAVE,
+        )
+    times = fee_times(None if old is None else old.amount, new.amount)
+    if new.pinned_until is None:
+        text = f"{name}: the base fee is pinned no longer: {times} ({was} → {will}, {source_text(new)})"
+    else:
+        text = (
+            f"{name}: base fee {source_text(new)}: {times} ({was} → {will}); until then neither the feed nor "
+            "the configured fee counts, and it does not become too old"
+        )
+    leap = old is not None and leaps(old.amount, new.amount, FEE_LEAP)
+    return Effect(text, Severity.GRAVE if leap else Severity.NOTICE)
+
+
+def source_text(fee: BaseFee) -> str:
+    """Where a base fee comes from: ``by the feed since 2026-11-20 12:00 UTC``."""
+    if fee.pinned_until is not None:
+        return f"pinned until {fee.pinned_until:%Y-%m-%d %H:%M} UTC"
+    if fee.reported:
+        return f"by the feed since {fee.since:%Y-%m-%d %H:%M} UTC"
+    return "as configured"
 
 
 def fee_times(old: int | None, new: int | None) -> str:

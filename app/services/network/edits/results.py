@@ -20,11 +20,15 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One consequence in words; ``details`` are what it consists of, a line each."""
+    """One consequence in words; ``details`` are what it consists of, a line each.
+
+    ``transfer_ids`` are the last transfers that it is about, the newest first.
+    """
 
     text: str
     severity: Severity = Severity.NOTICE
     details: tuple[str, ...] = ()
+    transfer_ids: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,82 @@
+"""When a block or a pin ends: at a time, or some hours from now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Final
+
+from wtforms.utils import unset_value
+
+from app.admin.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.admin.network_names import Choices
+from app.domain.times import rfc3339
+from app.runtime.gateway import current_gateway
+
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
+_OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:\d\d)$", re.ASCII)
+
+_PRESETS: Final = {
+    "1h": (timedelta(hours=1), "in 1 hour"),
+    "24h": (timedelta(hours=24), "in 24 hours"),
+    "7d": (timedelta(days=7), "in 7 days"),
+}
+
+
+class PresetField(ChoiceField):
+    """How long from now, or not by hours but at a time."""
+
+    complaint = "choose one of these"
+
+    def choices(self) -> Choices:
+        """The usual spans; the last is the time that is typed."""
+        return [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at this time")]
+
+
+class EndField(TextValueField):
+    """When something ends, as the network document writes times; an empty text is None.
+
+    A span is counted from when the form is sent. The preview then has the time, which confirming keeps.
+    """
+
+    attributes = {**TextValueField.attributes, "placeholder": "2027-01-31 18:00"}
+
+    def __init__(
+        self, label: str = "Ends", description: str = "In UTC. Empty: never.", **kwargs: Any
+    ) -> None:
+        self.preset = PresetField(f"{label}: how", default="", **bound_beside(kwargs, "in"))
+        super().__init__(label, description, **kwargs)
+
+    @property
+    def companions(self) -> Iterable[TextValueField]:
+        return (self.preset,)
+
+    def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
+        super().process(formdata, data, extra_filters)
+        sent = formdata is not None and self.preset.name in formdata
+        self.preset.process(formdata if sent else None)
+        self.complain(*self.preset.process_errors)
+
+    def settle(self) -> None:
+        if self.preset.text in _PRESETS:
+            after, _ = _PRESETS[self.preset.text]
+            self.data = rfc3339(current_gateway().clock() + after, "seconds")
+            self.text, self.preset.text = self.format(self.data), ""
+
+    def parse(self, text: str) -> str | None:
+        found = text.strip().removesuffix("UTC").strip()
+        if not found:
+            return None
+        if _DAY.fullmatch(found):
+            found += " 00:00:00Z"
+        elif _MINUTE.fullmatch(found):
+            found += ":00Z"
+        return found if _OFFSET.search(found) else f"{found}Z"
+
+    def format(self, value: str | None) -> str:
+        return "" if value is None else value.replace("T", " ").removesuffix("Z")
+
+    def in_words(self, text: str, part: str = "") -> tuple[str, str]:
+        return ("none", "") if text == "null" else (f"{self.format(text)} UTC", "")

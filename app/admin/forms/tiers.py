@@ -1,0 +1,169 @@
+"""Protocol fee tiers: a table with a row for each tier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wtforms import Form, ValidationError
+from wtforms.utils import unset_value
+
+from app.admin.forms.amounts import UnitOf, WithUnit, exact, number_text
+from app.admin.forms.fields import TextValueField, bound_beside, percent_of
+from app.domain.amounts import format_units
+from app.services.network.schema import MAX_PPM
+
+MOST_TIERS: Final = 100
+SPARE_ROWS: Final = 3
+"""Empty rows under the tiers, for pages without the script that adds rows."""
+
+_PERCENT_PLACES: Final = 4
+_ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
+_NAMES: Final = {"from": "from", "ppm": "fee"}
+
+
+class _Cell(TextValueField):
+    """An input of the table."""
+
+    attributes = {**TextValueField.attributes, "inputmode": "decimal"}
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        self.text = valuelist[-1] if valuelist else ""
+
+
+@dataclass(slots=True)
+class TierRow:
+    """A row as it is typed: where the tier begins, and its fee in percent."""
+
+    start: _Cell
+    fee: _Cell
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is typed in it."""
+        return not (self.start.text.strip() or self.fee.text.strip())
+
+
+class TiersField(WithUnit):
+    """Fee tiers. Rows that are left blank do not count; without any, the fees are not known."""
+
+    is_input = False
+
+    def __init__(self, *, unit_of: UnitOf, **kwargs: Any) -> None:
+        self.rows: list[TierRow] = []
+        self.typed = False
+        self._bound = dict(kwargs)
+        super().__init__(
+            "Protocol fee tiers",
+            "The whole amount pays the fee of the last tier that it reaches; the most is 2 %. The first tier "
+            "begins at 0, each other higher than the one before. No rows: not known, and no estimate is "
+            "given.",
+            unit_of=unit_of,
+            default=[{"from": "0", "ppm": 400}],
+            **kwargs,
+        )
+
+    @property
+    def companions(self) -> Iterable[TextValueField]:
+        return (self.unit, *(cell for row in self.rows for cell in (row.start, row.fee)))
+
+    def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
+        super().process(formdata, data, extra_filters)
+        sent = sorted(_numbers(formdata or (), self.name))
+        self.typed = bool(sent) or (formdata is not None and self.unit.name in formdata)
+        self.rows = [self._row(number, formdata) for number in sent] if self.typed else []
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        """Nothing is sent under the name of the table itself."""
+
+    def settle(self) -> None:
+        tiers = self.data or []
+        self.choose_unit([tier["from"] for tier in tiers], typed=self.typed)
+        if self.typed:
+            self._read()
+            return
+        self.rows = [self._row(number, None) for number in range(len(tiers))]
+        for row, tier in zip(self.rows, tiers, strict=True):
+            row.start.text = self.written(tier["from"])
+            row.fee.text = format_units(tier["ppm"], _PERCENT_PLACES)
+
+    def _read(self) -> None:
+        filled = [row for row in self.rows if not row.is_blank]
+        if len(filled) > MOST_TIERS:
+            self.complain(f"has at most {MOST_TIERS} rows")
+            return
+        if filled and not self.unit.raw_data:
+            self.complain("comes without its unit: load the page again")
+            return
+        found = []
+        for number, row in enumerate(filled, 1):
+            try:
+                found.append(
+                    {
+                        "from": self._cell(row.start, f"row {number}, from: "),
+                        "ppm": int(self._cell(row.fee, f"row {number}, fee: ")),
+                    }
+                )
+            except ValueError as error:
+                self.complain(str(error.args[0]))
+        self.data = found or None
+
+    def _cell(self, cell: _Cell, name: str) -> str:
+        """Where a tier begins in smallest units, or its fee in parts per million.
+
+        :raises ValueError: with the row and what to type instead; the cell is marked.
+        """
+        try:
+            if cell.short_name.endswith("from"):
+                return self.smallest(cell.text)
+            ppm = exact(
+                number_text(cell.text.replace("%", ""), "0.04"), _PERCENT_PLACES, "a fee in percent has"
+            )
+            if ppm > MAX_PPM:
+                raise ValidationError(f"must be at most {percent_of(str(MAX_PPM))}")
+        except ValueError as error:
+            cell.render_kw = {**(cell.render_kw or {}), "aria-invalid": "true"}
+            text = str(error.args[0])
+            raise ValueError(name + text[:1].lower() + text[1:]) from None
+        return str(ppm)
+
+    def shown_rows(self) -> Iterator[TierRow]:
+        """The rows with something in them, and a few blank ones under them."""
+        filled = [row for row in self.rows if not row.is_blank]
+        yield from filled
+        taken = {row.start.name for row in filled}
+        free = (n for n in range(10 * MOST_TIERS) if f"{self.name}_{n}_from" not in taken)
+        for _ in range(SPARE_ROWS):
+            yield self._row(next(free), None)
+
+    def _row(self, number: int, formdata: Any) -> TierRow:
+        cells = []
+        for part, label in (("from", "From"), ("fee", "Fee in percent")):
+            cell = _Cell(f"{label}, row {number + 1}", **bound_beside(self._bound, number, part))
+            cell.process(formdata if formdata is not None and cell.name in formdata else None)
+            cells.append(cell)
+        cells[0].render_kw = {**(cells[0].render_kw or {}), "data-tier": self.name}
+        return TierRow(*cells)
+
+    def pre_validate(self, form: Form) -> None:
+        """What is wrong with the rows was found when they were read."""
+
+    def place(self, path: str) -> str:
+        item = _ITEM.match(path)
+        if item is None:
+            return ""
+        part = _NAMES.get(item[2] or "", item[2])
+        return f"row {int(item[1]) + 1}{f', {part}' if part else ''}"
+
+    def in_words(self, text: str, part: str = "") -> tuple[str, str]:
+        if part.endswith(".ppm"):
+            return percent_of(text) or text, f"{text} ppm" if percent_of(text) else ""
+        return self.both(text)
+
+
+def _numbers(names: Iterable[str], table: str) -> set[int]:
+    """The numbers of the rows whose inputs were sent."""
+    pattern = re.compile(rf"{re.escape(table)}_(\d{{1,3}})_(?:from|fee)", re.ASCII)
+    return {int(match[1]) for match in map(pattern.fullmatch, names) if match}

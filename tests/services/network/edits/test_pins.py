@@ -1,0 +1,146 @@
+"""Base fees that are pinned over the feed: what counts, for how long, and what a preview says of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.domain.estimate.inputs import BaseFee, EstimateRequest
+from app.domain.keys import ChainId
+from app.models.pools import ReportedFee
+from app.runtime.gateway import Gateway
+from app.services.estimates.estimate import estimate_inputs, estimate_transfer
+from app.services.network.document import export_network, import_network
+from app.services.network.edits.edit import preview_edit, save_edit
+from app.services.network.edits.results import Invalid, Severity
+from app.services.network.reader import NetworkRefused
+from app.services.network.snapshot import NetworkSnapshots
+from tests.actors import TESTER
+from tests.services.network import network_kit as kit
+from tests.services.network.edits.kit import ALICE, NOON, document, edited, records
+from tests.services.network.edits.test_effects import put, texts
+
+DAY = timedelta(days=1)
+ROUTE = "routes", "USDT", 1, 56
+PIN = 7 * 10**17
+
+
+def at(gateway: Gateway, now: datetime) -> Gateway:
+    """The gateway at another time, with nothing in memory."""
+    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
+    return replace(gateway, clock=lambda: now, snapshots=snapshots)
+
+
+def written(time: datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def pin(gateway: Gateway, fee: int | None = PIN, until: datetime | None = NOON + DAY) -> None:
+    values = {
+        "pinned_base_fee": None if fee is None else str(fee),
+        "pinned_until": None if until is None else written(until),
+    }
+    save_edit(gateway, edited(gateway, *ROUTE, **values), actor=ALICE)
+
+
+def report(gateway: Gateway, fee: int) -> None:
+    put(
+        gateway, ReportedFee, symbol="USDT", src_chain_id=1, dst_chain_id=56, base_fee=fee, at=NOON,
+        event_id="fee-1",
+    )  # fmt: skip
+
+
+REQUEST = EstimateRequest(ChainId(1), ChainId(56), "USDT", 10**9, 5000)
+
+
+def counting(gateway: Gateway) -> BaseFee | None:
+    route = estimate_inputs(gateway, REQUEST, None, None).route
+    assert route is not None
+    return route.base_fee
+
+
+def test_a_pinned_fee_counts_over_the_feed_until_it_ends(gateway: Gateway) -> None:
+    report(gateway, 5 * 10**17)
+    assert counting(at(gateway, NOON)) == BaseFee(5 * 10**17, NOON, reported=True)
+    pin(gateway)
+    assert counting(at(gateway, NOON)) == BaseFee(PIN, pinned_until=NOON + DAY)
+    just = NOON + DAY - timedelta(microseconds=1)
+    assert estimate_transfer(at(gateway, just), REQUEST, None, None).base_fee == PIN
+    assert counting(at(gateway, NOON + DAY)) == BaseFee(5 * 10**17, NOON, reported=True)
+    (record,) = records(gateway)
+    assert "pinned_base_fee from null to" in record.detail
+
+
+def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: Gateway) -> None:
+    edit = edited(gateway, *ROUTE, base_fee=None, base_fee_max_age_seconds=60)
+    save_edit(gateway, edit, actor=ALICE)
+    pin(gateway)
+    later = at(gateway, NOON + DAY / 2)
+    assert estimate_transfer(later, REQUEST, None, None).base_fee == PIN
+    assert counting(at(gateway, NOON + DAY)) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "path", "words"),
+    [
+        ({"pinned_base_fee": "1"}, "pinned_until", "a fee is pinned until a time"),
+        ({"pinned_until": written(NOON + DAY)}, "pinned_base_fee", "pinned_until is given"),
+        ({"pinned_base_fee": "1", "pinned_until": written(NOON)}, "pinned_until", "has passed already"),
+        (
+            {"pinned_base_fee": "1", "pinned_until": written(NOON + 30 * DAY + timedelta(seconds=1))},
+            "pinned_until",
+            "at most 30 days ahead, now 2026-12-20 12:00Z",
+        ),
+    ],
+)
+def test_a_pin_has_a_fee_and_an_end_within_thirty_days(
+    gateway: Gateway, values: dict[str, Any], path: str, words: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        preview_edit(gateway, edited(gateway, *ROUTE, **values))
+    (error,) = refused.value.errors
+    assert error.path == path
+    assert words in error.message
+    pin(gateway, until=NOON + 30 * DAY)
+
+
+def test_an_export_with_a_pin_imports_without_a_change_even_when_it_has_ended(gateway: Gateway) -> None:
+    pin(gateway)
+    exported = export_network(gateway)
+    route = document(gateway)["routes"][0]
+    assert (route["pinned_base_fee"], route["pinned_until"]) == (str(PIN), written(NOON + DAY))
+    assert "pinned_until" not in document(gateway)["routes"][1], "left out where nothing is pinned"
+    later = at(gateway, NOON + 9 * DAY)
+    assert import_network(later, exported, actor=TESTER).changes == ()
+    pin(gateway, None, None)
+    assert len(import_network(later, exported, actor=TESTER).changes) == 1
+    far = json.loads(exported)
+    far["routes"][0]["pinned_until"] = written(NOON + 99 * DAY)
+    with pytest.raises(NetworkRefused, match=r"routes\[0\].pinned_until: must be at most 30 days ahead"):
+        import_network(gateway, kit.text(far), actor=TESTER)
+
+
+def test_a_preview_says_what_a_pin_does(gateway: Gateway) -> None:
+    report(gateway, 5 * 10**17)
+    values = {"pinned_base_fee": str(PIN), "pinned_until": written(NOON + DAY)}
+    preview = preview_edit(gateway, edited(gateway, *ROUTE, **values))
+    assert texts(preview) == [
+        "USDT from Ethereum to BNB Chain: base fee pinned until 2026-11-21 12:00 UTC: 1.4 times the old one "
+        "(0.5 USDT → 0.7 USDT); until then neither the feed nor the configured fee counts, and it does not "
+        "become too old"
+    ]
+    assert preview.severity is Severity.NOTICE
+    dear = preview_edit(gateway, edited(gateway, *ROUTE, **values | {"pinned_base_fee": str(5 * 10**18)}))
+    assert dear.severity is Severity.GRAVE, "ten times what counts now"
+
+    pin(gateway)
+    lifted = preview_edit(gateway, edited(gateway, *ROUTE, pinned_base_fee=None, pinned_until=None))
+    (text,) = texts(lifted)
+    assert "pinned no longer" in text
+    assert "(0.7 USDT → 0.5 USDT, by the feed since 2026-11-20 12:00 UTC)" in text
+    configured = preview_edit(gateway, edited(gateway, *ROUTE, base_fee="1"))
+    assert "0.7 USDT pinned until 2026-11-21 12:00 UTC outranks it" in texts(configured)[0]
