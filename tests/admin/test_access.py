@@ -53,6 +53,8 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "audit.record": (VIEWER, NOBODY),
     "audit.export_csv": (VIEWER, NOBODY),
     "audit.export_lines": (VIEWER, NOBODY),
+    "transfers.export_csv": (VIEWER, NOBODY),
+    "transfers.acknowledge": (NOBODY, OPERATOR),
     "audit.verify": (NOBODY, VIEWER),
     "operators.index_view": (ADMIN, NOBODY),
     "operators.export": (ADMIN, NOBODY),
