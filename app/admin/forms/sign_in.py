@@ -12,6 +12,7 @@ from wtforms.validators import DataRequired
 
 from app.admin.devices import known_device
 from app.admin.requests import actor, actor_unknown, network
+from app.admin.sign_in.factor_setup import note_refused_code
 from app.domain.operators import is_too_long
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import Account, find_account
@@ -96,6 +97,12 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
 
     def throttled_account(self) -> str:
         return self.user.email if self.user else ""
+
+    def validate(self, **kwargs: Any) -> bool:
+        if super().validate(**kwargs):
+            return True
+        note_refused_code(self)
+        return False
 
 
 class NewPasswordForm(Throttled, ChangePasswordForm):
