@@ -53,6 +53,8 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "audit.record": (VIEWER, NOBODY),
     "audit.export_csv": (VIEWER, NOBODY),
     "audit.export_lines": (VIEWER, NOBODY),
+    "account.kept": (VIEWER, NOBODY),
+    "account.sign_out_one": (NOBODY, VIEWER),
     "transfers.export_csv": (VIEWER, NOBODY),
     "transfers.acknowledge": (NOBODY, OPERATOR),
     "audit.verify": (NOBODY, VIEWER),
