@@ -274,10 +274,20 @@ class SymbolField(LineField, ChoiceField):
 
 
 class EndField(TextValueField):
-    """When a block ends, as the network document writes times; empty is never."""
+    """When a block ends, as the network document writes times; empty is never.
+
+    The page's script lets it be typed in the reader's zone, like every other time of the console.
+    """
+
+    attributes: Mapping[str, str] = {
+        **TextValueField.attributes,
+        "data-utc": "",
+        "placeholder": "2027-01-31 18:00",
+    }
+    zoned = True
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("Ends", "In UTC, such as 2027-01-31 18:00. Empty: never.", **kwargs)
+        super().__init__("Ends", "Empty: never.", **kwargs)
 
     def parse(self, text: str) -> str | None:
         found = text.strip().removesuffix("UTC").strip()

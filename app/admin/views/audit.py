@@ -63,6 +63,7 @@ class AuditView(ConsoleView):
             older=rows[_PAGE - 1].id if len(rows) > _PAGE else None,
             first_page=before is None,
             fields=fields,
+            until_day=_last_day(wanted.until),
             actions=_ACTIONS,
         )
 
@@ -137,6 +138,11 @@ def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
     except (ValueError, OverflowError):
         flash(f"“{text[:60]}” is no day such as 2026-01-31, so it was left out.", "warning")
         return None
+
+
+def _last_day(until: datetime | None) -> str:
+    """The last day in UTC that a list until then has something of, as a date field takes it."""
+    return "" if until is None else (until - timedelta(microseconds=1)).date().isoformat()
 
 
 def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:
