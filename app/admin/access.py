@@ -113,8 +113,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         if current_user.is_authenticated:
             _log.warning("%s %s refused to %s", request.method, request.path, current_user.email)
             abort(403)
-        if changes and (kept := keep_after_end(ended)) is not None:
-            return kept
+        if changes and (page := keep_after_end(ended)) is not None:
+            return page
         # Without what was sent, only the address of a read page is worth coming back to.
         back = request.full_path.rstrip("?") if request.method == "GET" else None
         why = None if ended is None else (ended.why or "1")

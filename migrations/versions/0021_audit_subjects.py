@@ -10,6 +10,7 @@ down_revision = "0019"
 branch_labels = None
 depends_on = None
 
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 CHUNK = 200
 LENGTH = 256
 
@@ -21,7 +22,7 @@ RECORDS = sa.table(
 def upgrade() -> None:
     table = op.create_table(
         "audit_subjects",
-        sa.Column("record_id", sa.BigInteger(), nullable=False, autoincrement=False),
+        sa.Column("record_id", ID, nullable=False, autoincrement=False),
         sa.Column("subject", sa.String(LENGTH), nullable=False),
         sa.PrimaryKeyConstraint("record_id", "subject", name=op.f("pk_audit_subjects")),
         sqlite_with_rowid=False,

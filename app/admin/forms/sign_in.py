@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import g
 from flask_login import current_user
 from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
 from flask_security.utils import get_message, validate_redirect_url
@@ -12,7 +13,6 @@ from wtforms.validators import DataRequired
 
 from app.admin.devices import known_device
 from app.admin.requests import actor, actor_unknown, network
-from app.admin.sign_in.factor_setup import note_refused_code
 from app.domain.operators import is_too_long
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import Account, find_account
@@ -101,7 +101,7 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
     def validate(self, **kwargs: Any) -> bool:
         if super().validate(**kwargs):
             return True
-        note_refused_code(self)
+        g.refused_code = self  # for sign_in/factor_setup.py, where it was to confirm a new secret
         return False
 
 

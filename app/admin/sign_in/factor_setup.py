@@ -19,19 +19,13 @@ def pending_secret() -> str | None:
     return secret if isinstance(secret, str) else None
 
 
-def note_refused_code(form: Any) -> None:
-    """Remember, for the rest of the request, a code that did not confirm what is being set up."""
-    if form.user is not None and (form.is_setup or sets_up_second_factor()):
-        g.refused_setup = form
-
-
 def show_setup_again(response: Response) -> Response:
     """After a wrong code the page of the same secret, with what is wrong beside the field.
 
     The library leads back to the start of the setup, or on to a page without the secret.
     """
-    form = g.pop("refused_setup", None)
-    if form is None:
+    form: Any = g.pop("refused_code", None)
+    if form is None or form.user is None or not (form.is_setup or sets_up_second_factor()):
         return response
     said = get_message("TWO_FACTOR_INVALID_TOKEN")[0]
     session["_flashes"] = [pair for pair in session.get("_flashes", ()) if pair[1] != said]

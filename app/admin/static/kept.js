@@ -11,6 +11,7 @@
     if (form.dataset.who) {
       for (const note of document.querySelectorAll("[data-without-scripts]")) note.hidden = true;
       link.removeAttribute("target");
+      form.querySelector(".form-actions").hidden = true;  // nobody is signed in yet
       link.addEventListener("click", () => {
         const fields = [...new FormData(form)].filter(([name]) => name !== "csrf_token");
         const kept = { who: form.dataset.who, action: form.getAttribute("action"), fields };

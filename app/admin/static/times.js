@@ -20,6 +20,7 @@
     const given = input.dataset.utc || (whole ? "" : input.value);
     const at = given ? moment(given) : null;
     if (given && !at) continue;  // what cannot be read stays as it was typed, beside its error
+    input.value = "";  // what the server wrote is no value of the other type
     if (!whole) input.type = "datetime-local";
     if (whole && /^\d{4}-\d\d-\d\d$/.test(given)) {
       input.value = given;  // a day of a link: the same day here
