@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from flask import Flask
 
 from app.domain.operators import Role
@@ -34,6 +35,7 @@ def test_who_changed_a_row_in_a_bulk_edit(app: Flask, operator: Visitor, network
     assert found(operator, subject="no such row") == []
 
 
+@pytest.mark.every_database
 def test_until_today_includes_today(
     app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
 ) -> None:

@@ -37,6 +37,7 @@ def without_events(gateway: Gateway, *statuses: int) -> list[str]:
     return [f"0x{transfer_id.hex()}" for transfer_id in ids]
 
 
+@pytest.mark.every_database
 def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None:
     (transfer_id,) = without_events(network, 7)
     answer = signed_in(app, Role.VIEWER).get("/admin/")
@@ -44,6 +45,14 @@ def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None
     (refunds,) = [part for part in answer.text.split("<section") if 'id="refunds"' in part]
     assert f'href="/admin/transfers/{transfer_id}"' in refunds
     assert "25 USDT" in refunds
+
+
+def test_the_number_of_refunds_is_not_that_of_the_rows_shown(app: Flask, network: Gateway) -> None:
+    without_events(network, *[7] * 13)
+    page = signed_in(app, Role.VIEWER).get("/admin/").text
+    (refunds,) = [part for part in page.split("<section") if 'id="refunds"' in part]
+    assert refunds.count("row-link") == 10 and "13 in all" in refunds
+    assert '<span class="tile-number tile-warn">13</span><span>Refunds waiting' in page
 
 
 @pytest.mark.parametrize("failing", PARTS)

@@ -103,6 +103,7 @@ def out(visitor: Visitor) -> str:
     return answer.text
 
 
+@pytest.mark.every_database
 def test_the_other_browser_is_told_why(app: Flask, network: Gateway) -> None:
     here = signed_in(app, Role.VIEWER)
     there, third = Visitor(app), Visitor(app)

@@ -66,6 +66,7 @@ def test_who_must_act(world: Gateway) -> None:
     assert counted(world, MustAct.USER) == ("3", 1)
 
 
+@pytest.mark.every_database
 def test_the_count_is_that_of_the_whole_list(world: Gateway) -> None:
     """Also where the pair of chains decides, and where a page shows some of them."""
     took(world, 1, 2, 10)
@@ -84,6 +85,7 @@ def test_the_count_is_that_of_the_whole_list(world: Gateway) -> None:
     assert len(stuck_transfers(world, size=2, who=MustAct.BRIDGE).transfers) == 2
 
 
+@pytest.mark.every_database
 def test_acknowledged_with_a_note_until_it_moves_on(app: Flask, world: Gateway, clock: MovableClock) -> None:
     operator = signed_in(app, Role.OPERATOR)
     abandoned = picks(operator, "user")[:2]
@@ -119,6 +121,7 @@ def test_what_moved_on_is_not_acknowledged(app: Flask, world: Gateway) -> None:
         assert not connection.execute(select(StuckAcknowledgement.transfer_id)).all()
 
 
+@pytest.mark.every_database
 def test_a_list_is_exported_as_it_is_filtered(
     app: Flask, world: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,13 +12,13 @@ from app.admin.forms.base import PreviewedForm
 from app.admin.forms.fields import (
     ChainField,
     ChoiceField,
-    EndField,
     LineField,
     NoteField,
     ReasonField,
     SymbolField,
     TextValueField,
 )
+from app.admin.forms.times import EndField
 from app.domain.amounts import is_ascii_digits, parse_decimal
 from app.services.network.edits.fees import FeeEdit
 

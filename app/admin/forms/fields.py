@@ -21,9 +21,6 @@ from app.admin.network_names import Choices, chain_choices, chain_names, in_unit
 from app.domain.amounts import MAX_UINT256_DIGITS, is_ascii_digits, is_uint256
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
-_OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
@@ -271,36 +268,6 @@ class SymbolField(LineField, ChoiceField):
 
     choices = staticmethod(symbol_choices)
     complaint = "choose a token"
-
-
-class EndField(TextValueField):
-    """When a block ends, as the network document writes times; empty is never.
-
-    The page's script lets it be typed in the reader's zone, like every other time of the console.
-    """
-
-    attributes: Mapping[str, str] = {
-        **TextValueField.attributes,
-        "data-utc": "",
-        "placeholder": "2027-01-31 18:00",
-    }
-    zoned = True
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("Ends", "Empty: never.", **kwargs)
-
-    def parse(self, text: str) -> str | None:
-        found = text.strip().removesuffix("UTC").strip()
-        if not found:
-            return None
-        if _DAY.fullmatch(found):
-            found += " 00:00:00Z"
-        elif _MINUTE.fullmatch(found):
-            found += ":00Z"
-        return found if _OFFSET.search(found) else f"{found}Z"
-
-    def format(self, value: str | None) -> str:
-        return "" if value is None else value.replace("T", " ").removesuffix("Z")
 
 
 class TiersField(TextValueField):

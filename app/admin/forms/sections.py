@@ -9,7 +9,6 @@ from app.admin.forms.fields import (
     AmountField,
     AnyChainField,
     ChainField,
-    EndField,
     FlagField,
     LineField,
     NoteField,
@@ -21,6 +20,7 @@ from app.admin.forms.fields import (
 )
 from app.admin.forms.pair_tokens import PairTokenField
 from app.admin.forms.rows import RowForm
+from app.admin.forms.times import EndField
 from app.admin.network_names import chain_choices, symbol_choices
 
 

@@ -30,7 +30,7 @@ from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.latency.by_pair import PairOrder
 from app.queries.transfers.anomalies import count_open_anomalies, open_anomalies
-from app.queries.transfers.by_status import oldest_at_status, reached_since
+from app.queries.transfers.by_status import count_at_status, oldest_at_status, reached_since
 from app.queries.transfers.lookup import transfers_with_ids
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
@@ -108,6 +108,12 @@ class Dashboard:
     def refunds(self) -> tuple[WaitingRefund, ...]:
         """The refunds that wait for signatures."""
         return waiting_refunds(self._gateway)
+
+    @cached_property
+    def refunds_number(self) -> Count:
+        """How many of them there are."""
+        with reading(self._gateway.reads) as connection:
+            return Count(count_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND)))
 
     @cached_property
     def anomalies(self) -> tuple[AnomalyLine, ...]:
