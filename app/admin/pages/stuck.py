@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -213,31 +213,32 @@ def count_stuck(gateway: Gateway, who: MustAct, orders: Mapping[Pair, PairOrder]
     :param orders: the latencies, where the caller has them; otherwise they are read.
     """
     thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
-    now = gateway.clock()
+    statuses, now = [int(status) for status in STATUSES[who]], gateway.clock()
+    surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
     with reading(gateway.reads) as connection:
-        number = _count(connection, who, thresholds, now)
-        if number.at_least:
-            return StuckCount(number, None)
-        before = _count(connection, who, thresholds, now - NEW_FOR)
-    return StuckCount(number, number.number - before.number)
+        number = count_in_state(connection, statuses, surely)
+        if number == COUNTED:
+            return StuckCount(Count(number), None)
+        lately = count_in_state(connection, statuses, surely, after=surely_before)
+        undecided = _stuck_by_pair(connection, statuses, thresholds, now)
+        before = _stuck_by_pair(connection, statuses, thresholds, now - NEW_FOR)
+    return StuckCount(Count(min(number + undecided, COUNTED)), lately + undecided - before)
 
 
-def _count(connection: Connection, who: MustAct, thresholds: Thresholds, at: datetime) -> Count:
-    """Those that are there now, and were stuck at that time already.
+def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
+    """Whatever is in its state since this time or longer was stuck at that one, whichever its chains.
 
-    Before the longest that any state may last all are stuck; after the shortest none is. Between the two
-    the pair of chains decides.
+    A transfer is stuck when it lasts longer than it may, not as long.
     """
-    statuses = [int(status) for status in STATUSES[who]]
-    surely, surely_not = at - thresholds.longest, at - thresholds.least
-    # A transfer is stuck when it lasts longer than it may, not as long.
-    number = count_in_state(connection, statuses, surely - timedelta(microseconds=1))
-    if number < COUNTED:
-        number += sum(
-            at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id)
-            for row in waiting_between(connection, statuses, surely - timedelta(microseconds=1), surely_not)
-        )
-    return Count(min(number, COUNTED))
+    return at - thresholds.longest - timedelta(microseconds=1)
+
+
+def _stuck_by_pair(
+    connection: Connection, statuses: Sequence[int], thresholds: Thresholds, at: datetime
+) -> int:
+    """How many of the others were stuck at that time: where the pair of chains decides."""
+    rows = waiting_between(connection, statuses, _surely_stuck(thresholds, at), at - thresholds.least)
+    return sum(at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id) for row in rows)
 
 
 def _oldest(

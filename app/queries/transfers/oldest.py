@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, literal, or_, select, union_all
 
 from app.models.anomalies import StuckAcknowledgement
 from app.models.transfers import Transfer
@@ -64,23 +64,25 @@ def oldest_in_state(
     return connection.execute(oldest).all()
 
 
-def count_in_state(connection: Connection, statuses: Sequence[int], until: datetime) -> int:
-    """How many nobody has acknowledged, at these statuses since ``until`` or longer; up to ``COUNTED``."""
-    every = [
-        select(Transfer.transfer_id)
-        .where(Transfer.status == status, Transfer.status_since <= until)
-        .limit(COUNTED)
-        .subquery()
-        for status in statuses
-    ]
-    some = union_all(*(select(each) for each in every)).limit(COUNTED).subquery()
-    count: int = connection.scalar(select(func.count()).select_from(some)) or 0
+def count_in_state(
+    connection: Connection, statuses: Sequence[int], until: datetime, after: datetime | None = None
+) -> int:
+    """How many nobody has acknowledged, at these statuses since ``until`` or longer; up to ``COUNTED``.
+
+    :param after: those that came there later than this alone.
+    """
+    since = [Transfer.status_since <= until, *([] if after is None else [Transfer.status_since > after])]
+    counts = []
+    for status in statuses:
+        # Ones and no columns: then the index of status and time answers alone.
+        at_status = select(literal(1)).select_from(Transfer).where(Transfer.status == status, *since)
+        counts.append(select(func.count()).select_from(at_status.limit(COUNTED).subquery()).scalar_subquery())
+    count = min(sum(connection.execute(select(*counts)).one()), COUNTED)
     if count == COUNTED:
         return count
     # The acknowledged are few, and found by their keys.
     seen_to = select(func.count()).select_from(StuckAcknowledgement).join(Transfer, _HOLDS)
-    stand = (Transfer.status.in_(statuses), Transfer.status_since <= until)
-    return count - (connection.scalar(seen_to.where(*stand)) or 0)
+    return count - (connection.scalar(seen_to.where(Transfer.status.in_(statuses), *since)) or 0)
 
 
 def waiting_between(
