@@ -40,11 +40,15 @@ def without_events(gateway: Gateway, *statuses: int) -> list[str]:
 @pytest.mark.every_database
 def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None:
     (transfer_id,) = without_events(network, 7)
-    answer = signed_in(app, Role.VIEWER).get("/admin/")
+    viewer = signed_in(app, Role.VIEWER)
+    answer = viewer.get("/admin/")
     assert answer.status_code == 200
     (refunds,) = [part for part in answer.text.split("<section") if 'id="refunds"' in part]
     assert f'href="/admin/transfers/{transfer_id}"' in refunds
     assert "25 USDT" in refunds
+    page = viewer.get(f"/admin/transfers/{transfer_id}")
+    assert page.status_code == 200 and "Transfer without events" in page.text
+    assert "Refund being signed" in page.text and "25 USDT" in page.text
 
 
 def test_the_number_of_refunds_is_not_that_of_the_rows_shown(app: Flask, network: Gateway) -> None:

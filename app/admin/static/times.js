@@ -43,7 +43,7 @@
       const typed = input.value && new Date(whole ? `${input.value}T00:00` : input.value);
       if (!typed || Number.isNaN(typed.getTime())) return;
       if (whole === "end") typed.setDate(typed.getDate() + 1);
-      event.formData.set(input.name, typed.toISOString().replace(".000Z", "Z"));
+      event.formData.set(input.name, typed.toISOString());
     });
   }
 

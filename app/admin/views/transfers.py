@@ -12,7 +12,7 @@ from flask_admin import expose
 
 from app.admin.access import READ, Access, Audience
 from app.admin.forms.transfer_filters import ListRequest, read_list_request
-from app.admin.pages.detail import transfer_detail
+from app.admin.pages.detail import line_without_log, transfer_detail
 from app.admin.pages.latencies import latencies_by_pair
 from app.admin.pages.replies import reply_to_user
 from app.admin.pages.search import Found, SearchResult, search
@@ -105,7 +105,10 @@ class TransfersView(ConsoleView):
         except Unavailable:
             raise
         except GatewayError as error:
-            return self.render("console/transfers/unknown.html", why=error.msg), HTTPStatus.NOT_FOUND
+            line, page = line_without_log(gateway, wanted), "console/transfers/unknown.html"
+            if line is not None:
+                return self.render(page, line=line)
+            return self.render(page, why=error.msg), HTTPStatus.NOT_FOUND
         return self.render(
             "console/transfers/transfer.html",
             detail=detail,
