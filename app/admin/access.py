@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from flask import abort, redirect, request, url_for
+from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
-from flask_wtf.csrf import CSRFProtect
+from flask_wtf.csrf import CSRFError, CSRFProtect
 
 from app.admin.requests import allow_forms
+from app.admin.sign_in.kept import keep_after_end, keep_after_stale_token, sent_by_own_page
 from app.admin.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.admin.sign_in.step_up import step_up
 from app.domain.operators import Role
@@ -107,21 +108,42 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     if audience is Audience.NOBODY:
         abort(404)
     ended = leave_ended_session()
+    changes = request.method not in READ_METHODS
     if not may(audience):
         if current_user.is_authenticated:
             _log.warning("%s %s refused to %s", request.method, request.path, current_user.email)
             abort(403)
-        # A POST cannot be repeated after signing in: only the address of a read page is remembered.
+        if changes and (page := keep_after_end(ended)) is not None:
+            return page
+        # Without what was sent, only the address of a read page is worth coming back to.
         back = request.full_path.rstrip("?") if request.method == "GET" else None
-        return redirect(url_for("security.login", next=back, ended="1" if ended else None))
+        why = None if ended is None else (ended.why or "1")
+        return redirect(url_for("security.login", next=back, ended=why))
     if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:
         return redirect(url_for("security.change_password"))
     if audience is not Audience.ANYONE:
         allow_forms()
-    changes = request.method not in READ_METHODS
-    if changes:
-        csrf.protect()
+    if changes and (kept := _check_token(csrf, audience)) is not None:
+        return kept
     if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
         # The library would sign out whoever comes here without a reason, and a link can bring anybody.
         return redirect(url_for("account.index"))
     return step_up(needed=rule.grave) if changes and rule and current_user.is_authenticated else None
+
+
+def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:
+    """Check the CSRF token. What came with one that is out of date is kept, to be sent again.
+
+    :raises CSRFError: it is out of date or missing, and nothing is kept.
+    """
+    try:
+        csrf.protect()
+    except CSRFError:
+        if request.endpoint == "security.login" and sent_by_own_page():
+            flash("The page was out of date. Sign in now.", "warning")
+            return redirect(url_for("security.login", next=request.form.get("next") or None))
+        kept = None if audience is Audience.ANYONE else keep_after_stale_token()
+        if kept is None:
+            raise
+        return kept
+    return None

@@ -15,6 +15,7 @@ from app.admin import formats, ids, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
 from app.admin.public_answers import PublicAnswers
 from app.admin.sign_in.bodies import refuse_other_bodies
+from app.admin.sign_in.kept import words_of_end
 from app.admin.sign_in.passkeys import passkeys_work_here
 from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
@@ -89,6 +90,7 @@ def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
         "console_menu": partial(menu, views),
         "may": partial(_may, rules),
         "passkeys_work_here": passkeys_work_here,
+        "words_of_end": words_of_end,
     }
 
 

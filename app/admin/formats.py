@@ -18,11 +18,17 @@ from app.admin.pages.labels import Tone
 from app.domain.amounts import format_units
 from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
+from app.services.fields import read_time
 
 STATIC: Final = Path(__file__).parent / "static"
 
 _SHOWN_WHOLE: Final = 20
 """Texts up to this length are not cut."""
+
+_WORDS: Final = {'""': "empty", "null": "none", "[]": "none", "{}": "none", "true": "yes", "false": "no"}
+"""What differences write as JSON, for people."""
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def register(app: Flask) -> None:
@@ -32,7 +38,7 @@ def register(app: Flask) -> None:
     app.add_template_global(has_endpoint)
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
-        cut, when, grouped, figure, units, pill, span, duration, share, sentence,
+        cut, when, grouped, figure, units, pill, span, duration, share, sentence, worded,
     )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
@@ -85,6 +91,18 @@ def when(at: datetime | None) -> Markup:
     return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(
         iso, at.strftime("%Y-%m-%d %H:%M:%S"), at.strftime("%Y-%m-%d %H:%M")
     )
+
+
+def worded(value: str | None) -> str:
+    """A value of a table of differences: times as times, and what is none of people's words in such."""
+    if value is None:
+        return "–"
+    if _TIME.fullmatch(value):
+        try:
+            return when(read_time(value))
+        except ValueError:
+            return value
+    return _WORDS.get(value, value)
 
 
 def span(duration: timedelta | None) -> str:

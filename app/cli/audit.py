@@ -56,7 +56,8 @@ def _filters(command: F) -> F:
     for option in (
         click.option("--since", callback=_time, help="RFC 3339, such as 2026-01-31T12:00:00Z."),
         click.option("--action", help="Such as network.edit, or network for all of that kind."),
-        click.option("--actor", help="An account's email, or cli:NAME."),
+        click.option("--subject", help="Part of what was changed, such as USDC or 'chain 56'."),
+        click.option("--actor", help="Part of an account's email, or of cli:NAME."),
     ):
         command = option(command)
     return command
@@ -87,9 +88,12 @@ def verify(heads: tuple[str, ...], logged: list[str]) -> None:
 @audit.command("list")
 @_filters
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-def list_(actor: str | None, action: str | None, since: datetime | None, limit: int) -> None:
+def list_(
+    actor: str | None, subject: str | None, action: str | None, since: datetime | None, limit: int
+) -> None:
     """List the newest records, newest first."""
-    for row in list_audit(current_gateway(), AuditFilter(actor, action, since=since), limit=limit):
+    wanted = AuditFilter(actor, action, subject, since)
+    for row in list_audit(current_gateway(), wanted, limit=limit):
         say(f"{row.id}  {_shown(row.at)}  {row.actor}  {row.action}  {row.detail or row.subject}")
 
 
@@ -114,9 +118,9 @@ def show(record_id: int) -> None:
 
 @audit.command("export")
 @_filters
-def export(actor: str | None, action: str | None, since: datetime | None) -> None:
+def export(actor: str | None, subject: str | None, action: str | None, since: datetime | None) -> None:
     """Write the records to standard output, oldest first, one JSON object a line."""
-    for line in export_audit(current_gateway(), AuditFilter(actor, action, since=since)):
+    for line in export_audit(current_gateway(), AuditFilter(actor, action, subject, since)):
         click.echo(line, nl=False)
 
 

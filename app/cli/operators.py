@@ -44,9 +44,16 @@ _ROLE = click.Choice([role.value for role in Role])
     envvar="OPERATOR_PASSWORD_FILE",
     help="A file that holds the password; also as OPERATOR_PASSWORD_FILE.",
 )
+@click.option("--needs-second-factor", is_flag=True, help="To be set up at the first sign-in.")
 @break_glass
 def create(
-    email: str, role: str, password: str | None, password_file: TextIO | None, break_glass: str | None
+    email: str,
+    role: str,
+    *,
+    password: str | None,
+    password_file: TextIO | None,
+    needs_second_factor: bool,
+    break_glass: str | None,
 ) -> None:
     """Make an account for EMAIL. Its password comes from OPERATOR_PASSWORD, a file or a prompt."""
     if password_file is not None:
@@ -55,7 +62,15 @@ def create(
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     gateway, actor = current_gateway(), cli_actor()
     try:
-        made = create_account(gateway, email, password, Role(role), actor=actor, break_glass=break_glass)
+        made = create_account(
+            gateway,
+            email,
+            password,
+            Role(role),
+            actor=actor,
+            break_glass=break_glass,
+            needs_factor=needs_second_factor,
+        )
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"{made.email} may sign in as {made.role}")

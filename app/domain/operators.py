@@ -50,6 +50,21 @@ class Role(StrEnum):
         return ranks.index(self) >= ranks.index(needed)
 
 
+class SessionEnd(StrEnum):
+    """Why a session ended before its time."""
+
+    EVERYWHERE = "everywhere"
+    """Its owner signed out everywhere."""
+    ELSEWHERE = "elsewhere"
+    """Its owner ended it from another browser."""
+    BY_ADMIN = "by_admin"
+    PASSWORD = "password"  # noqa: S105  a reason, not one
+    """The account's password changed."""
+    SECOND_FACTOR = "second_factor"
+    """The account's second factor changed, or is demanded and missing."""
+    SWITCHED_OFF = "switched_off"
+
+
 class FailureScope(StrEnum):
     """What failed sign-ins are counted by."""
 

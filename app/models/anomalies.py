@@ -1,4 +1,4 @@
-"""What cannot be together, for the operators to see and acknowledge."""
+"""What operators see and acknowledge: what cannot be together, and transfers that are stuck."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId, TransferId
 from app.extensions import Base
+from app.models.audit import ACTOR_LENGTH
 from app.models.types import BigId, Hash32, UtcTime
+
+NOTE_LENGTH = 500
+"""Characters of a note."""
 
 
 class Anomaly(Base):
@@ -38,3 +42,20 @@ class Anomaly(Base):
     last_at: Mapped[datetime] = mapped_column(UtcTime)
     acknowledged_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is open")
     acknowledged_by: Mapped[str | None] = mapped_column(String(255))
+
+
+class StuckAcknowledgement(Base):
+    """That an operator has seen to a transfer which stays in its state for too long, and their note.
+
+    It holds while the transfer is in that state: once it has moved on, it counts as stuck anew. It is no
+    projection: a replay leaves it. It goes when its transfer is pruned.
+    """
+
+    __tablename__ = "stuck_acknowledgements"
+
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
+    status: Mapped[int] = mapped_column(doc="the state that it was seen in")
+    status_since: Mapped[datetime] = mapped_column(UtcTime)
+    note: Mapped[str] = mapped_column(String(NOTE_LENGTH))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    by: Mapped[str] = mapped_column(String(ACTOR_LENGTH), doc="the account's email")

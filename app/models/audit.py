@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.extensions import Base
 from app.models.types import BigId, Hash32, UtcTime
 
+SUBJECT_LENGTH = 256
 ACTOR_LENGTH = 255
 ADDRESS_LENGTH = 64
 ACTION_LENGTH = 64
@@ -32,8 +33,23 @@ class AuditRecord(Base):
     source: Mapped[str] = mapped_column(String(16), doc="console or cli")
     address: Mapped[str | None] = mapped_column(String(ADDRESS_LENGTH), doc="the caller's IP")
     action: Mapped[str] = mapped_column(String(ACTION_LENGTH), doc="such as network.edit")
-    subject: Mapped[str] = mapped_column(String(256), doc="what it was done to, such as chain 1")
+    subject: Mapped[str] = mapped_column(String(SUBJECT_LENGTH), doc="what it was done to, such as chain 1")
     detail: Mapped[str] = mapped_column(Text, doc="a sentence for lists")
     changes: Mapped[str] = mapped_column(Text, doc="canonical JSON, exactly as it was sealed")
     mac: Mapped[bytes] = mapped_column(Hash32, doc="over this record and the mac before it")
     key_id: Mapped[str] = mapped_column(String(16), doc="which key sealed it")
+
+
+class AuditSubject(Base):
+    """A subject that a record is about: its own, and that of every row that it changed.
+
+    It is what people search by, and can be made anew from the records. The chain of seals does not cover it.
+    """
+
+    __tablename__ = "audit_subjects"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    record_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    subject: Mapped[str] = mapped_column(
+        String(SUBJECT_LENGTH), primary_key=True, doc="in lower case, such as chain 1"
+    )

@@ -37,7 +37,10 @@ class Operator(Base):
 
 
 class OperatorSession(Base):
-    """A signed-in browser. Its row gone, its cookie is worth nothing."""
+    """A signed-in browser. Its row gone or ended, its cookie is worth nothing.
+
+    One that was ended before its time is kept as long as its cookie, to tell that browser why.
+    """
 
     __tablename__ = "operator_sessions"
     __table_args__ = (Index("ix_operator_sessions_operator_id", "operator_id"),)
@@ -52,6 +55,8 @@ class OperatorSession(Base):
     )
     address: Mapped[str] = mapped_column(String(64))
     browser: Mapped[str] = mapped_column(String(255), doc="the User-Agent")
+    ended_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="before its time; null: it was not")
+    ended_why: Mapped[str | None] = mapped_column(String(16), doc="a SessionEnd")
 
 
 class SignInFailure(Base):

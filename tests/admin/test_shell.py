@@ -52,7 +52,7 @@ def test_a_database_that_does_not_answer_is_said_on_a_page(
 
 def test_a_fault_is_said_without_its_inside(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    monkeypatch.setattr("app.admin.views.dashboard.dashboard", lambda _: 1 / 0)
+    monkeypatch.setattr("app.admin.views.dashboard.Dashboard", lambda _: 1 / 0)
     answer = visitor.get("/admin/")
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text

@@ -132,6 +132,8 @@ ELSEWHERE: dict[str, Send] = {
     "operators.demand_second_factor": pressed("/admin/operators/second-factor", demanded="1"),
     "account.recovery_codes": pressed("/admin/account/recovery-codes"),
     "account.sign_out_everywhere": pressed("/admin/account/sign-out-everywhere"),
+    "account.sign_out_one": pressed("/admin/account/sessions/1/sign-out"),
+    "transfers.acknowledge": pressed("/admin/transfers/acknowledge", pick="1 x", note="seen"),
     "anomalies.acknowledge": pressed("/admin/anomalies/acknowledge", pick="1 x"),
     "audit.verify": pressed("/admin/audit/verify"),
     "proposals.approve": pressed("/admin/proposals/1/approve"),

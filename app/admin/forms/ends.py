@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -38,14 +38,18 @@ class PresetField(ChoiceField):
 class EndField(TextValueField):
     """When something ends, as the network document writes times; an empty text is None.
 
-    A span is counted from when the form is sent. The preview then has the time, which confirming keeps.
+    The page's script lets it be typed in the reader's zone, like every other time of the console. A span is
+    counted from when the form is sent. The preview then has the time, which confirming keeps.
     """
 
-    attributes = {**TextValueField.attributes, "placeholder": "2027-01-31 18:00"}
+    attributes: Mapping[str, str] = {
+        **TextValueField.attributes,
+        "data-utc": "",
+        "placeholder": "2027-01-31 18:00",
+    }
+    zoned = True
 
-    def __init__(
-        self, label: str = "Ends", description: str = "In UTC. Empty: never.", **kwargs: Any
-    ) -> None:
+    def __init__(self, label: str = "Ends", description: str = "Empty: never.", **kwargs: Any) -> None:
         self.preset = PresetField(f"{label}: how", default="", **bound_beside(kwargs, "in"))
         super().__init__(label, description, **kwargs)
 

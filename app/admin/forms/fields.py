@@ -21,7 +21,7 @@ from app.admin.network_names import Choices, chain_choices, chain_names, percent
 from app.domain.amounts import is_ascii_digits
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
-_ITEM: Final = re.compile(r"\w+\[(\d+)\]")
+_ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
 

@@ -28,6 +28,9 @@ class NewOperatorForm(MayWaitForm):
         render_kw={"autocomplete": "new-password", "required": True},
     )
     role = SelectField("Role", choices=_ROLES)
+    second_factor_required = BooleanField(
+        "Needs a second factor", description="Set up at the first sign-in, with an authenticator app."
+    )
 
 
 class OperatorForm(MayWaitForm):

@@ -161,7 +161,7 @@ class RouteForm(RowForm):
         unit_of=_DESTINATION,
         needed=False,
     )
-    pinned_until = EndField("Pinned until", "In UTC, at most 30 days ahead. Empty: nothing is pinned.")
+    pinned_until = EndField("Pinned until", "At most 30 days ahead. Empty: nothing is pinned.")
     perc_fee_tiers = TiersField(unit_of=_SOURCE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flask import g
 from flask_login import current_user
 from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
 from flask_security.utils import get_message, validate_redirect_url
@@ -96,6 +97,12 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
 
     def throttled_account(self) -> str:
         return self.user.email if self.user else ""
+
+    def validate(self, **kwargs: Any) -> bool:
+        if super().validate(**kwargs):
+            return True
+        g.refused_code = self  # for sign_in/factor_setup.py, where it was to confirm a new secret
+        return False
 
 
 class NewPasswordForm(Throttled, ChangePasswordForm):

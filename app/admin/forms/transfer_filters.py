@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from werkzeug.datastructures import MultiDict
 
 from app.admin.pages.labels import STATUS_WORDS
+from app.admin.pages.stuck import MustAct
 from app.admin.pages.transfers import TransferFilters
 from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
@@ -47,12 +48,15 @@ Options = tuple[tuple[str, str], ...]
 class ListRequest:
     """What is to be listed.
 
-    ``fields`` are the usable values, as the URL has them: links of the page repeat them.
+    ``stuck`` is whose list of stuck transfers it is, None for all transfers; ``seen_to`` are those of it
+    that somebody has acknowledged. ``fields`` are the usable values, as the URL has them: links of the page
+    repeat them.
     ``statuses``, ``chains`` and ``tokens`` are the options of its selects.
     """
 
     search: str
-    stuck: bool
+    stuck: MustAct | None
+    seen_to: bool
     page: str | None
     statuses: Options
     chains: Options
@@ -73,15 +77,17 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
     :raises Unavailable: the configuration cannot be read.
     """
     terms = gateway.snapshots.current().terms
-    stuck = _text(args, "stuck") not in ("", "0")
+    stuck = _stuck(_text(args, "stuck"))
+    seen_to = stuck is not None and _text(args, "seen") not in ("", "0")
     asked = ListRequest(
         search=_text(args, "q"),
         stuck=stuck,
+        seen_to=seen_to,
         page=_text(args, "page") or None,
         statuses=_status_options(),
         chains=_chain_options(terms),
         tokens=tuple((symbol, symbol) for symbol in sorted({symbol for _, symbol in terms.tokens})),
-        fields={"stuck": "1"} if stuck else {},
+        fields=({} if stuck is None else {"stuck": stuck.value}) | ({"seen": "1"} if seen_to else {}),
     )
 
     def read(name: str, label: str, rule: Callable[[str], T], form: str) -> T | None:
@@ -111,6 +117,13 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
 def _text(args: MultiDict[str, str], name: str) -> str:
     # A pasted text may be far longer than any id; the search reports that.
     return args.get(name, "").replace("\0", "").strip()[:_LONGEST]
+
+
+def _stuck(text: str) -> MustAct | None:
+    """Whose list it is; any other text than its name is that of the bridge."""
+    if text in ("", "0"):
+        return None
+    return MustAct.USER if text == MustAct.USER else MustAct.BRIDGE
 
 
 def _status_options() -> Options:

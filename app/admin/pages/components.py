@@ -16,6 +16,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.keys import ChainId, PoolKey
 from app.domain.transfer.state import TransferState
+from app.queries.transfers.by_status import COUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,21 @@ class AmountText:
 
     def __str__(self) -> str:
         return f"{self.text} {self.symbol}" if self.text else f"{self.units} smallest units of {self.symbol}"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number, exact while it is under ``COUNTED``."""
+
+    number: int
+
+    @property
+    def at_least(self) -> bool:
+        """Whether there may be more."""
+        return self.number >= COUNTED
+
+    def __str__(self) -> str:
+        return f"{self.number:,}" + ("+" if self.at_least else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import cached_property
 from typing import Final
 
-from app.admin.pages.components import AnomalyLine, TransferLine, anomaly_line, transfer_line
+from app.admin.pages.components import (
+    AnomalyLine,
+    ChainName,
+    Count,
+    TransferLine,
+    anomaly_line,
+    chain_name,
+    transfer_line,
+)
 from app.admin.pages.estimate_summary import EstimateSummary, estimate_summary
 from app.admin.pages.freshness import Freshness, freshness
 from app.admin.pages.labels import STATUS_WORDS, StatusWords
-from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
+from app.admin.pages.latencies import Pair, PairLatency, heat_map, latencies_by_pair
 from app.admin.pages.pools import PoolLine, pool_lines
 from app.admin.pages.refunds import RefundView, refund_view
-from app.admin.pages.stuck import StuckPage, stuck_transfers
+from app.admin.pages.stuck import MustAct, StuckCount, StuckPage, count_stuck, stuck_transfers
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
 from app.models.engine import reading, reading_consistently
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
+from app.queries.latency.by_pair import PairOrder
 from app.queries.transfers.anomalies import count_open_anomalies, open_anomalies
-from app.queries.transfers.by_status import COUNTED, oldest_at_status, reached_since
+from app.queries.transfers.by_status import count_at_status, oldest_at_status, reached_since
+from app.queries.transfers.lookup import transfers_with_ids
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
 
@@ -29,21 +40,6 @@ SHOWN: Final = 10
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """A number, exact while it is under ``COUNTED``."""
-
-    number: int
-
-    @property
-    def at_least(self) -> bool:
-        """Whether there may be more."""
-        return self.number >= COUNTED
-
-    def __str__(self) -> str:
-        return f"{self.number:,}" + ("+" if self.at_least else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,41 +60,98 @@ class WaitingRefund:
     refund: RefundView
 
 
-@dataclass(frozen=True, slots=True)
 class Dashboard:
-    """Everything on the first page. Each part has a function of its own."""
+    """Everything on the first page. Each part is read when it is first asked for, so that one which
+    cannot be read takes no other along.
 
-    now: datetime
-    statuses: tuple[StatusCount, ...]
-    stuck: StuckPage
-    refunds: tuple[WaitingRefund, ...]
-    anomalies: tuple[AnomalyLine, ...]
-    anomalies_open: Count
-    latencies: tuple[PairLatency, ...]
-    pools: tuple[PoolLine, ...]
-    estimates: EstimateSummary
-    freshness: Freshness
-
-
-def dashboard(gateway: Gateway) -> Dashboard:
-    """The whole page.
-
-    :raises Unavailable: the configuration cannot be read.
+    :raises Unavailable: by a part that needs the configuration, where that cannot be read.
     """
-    orders = latencies_by_pair(gateway)
-    anomalies, number = anomalies_to_acknowledge(gateway)
-    return Dashboard(
-        now=gateway.clock(),
-        statuses=status_counts(gateway),
-        stuck=stuck_transfers(gateway, size=SHOWN, orders=orders),
-        refunds=waiting_refunds(gateway),
-        anomalies=anomalies,
-        anomalies_open=number,
-        latencies=heat_map(gateway, orders),
-        pools=pool_lines(gateway),
-        estimates=estimate_summary(gateway),
-        freshness=freshness(gateway),
-    )
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self.now = gateway.clock()
+
+    @cached_property
+    def chains(self) -> tuple[ChainName, ...]:
+        """The chains in service, by name: those that can be stopped. They come from memory."""
+        terms = self._gateway.snapshots.current().terms
+        in_service = (chain_id for chain_id, chain in terms.chains.items() if not chain.disabled)
+        names = [chain_name(terms.chain_infos, chain_id) for chain_id in in_service]
+        return tuple(sorted(names, key=lambda chain: (chain.name, chain.id)))
+
+    @cached_property
+    def statuses(self) -> tuple[StatusCount, ...]:
+        """How many transfers came to each state."""
+        return status_counts(self._gateway)
+
+    @cached_property
+    def stuck(self) -> StuckPage:
+        """The transfers that the bridge should have moved on."""
+        return stuck_transfers(self._gateway, size=SHOWN, orders=self._orders)
+
+    @cached_property
+    def stuck_number(self) -> StuckCount:
+        """How many of them there are."""
+        return count_stuck(self._gateway, MustAct.BRIDGE, self._orders)
+
+    @cached_property
+    def waiting(self) -> StuckPage:
+        """The transfers that wait for their user."""
+        return stuck_transfers(self._gateway, size=SHOWN, orders=self._orders, who=MustAct.USER)
+
+    @cached_property
+    def waiting_number(self) -> StuckCount:
+        """How many of them there are."""
+        return count_stuck(self._gateway, MustAct.USER, self._orders)
+
+    @cached_property
+    def refunds(self) -> tuple[WaitingRefund, ...]:
+        """The refunds that wait for signatures."""
+        return waiting_refunds(self._gateway)
+
+    @cached_property
+    def refunds_number(self) -> Count:
+        """How many of them there are."""
+        with reading(self._gateway.reads) as connection:
+            return Count(count_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND)))
+
+    @cached_property
+    def anomalies(self) -> tuple[AnomalyLine, ...]:
+        """The newest that nobody has acknowledged."""
+        return self._anomalies[0]
+
+    @cached_property
+    def anomalies_open(self) -> Count:
+        """How many of them there are."""
+        return self._anomalies[1]
+
+    @cached_property
+    def latencies(self) -> tuple[PairLatency, ...]:
+        """How long transfers took."""
+        return heat_map(self._gateway, self._orders)
+
+    @cached_property
+    def pools(self) -> tuple[PoolLine, ...]:
+        """The pools."""
+        return pool_lines(self._gateway)
+
+    @cached_property
+    def estimates(self) -> EstimateSummary:
+        """How the estimates of the last hour ended."""
+        return estimate_summary(self._gateway)
+
+    @cached_property
+    def freshness(self) -> Freshness:
+        """How recently each chain and the feed reported."""
+        return freshness(self._gateway)
+
+    @cached_property
+    def _orders(self) -> dict[Pair, PairOrder]:
+        return latencies_by_pair(self._gateway)
+
+    @cached_property
+    def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:
+        return anomalies_to_acknowledge(self._gateway)
 
 
 def status_counts(gateway: Gateway) -> tuple[StatusCount, ...]:
@@ -120,10 +173,13 @@ def waiting_refunds(gateway: Gateway, size: int = SHOWN) -> tuple[WaitingRefund,
         if not ids:
             return ()
         histories, facts = load_histories(connection, ids), load_network_facts(connection)
+        kept = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
     found = []
     for transfer_id in ids:
-        state = transfer_state(histories[transfer_id], facts)
-        evidence = evidence_of(histories[transfer_id], state.status, facts, terms.chain_infos)
+        history = histories[transfer_id]
+        # Without a log there is nothing to fold: what is kept of the transfer has to do.
+        state = transfer_state(history, facts) if history.log else kept[transfer_id]
+        evidence = evidence_of(history, Status(state.status), facts, terms.chain_infos)
         found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence)))
     return tuple(found)
 

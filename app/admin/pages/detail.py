@@ -29,10 +29,11 @@ from app.domain.refund.explanation import RefundExplanation
 from app.domain.transfer.events import EventType, TransferReleased
 from app.domain.transfer.stages import Progress, StageName, stages_of
 from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
-from app.models.engine import reading_consistently
+from app.models.engine import reading, reading_consistently
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.transfers.anomalies import anomalies_of
+from app.queries.transfers.lookup import transfers_with_ids
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
 from app.services.transfers.status import transfer_not_found
@@ -95,6 +96,17 @@ def transfer_detail(gateway: Gateway, transfer_id: TransferId) -> TransferDetail
         if history.log:
             return _detail(gateway, connection, terms, history)
     raise transfer_not_found(gateway, transfer_id)
+
+
+def line_without_log(gateway: Gateway, transfer_id: TransferId) -> TransferLine | None:
+    """What is kept of a transfer of which there are no events; None where there is no such transfer.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    with reading(gateway.reads) as connection:
+        rows = transfers_with_ids(connection, [transfer_id])
+    return transfer_line(terms, rows[0]) if rows else None
 
 
 def _detail(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from app.domain.codes import BridgeType
+from app.domain.codes import BridgeType, ErrCode, Reason
 from app.domain.estimate.explain import CheckOutcome
 from app.domain.estimate.limits import MINIMAL_MAX_SLIPPAGE
 from app.domain.estimate.refusals import Check
@@ -118,3 +118,43 @@ BRIDGE_TYPE_WORDS: Final[dict[BridgeType, str]] = {
     BridgeType.BURN_WITHDRAW: "burned, withdrawn from the vault on the original chain",
     BridgeType.BURN_MINT: "burned, minted on another chain",
 }
+
+REFUSAL_WORDS: Final[dict[str, str]] = {
+    Reason.BAD_REQUEST.value: "The question could not be read",
+    Reason.NETWORK_BLOCKED.value: "The caller's network is blocked",
+    Reason.ADDRESS_BLOCKED.value: "The user's address is blocked",
+    Reason.SAME_CHAIN.value: "Source and destination are the same chain",
+    Reason.CHAIN_UNKNOWN.value: "A chain is not known",
+    Reason.CHAIN_DISABLED.value: "A chain is stopped",
+    Reason.TOKEN_NOT_ON_SRC.value: "The source chain does not have the token",
+    Reason.TOKEN_NOT_ON_DST.value: "The destination chain does not have the token",
+    Reason.NO_ROUTE.value: "No route joins the chains",
+    Reason.NO_PEGGED_PAIR.value: "No pegged pair joins the chains",
+    Reason.TRANSFER_DISABLED.value: "Transfers of the token are disabled",
+    Reason.DIRECTION_BLOCKED.value: "This direction is blocked",
+    Reason.AMOUNT_ZERO.value: "The amount is 0",
+    Reason.AMOUNT_UNDER_MINIMUM.value: "The amount is under the token's minimum",
+    Reason.AMOUNT_OVER_MAXIMUM.value: "The amount is over the token's maximum",
+    Reason.AMOUNT_TOO_SMALL.value: "The fees leave nothing of the amount",
+    Reason.AMOUNT_TOO_LARGE.value: "The amount is too large for the contract",
+    Reason.BAD_SLIPPAGE_TOLERANCE.value: "The slippage tolerance is not allowed",
+    Reason.FEE_STALE.value: "The base fee is too old or not known",
+    Reason.INBOUND_LIMIT.value: "Over the source pool's inbound limit",
+    Reason.EPOCH_CAP.value: "Over the source pool's epoch cap",
+    Reason.TOTAL_CAP.value: "Over the source pool's total cap",
+    Reason.NOT_ENOUGH_LIQUIDITY.value: "The destination pool holds too little",
+    Reason.CURVE_UNSETTLED.value: "The curve gives no price",
+    Reason.SLIPPAGE_TOO_HIGH.value: "The slippage would be too high",
+    Reason.UNAVAILABLE.value: "The gateway could not answer just then",
+    Reason.INTERNAL.value: "Something went wrong in the gateway",
+}
+"""Why an estimate was refused, by the reason."""
+
+
+def refusal_words(code: int, reason: str) -> str:
+    """Why estimates were refused, for people. Without a known reason the name of the code has to do."""
+    if reason in REFUSAL_WORDS:
+        return REFUSAL_WORDS[reason]
+    name = ErrCode(code).name if code in set(ErrCode) else ""
+    words = reason or name.removeprefix("ErrCode_").removeprefix("ERROR_CODE_").lower()
+    return (words or f"code {code}").replace("_", " ").capitalize()

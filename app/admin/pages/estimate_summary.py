@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from app.admin.pages.estimate_labels import refusal_words
 from app.admin.pages.refunds import share_down
 from app.domain.codes import ErrCode
 from app.domain.times import MINUTE, minute_of, minute_start
@@ -22,12 +23,13 @@ _MINUTE: Final = timedelta(minutes=1)
 class RefusalCount:
     """Refusals with the same code and reason: ``err.code`` and the header X-Gateway-Reason.
 
-    ``share`` is of all estimates that were asked for.
+    ``words`` say it for people. ``share`` is of all estimates that were asked for.
     """
 
     code: int
     name: str
     reason: str
+    words: str
     count: int
     share: str
 
@@ -75,7 +77,9 @@ def estimate_summary(gateway: Gateway, span: timedelta = timedelta(hours=1)) -> 
         asked=asked,
         answered=answered.total(),
         refusals=tuple(
-            RefusalCount(code, _name(code), reason, count, share_down(count, asked))
+            RefusalCount(
+                code, _name(code), reason, refusal_words(code, reason), count, share_down(count, asked)
+            )
             for (code, reason), count in sorted(ends.items(), key=lambda end: (-end[1], end[0]))
         ),
         minutes=tuple(

@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from enum import StrEnum
+from typing import Final
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
-from app.admin.pages.components import TransferLine, transfer_line
+from app.admin.pages.components import Count, TransferLine, transfer_line
 from app.admin.pages.latencies import Pair, latencies_by_pair
 from app.admin.pages.transfers import PAGE, TransferFilters, read_cursor, write_cursor
 from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.estimate.network_terms import NetworkTerms
 from app.models.engine import reading
 from app.queries.latency.by_pair import PairOrder
-from app.queries.transfers.listing import Cursor
-from app.queries.transfers.oldest import oldest_in_state
+from app.queries.transfers.by_status import COUNTED
+from app.queries.transfers.listing import Cursor, ListedTransfer
+from app.queries.transfers.oldest import (
+    acknowledgements_of,
+    count_in_state,
+    oldest_in_state,
+    waiting_between,
+)
 from app.runtime.gateway import Gateway
+from app.services.transfers.stuck import stuck_fingerprint
 
 TIMES_THE_MEDIAN: Final = 3
 WITHOUT_MEDIAN: Final = timedelta(hours=1)
 """How long a state may last on a route that had no release in the last 7 days, or that is not known."""
 
-RULE: Final = (
+_LONGER: Final = (
     f"Longer in its state than {TIMES_THE_MEDIAN} times the median latency of its two chains in the last 7 "
-    "days; than 1 hour where they had no release. Transfers that wait for their user, that are over, or of "
-    "which nothing stands are not counted."
+    "days; than 1 hour where they had no release. "
 )
 
-MOVED_BY_THE_BRIDGE: Final = (
-    Status.TRANSFER_SUBMITTING,
-    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
-    Status.TRANSFER_WAITING_FOR_FUND_RELEASE,
-    Status.TRANSFER_TO_BE_REFUNDED,
-    Status.TRANSFER_REQUESTING_REFUND,
-    Status.TRANSFER_CONFIRMING_YOUR_REFUND,
-    Status.TRANSFER_DELAYED,
-)
-"""The states that end without the user. A refund that is ready (8) waits for the user."""
+
+class MustAct(StrEnum):
+    """Who has to act before a transfer moves on: each has a list of its own."""
+
+    BRIDGE = "bridge"
+    USER = "user"
+
+
+STATUSES: Final[Mapping[MustAct, tuple[Status, ...]]] = {
+    MustAct.BRIDGE: (
+        Status.TRANSFER_SUBMITTING,
+        Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
+        Status.TRANSFER_WAITING_FOR_FUND_RELEASE,
+        Status.TRANSFER_REQUESTING_REFUND,
+        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+        Status.TRANSFER_DELAYED,
+    ),
+    MustAct.USER: (Status.TRANSFER_TO_BE_REFUNDED, Status.TRANSFER_REFUND_TO_BE_CONFIRMED),
+}
+"""The states of each list. To ask for a refund (6) and to claim it (8) is the user's."""
+
+RULES: Final[Mapping[MustAct, str]] = {
+    MustAct.BRIDGE: f"{_LONGER}Transfers that wait for their user are in a list of their own.",
+    MustAct.USER: f"{_LONGER}The user has to ask for the refund, or to claim it.",
+}
+
+NEW_FOR: Final = timedelta(days=1)
+"""How long after it became stuck a transfer is called new."""
 
 MOST_LOOKED_AT: Final = 5_000
 _BATCH: Final = 500
@@ -66,9 +92,23 @@ class Thresholds:
         """The shortest of them: no transfer is stuck before."""
         return min([WITHOUT_MEDIAN, *self.by_pair.values()])
 
+    @property
+    def longest(self) -> timedelta:
+        """The longest of them: after that every transfer is stuck."""
+        return max([WITHOUT_MEDIAN, *self.by_pair.values()])
+
 
 def _threshold(middle: tuple[int, ...]) -> timedelta:
     return timedelta(microseconds=TIMES_THE_MEDIAN * sum(middle) // len(middle))
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTo:
+    """Who acknowledged a stuck transfer, when, and their note."""
+
+    by: str
+    at: datetime
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +120,22 @@ class StuckTransfer:
     allowed: timedelta
     measured: bool
     """Whether its chains have a median; otherwise the hour counts."""
+    new: bool
+    """Whether it became stuck within the last day."""
+    fingerprint: str
+    """What an acknowledgement hands back: the state that was shown."""
+    seen_to: SeenTo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StuckCount:
+    """How many are stuck and not acknowledged, and how many of them became so within the last day.
+
+    ``number`` is exact while it is under ``COUNTED``; ``new`` is None where it is not.
+    """
+
+    number: Count
+    new: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +148,7 @@ class StuckPage:
     transfers: tuple[StuckTransfer, ...]
     next_page: str | None
     searching: bool = False
-    rule: str = RULE
+    rule: str = ""
 
 
 def stuck_transfers(
@@ -101,35 +157,95 @@ def stuck_transfers(
     size: int = PAGE,
     orders: Mapping[Pair, PairOrder] | None = None,
     filters: TransferFilters | None = None,
+    *,
+    who: MustAct = MustAct.BRIDGE,
+    seen_to: bool = False,
 ) -> StuckPage:
     """The transfers that are longer in their state than the rule allows.
 
     :param page: ``next_page`` of the page before.
     :param orders: the latencies, where the caller has them; otherwise they are read.
     :param filters: only transfers that match them are returned.
+    :param who: who has to act.
+    :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
     """
     terms = gateway.snapshots.current().terms
     thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
     now = gateway.clock()
-    found: list[StuckTransfer] = []
+    found: list[ListedTransfer] = []
     last: Cursor | None = None
+    rest: Cursor | None = None
     looked_at = 0
     with reading(gateway.reads) as connection:
-        for row in _oldest(connection, now - thresholds.least, read_cursor(page)):
+        for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), seen_to):
             if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
-                return StuckPage(tuple(found), write_cursor(last), searching=len(found) < size)
+                rest = last
+                break
             last, looked_at = Cursor(row.status_since, row.transfer_id), looked_at + 1
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
-            lasting = now - row.status_since
-            if lasting > allowed and (filters is None or filters.match(row)):
-                measured = (row.src_chain_id, row.dst_chain_id) in thresholds.by_pair
-                found.append(StuckTransfer(transfer_line(terms, row), lasting, allowed, measured))
-    return StuckPage(tuple(found), None)
+            if now - row.status_since > allowed and (filters is None or filters.match(row)):
+                found.append(row)
+        notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if seen_to else []
+    seen = {row.transfer_id: SeenTo(row.by, row.at, row.note) for row in notes}
+    stuck = tuple(_stuck(terms, row, thresholds, now, seen.get(row.transfer_id)) for row in found)
+    next_page = None if rest is None else write_cursor(rest)
+    return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
 
 
-def _oldest(connection: Connection, until: datetime, after: Cursor | None) -> Iterator[Row[*tuple[Any, ...]]]:
+def _stuck(
+    terms: NetworkTerms, row: ListedTransfer, thresholds: Thresholds, now: datetime, seen_to: SeenTo | None
+) -> StuckTransfer:
+    allowed, lasting = thresholds.allowed(row.src_chain_id, row.dst_chain_id), now - row.status_since
+    return StuckTransfer(
+        line=transfer_line(terms, row),
+        lasting=lasting,
+        allowed=allowed,
+        measured=(row.src_chain_id, row.dst_chain_id) in thresholds.by_pair,
+        new=lasting - allowed <= NEW_FOR,
+        fingerprint=stuck_fingerprint(row),
+        seen_to=seen_to,
+    )
+
+
+def count_stuck(gateway: Gateway, who: MustAct, orders: Mapping[Pair, PairOrder] | None = None) -> StuckCount:
+    """How many transfers are in a list of stuck ones, whatever a page of it shows.
+
+    :param orders: the latencies, where the caller has them; otherwise they are read.
+    """
+    thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
+    statuses, now = [int(status) for status in STATUSES[who]], gateway.clock()
+    surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
+    with reading(gateway.reads) as connection:
+        number = count_in_state(connection, statuses, surely)
+        if number == COUNTED:
+            return StuckCount(Count(number), None)
+        lately = count_in_state(connection, statuses, surely, after=surely_before)
+        undecided = _stuck_by_pair(connection, statuses, thresholds, now)
+        before = _stuck_by_pair(connection, statuses, thresholds, now - NEW_FOR)
+    return StuckCount(Count(min(number + undecided, COUNTED)), lately + undecided - before)
+
+
+def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
+    """Whatever is in its state since this time or longer was stuck at that one, whichever its chains.
+
+    A transfer is stuck when it lasts longer than it may, not as long.
+    """
+    return at - thresholds.longest - timedelta(microseconds=1)
+
+
+def _stuck_by_pair(
+    connection: Connection, statuses: Sequence[int], thresholds: Thresholds, at: datetime
+) -> int:
+    """How many of the others were stuck at that time: where the pair of chains decides."""
+    rows = waiting_between(connection, statuses, _surely_stuck(thresholds, at), at - thresholds.least)
+    return sum(at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id) for row in rows)
+
+
+def _oldest(
+    connection: Connection, who: MustAct, until: datetime, after: Cursor | None, seen_to: bool
+) -> Iterator[ListedTransfer]:
     """The candidates, the longest in their state first, read batch by batch."""
-    statuses = [int(status) for status in MOVED_BY_THE_BRIDGE]
-    while rows := oldest_in_state(connection, statuses, until, after, _BATCH):
+    statuses = [int(status) for status in STATUSES[who]]
+    while rows := oldest_in_state(connection, statuses, until, after, _BATCH, seen_to=seen_to):
         yield from rows
         after = Cursor(rows[-1].status_since, rows[-1].transfer_id)

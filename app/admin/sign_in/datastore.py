@@ -14,6 +14,7 @@ from webauthn.helpers.structs import CredentialDeviceType
 from werkzeug.exceptions import Conflict
 
 from app.admin.requests import actor, actor_named
+from app.admin.sign_in.factor_setup import pending_secret
 from app.domain.operators import Role, is_too_long, normal_password
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -207,6 +208,10 @@ class OperatorDatastore(UserDatastore):
 
 class OneTimeCodes(Totp):
     """TOTP (RFC 6238) whose codes work once, in whichever process they are presented."""
+
+    def generate_totp_secret(self) -> str:
+        """A new secret; until that is confirmed the same one, as the app on the phone has it already."""
+        return pending_secret() or str(super().generate_totp_secret())
 
     def get_last_counter(self, user: Any) -> int | None:
         """The time step of the last code that was used."""

@@ -10,7 +10,13 @@ from flask_security.utils import logout_user
 
 from app.admin.requests import actor_named
 from app.runtime.gateway import current_gateway
-from app.services.operators.sessions import begin_session, end_session, session_is_open
+from app.services.operators.sessions import (
+    EndedSession,
+    begin_session,
+    end_session,
+    ended_session,
+    session_is_open,
+)
 
 SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
 
@@ -35,15 +41,21 @@ def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, *
     session[SECRET] = begin_session(current_gateway(), user.id, actor_named(user.email), browser, how)
 
 
-def leave_ended_session() -> bool:
-    """Sign out a user whose session has ended. Returns whether there was one."""
-    if not current_user.is_authenticated:
-        return False
-    if session_is_open(current_gateway(), current_user.id, session.get(SECRET, "")):
-        return False
-    logout_user()
+def leave_ended_session() -> EndedSession | None:
+    """Sign out a user whose session has ended. Returns whose it was and why, None where there was none.
+
+    A session that was ended everywhere no longer says who is signed in; its secret still tells.
+    """
+    secret, signed_in = session.get(SECRET, ""), current_user.is_authenticated
+    if not signed_in and not secret:
+        return None
+    if signed_in and session_is_open(current_gateway(), current_user.id, secret):
+        return None
+    ended = ended_session(current_gateway(), secret) or EndedSession("", None)
+    if signed_in:
+        logout_user()
     session.clear()
-    return True
+    return ended
 
 
 def sets_up_second_factor() -> bool:

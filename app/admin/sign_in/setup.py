@@ -20,7 +20,7 @@ from flask_wtf.csrf import CSRFProtect
 
 from app.admin import devices
 from app.admin.forms import sign_in as forms
-from app.admin.sign_in import passkey_forms, recovery, sessions
+from app.admin.sign_in import factor_setup, passkey_forms, recovery, sessions
 from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.admin.sign_in.hashing import NativeHashes
 from app.admin.sign_in.passkeys import ANSWERED_WITHIN, PasskeyUtil
@@ -164,7 +164,9 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
     for set_up in (tf_profile_changed, wan_registered):
         set_up.connect(recovery.note_new_factor, app)
     tf_code_confirmed.connect(recovery.note_confirmed_code, app)
-    app.after_request_funcs.setdefault("security", []).append(recovery.lead_on)
+    app.after_request_funcs.setdefault("security", []).extend(
+        (recovery.lead_on, factor_setup.show_setup_again)
+    )
     return csrf
 
 

@@ -17,7 +17,7 @@ from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import new_uniquifier, update_account
 from app.services.operators.passkeys import list_passkeys
 from app.services.operators.recovery_codes import make_recovery_codes, recovery_codes_left
-from app.services.operators.sessions import open_sessions
+from app.services.operators.sessions import end_own_session, open_sessions
 
 
 class AccountView(ConsoleView):
@@ -28,6 +28,8 @@ class AccountView(ConsoleView):
         "index": READ,
         "recovery_codes": OWN_GRAVE,
         "sign_out_everywhere": Access(Audience.NOBODY, OWN.change),
+        "sign_out_one": Access(Audience.NOBODY, OWN.change),
+        "kept": READ,
     }
 
     def __init__(self) -> None:
@@ -55,6 +57,20 @@ class AccountView(ConsoleView):
             return self.render("console/account/recovery_codes_made.html", codes=codes)
         left = recovery_codes_left(gateway, account_id)
         return self.render("console/account/recovery_codes.html", left=left, has_factor=has_factor)
+
+    @expose("/kept")
+    def kept(self) -> str:
+        """What was typed before a session ended: the browser has kept it, and sends it again from here."""
+        return self.render("console/account/kept.html")
+
+    @expose("/sessions/<int:session_id>/sign-out", methods=("POST",))
+    def sign_out_one(self, session_id: int) -> ResponseReturnValue:
+        """End one session of the account."""
+        if end_own_session(current_gateway(), current_user.id, session_id, actor()):
+            flash("That browser is signed out.", "success")
+        else:
+            flash("That session had ended already.", "warning")
+        return redirect(url_for("account.index"))
 
     @expose("/sign-out-everywhere", methods=("POST",))
     def sign_out_everywhere(self) -> ResponseReturnValue:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
 
 from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -15,7 +13,7 @@ from flask_admin import expose
 from app.admin.access import READ, Access, Audience
 from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
-from app.admin.views.lists import neutral_cell
+from app.admin.views.lists import csv_line
 from app.domain.difference import difference
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
@@ -65,6 +63,7 @@ class AuditView(ConsoleView):
             older=rows[_PAGE - 1].id if len(rows) > _PAGE else None,
             first_page=before is None,
             fields=fields,
+            until_day=_last_day(wanted.until),
             actions=_ACTIONS,
         )
 
@@ -119,32 +118,37 @@ def _filter() -> tuple[AuditFilter, dict[str, str]]:
         actor=fields["actor"] or None,
         action=fields["action"] or None,
         subject=fields["subject"] or None,
-        since=_day(fields["since"]),
-        until=_day(fields["until"]),
+        since=_moment(fields["since"]),
+        until=_moment(fields["until"], whole_day=timedelta(days=1)),
     )
     return wanted, fields
 
 
-def _day(text: str) -> datetime | None:
+def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
+    """The time that was typed; of a day alone its beginning in UTC.
+
+    :param whole_day: added to a day, so that a list until a day has what happened on it.
+    """
     if not text:
         return None
     try:
-        return read_time(f"{text}T00:00:00Z" if len(text) == len("2026-01-31") else text)
-    except ValueError:
+        if len(text) != len("2026-01-31"):
+            return read_time(text)
+        return read_time(f"{text}T00:00:00Z") + whole_day
+    except (ValueError, OverflowError):
         flash(f"“{text[:60]}” is no day such as 2026-01-31, so it was left out.", "warning")
         return None
 
 
+def _last_day(until: datetime | None) -> str:
+    """The last day in UTC that a list until then has something of, as a date field takes it."""
+    return "" if until is None else (until - timedelta(microseconds=1)).date().isoformat()
+
+
 def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:
-    yield _line(_COLUMNS)
+    yield csv_line(_COLUMNS)
     before = None
     while rows := list_audit(gateway, wanted, before=before, limit=1000):
         for row in rows:
-            yield _line([neutral_cell(getattr(row, name)) for name in _COLUMNS])
+            yield csv_line(getattr(row, name) for name in _COLUMNS)
         before = rows[-1].id
-
-
-def _line(cells: Iterable[Any]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow(cells)
-    return buffer.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Final
 
 from flask import flash, redirect, url_for
@@ -24,8 +25,8 @@ def flash_saved(saved: Saved) -> None:
     if saved.proposal_id is not None:
         flash("Proposed. It counts as soon as somebody else has approved it.", "success")
         return
-    text = saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes"
-    text = text if len(text) <= _LONGEST_FLASH else f"{text[:_LONGEST_FLASH]}…"
+    text = saved.brief or (saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes")
+    text = shorten(text, _LONGEST_FLASH, placeholder=" …")
     link = url_for("audit.record", record_id=saved.record_id)
     flash(Markup('Done: {}. <a href="{}">Audit record {}</a>').format(text, link, saved.record_id), "success")
 

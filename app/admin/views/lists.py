@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from flask import current_app, flash, request, url_for
@@ -101,3 +104,10 @@ def neutral_cell(value: Any) -> str:
     if text.startswith(_RUN_BY_SPREADSHEETS) and not text.removeprefix("-").isdecimal():
         return f"'{text}"
     return text
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """A line of a CSV file; no cell of it is a formula."""
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow([neutral_cell(cell) for cell in cells])
+    return buffer.getvalue()

@@ -94,7 +94,11 @@ class OperatorsView(ListView):
             except AccountRefused as refused:
                 flash(str(refused), "error")
             else:
-                wish = AccountRequest(AccountWish.CREATE, email, {"role": form.role.data}, hashed)
+                values = {
+                    "role": form.role.data,
+                    "second_factor_required": form.second_factor_required.data,
+                }
+                wish = AccountRequest(AccountWish.CREATE, email, values, hashed)
                 done = f"{email} may sign in now, as {form.role.data}."
                 if (saved := _ask(wish, form.why, done)) is not None:
                     return _after(saved, url_for("operators.index_view"))

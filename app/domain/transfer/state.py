@@ -185,7 +185,10 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
 
     :param history: at least one acceptance.
     :param facts: with the current validator set of the source chain where a refund is prepared.
+    :raises ValueError: the log is empty.
     """
+    if not history.log:
+        raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to fold")
     standing = history.standing()
     refund = _judge(history, standing, facts)
     answer = status_of(standing, refund.standing)

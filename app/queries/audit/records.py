@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, select
+from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models.audit import AuditRecord
+from app.models.audit import AuditRecord, AuditSubject
 
 CHUNK = 100
 """Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
@@ -25,8 +26,9 @@ _LISTED = [column for column in _TABLE.c if column.name != "changes"]
 class AuditFilter:
     """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
 
-    ``actor`` and ``subject`` are compared as a whole. An ``action`` without a dot takes all of its kind:
-    ``network`` takes ``network.edit``.
+    ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row
+    of USDC, also one of many. In double quotes they are compared as a whole. An ``action`` without a dot
+    takes all of its kind: ``network`` takes ``network.edit``.
     """
 
     actor: str | None = None
@@ -74,14 +76,23 @@ def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
 
 def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*tuple[Any, ...]]:
     if wanted.actor is not None:
-        query = query.where(AuditRecord.actor == wanted.actor)
+        query = query.where(_named(func.lower(AuditRecord.actor), wanted.actor))
     if wanted.action is not None:
         kind = AuditRecord.action.startswith(f"{wanted.action}.", autoescape=True)
         query = query.where((AuditRecord.action == wanted.action) | kind)
     if wanted.subject is not None:
-        query = query.where(AuditRecord.subject == wanted.subject)
+        named = _named(AuditSubject.subject, wanted.subject)
+        query = query.where(exists().where(AuditSubject.record_id == AuditRecord.id, named))
     if wanted.since is not None:
         query = query.where(AuditRecord.at >= wanted.since)
     if wanted.until is not None:
         query = query.where(AuditRecord.at < wanted.until)
     return query
+
+
+def _named(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
+    """Whether a column in lower case has the text in it; text in double quotes is all of it."""
+    wanted = text.lower()
+    if len(wanted) > 2 and wanted.startswith('"') and wanted.endswith('"'):
+        return column == wanted[1:-1]
+    return column.contains(wanted, autoescape=True)

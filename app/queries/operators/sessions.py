@@ -9,14 +9,34 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
-from app.models.operators import OperatorSession
+from app.models.operators import Operator, OperatorSession
 
 
 def session_ended(now: datetime) -> ColumnElement[bool]:
-    """The condition that a session was idle for too long, or has reached its greatest age."""
+    """The condition that a session was ended, was idle for too long, or has reached its greatest age."""
     return or_(
-        OperatorSession.seen_at <= now - SESSION_IDLE, OperatorSession.created_at <= now - SESSION_LIFETIME
+        OperatorSession.ended_at.is_not(None),
+        OperatorSession.seen_at <= now - SESSION_IDLE,
+        OperatorSession.created_at <= now - SESSION_LIFETIME,
     )
+
+
+def session_forgotten(now: datetime) -> ColumnElement[bool]:
+    """The condition that no browser has a session's cookie any more.
+
+    A cookie lives for ``SESSION_LIFETIME`` after its last use, which is at most that long after its sign-in.
+    """
+    return OperatorSession.created_at <= now - 2 * SESSION_LIFETIME
+
+
+def session_with(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]] | None:
+    """The session with this digest, open or ended: ``email`` of its account and ``ended_why``."""
+    query = (
+        select(Operator.email, OperatorSession.ended_why)
+        .join(Operator, Operator.id == OperatorSession.operator_id)
+        .where(OperatorSession.digest == digest)
+    )
+    return connection.execute(query).one_or_none()
 
 
 def session_last_used(

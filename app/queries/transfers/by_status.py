@@ -32,6 +32,12 @@ def reached_since(connection: Connection, statuses: Sequence[int], since: dateti
     return {row.status: row.n for row in connection.execute(union_all(*counts))}
 
 
+def count_at_status(connection: Connection, status: int) -> int:
+    """How many transfers are at a status; counted up to ``COUNTED``."""
+    some = select(literal(1)).select_from(Transfer).where(Transfer.status == status).limit(COUNTED).subquery()
+    return connection.scalar(select(func.count()).select_from(some)) or 0
+
+
 def oldest_at_status(connection: Connection, status: int, size: int) -> Sequence[bytes]:
     """The ids of the transfers that have been longest at a status."""
     oldest = select(Transfer.transfer_id).where(Transfer.status == status)

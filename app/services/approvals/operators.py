@@ -152,7 +152,15 @@ def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Ac
         hashed = request.hashed or ""
         role = Role(request.values["role"])
         create_within(
-            connection, gateway, request.email, hashed, role, actor=actor, passed_on=True, note=note
+            connection,
+            gateway,
+            request.email,
+            hashed,
+            role,
+            actor=actor,
+            passed_on=True,
+            needs_factor=_needs_factor(request),
+            note=note,
         )
     elif request.wish is AccountWish.RESET_SECOND_FACTOR:
         forget_within(connection, gateway, before.id, actor=actor, note=note)
@@ -183,6 +191,8 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
         if before is not None:
             raise AccountRefused(f"there is an account {request.email} already")
         after = {"email": request.email, "role": request.values["role"], "active": True}
+        # Only where it is so: proposals from before there was the choice stay what they are.
+        after |= {"second_factor_required": True} if _needs_factor(request) else {}
         return _Planned(request, None, {}, AuditedChange(subject, None, after), summary)
     if before is None:
         raise AccountRefused("there is no such account (any more)")
@@ -208,7 +218,8 @@ def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> d
 
 def _summary(request: AccountRequest, before: Account | None) -> str:
     if request.wish is AccountWish.CREATE:
-        return f"make the account {request.email} as {request.values['role']}"
+        factor = ", with a second factor" if _needs_factor(request) else ""
+        return f"make the account {request.email} as {request.values['role']}{factor}"
     if request.wish is AccountWish.NEW_PASSWORD:
         return f"give {request.email} a new password"
     if request.wish is AccountWish.RESET_SECOND_FACTOR:
@@ -219,6 +230,10 @@ def _summary(request: AccountRequest, before: Account | None) -> str:
         if before is not None and getattr(before, name) != value
     ]
     return f"change operator {request.email}: {', '.join(changed) or 'nothing'}"
+
+
+def _needs_factor(request: AccountRequest) -> bool:
+    return bool(request.values.get("second_factor_required"))
 
 
 def _word(value: Any) -> str:
@@ -232,6 +247,8 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
         role = request.values["role"]
         text = f"this account may sign in at once, as {role}, with the password of the proposal"
         yield Effect(text, grave)
+        if _needs_factor(request):
+            yield Effect("it has to set up a second factor at its first sign-in", Severity.PLAIN)
         return
     if request.wish is AccountWish.NEW_PASSWORD:
         text = "the old password ends; the one that the proposer was shown counts at once, for one sign-in"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, insert
 
@@ -24,7 +25,6 @@ from app.queries.audit.records import audit_head
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
 
-SUBJECT_LENGTH = 256
 DETAIL_LENGTH = 1000
 
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def record(
         source=actor.source.value,
         address=None if actor.address is None else _storable(actor.address, table.ADDRESS_LENGTH),
         action=action,
-        subject=_storable(subject, SUBJECT_LENGTH),
+        subject=_storable(subject, table.SUBJECT_LENGTH),
         detail=_storable(detail, DETAIL_LENGTH),
         changes=changes_text(changes),
     )
@@ -79,6 +79,7 @@ def record(
             key_id=key_id(key),
         )
     )
+    connection.execute(insert(table.AuditSubject), _subjects(new.id, new.subject, changes))
     # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
@@ -91,6 +92,13 @@ def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, d
         return record(
             connection, gateway.audit_keys, actor, action, subject, now=gateway.clock(), detail=detail
         )
+
+
+def _subjects(record_id: int, subject: str, changes: Sequence[AuditedChange]) -> list[dict[str, Any]]:
+    """What the record is found by: its subject, and that of each row that it changed."""
+    touched = {_storable(each, table.SUBJECT_LENGTH) for each in (subject, *(c.subject for c in changes))}
+    folded = {each.lower()[: table.SUBJECT_LENGTH] for each in touched}
+    return [{"record_id": record_id, "subject": each} for each in sorted(folded)]
 
 
 def _storable(text: str, length: int) -> str:

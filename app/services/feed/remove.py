@@ -13,7 +13,7 @@ from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.pruned import content_digest, id_digest, subject_digest
 from app.domain.transfer.state import TransferState, transfer_state
 from app.models import pruned as table
-from app.models.anomalies import Anomaly
+from app.models.anomalies import Anomaly, StuckAcknowledgement
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
 from app.models.refunds.asks import RefundAsk
@@ -51,7 +51,8 @@ def remove_transfers(
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
     for model in (
-        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, TransferBlock, TransferHash, Transfer,
+        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, StuckAcknowledgement, TransferBlock,
+        TransferHash, Transfer,
     ):  # fmt: skip
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
@@ -97,6 +98,8 @@ def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}
     times = {row.chain_id: row.newest_at for row in stored if row.newest_at is not None}
     for history in load_histories(connection, ids).values():
+        if not history.log:
+            continue
         state = transfer_state(history, facts)
         for chain_id, block in state.blocks:
             blocks[chain_id] = max(block, blocks.get(chain_id, block))

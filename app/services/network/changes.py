@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
 from app.domain.audit import AuditedChange
 from app.services.network.sections import SECTIONS, Row, Section
+
+_LONGEST_IN_A_MESSAGE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,18 @@ class Change:
             return f"remove {name}"
         return f"change {name}: {', '.join(self._edits(self.before, self.after))}"
 
+    @property
+    def brief(self) -> str:
+        """The change for a message: short values as they are, of others that they changed."""
+        name = self.section.describe(self.row)
+        if self.before is None:
+            return f"added {name}"
+        if self.after is None:
+            return f"removed {name}"
+        old, new = self.section.written_out(self.before), self.section.written_out(self.after)
+        edits = (_brief(key.replace("_", " "), old[key], new[key]) for key in new if old[key] != new[key])
+        return f"changed {name}: {'; '.join(edits)}"
+
     def _edits(self, before: Row, after: Row) -> Iterator[str]:
         old, new = self.section.written_out(before), self.section.written_out(after)
         for key in new:
@@ -66,6 +80,26 @@ class Change:
 
 def _shown(value: Any) -> str:
     return orjson.dumps(value).decode()
+
+
+def _brief(name: str, old: Any, new: Any) -> str:
+    shown = [_in_a_message(value) for value in (old, new)]
+    return name if None in shown else f"{name} {shown[0]} → {shown[1]}"
+
+
+def _in_a_message(value: Any) -> str | None:
+    """A value as people write it; None where it is long or has parts."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value == "":
+        return "none"
+    text = str(value) if isinstance(value, str | int) else ""
+    return text if 0 < len(text) <= _LONGEST_IN_A_MESSAGE and "\n" not in text else None
+
+
+def in_brief(changes: Sequence[Change]) -> str:
+    """The changes for a message: a single one by its fields, several as counts."""
+    return changes[0].brief if len(changes) == 1 else in_words(changes)
 
 
 def in_words(changes: Sequence[Change]) -> str:

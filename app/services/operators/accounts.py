@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, delete, insert, update
+from sqlalchemy import Connection, RowMapping, insert, update
 
 from app.domain.audit import Actor, AuditedChange
-from app.domain.operators import Role, normal_email
+from app.domain.operators import Role, SessionEnd, normal_email
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
 from app.queries.operators.accounts import (
@@ -26,6 +26,7 @@ from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.operators.leave import require_account_leave
 from app.services.operators.passwords import generate_password, hash_password, why_refused
+from app.services.operators.sessions import end_sessions
 
 _UNIQUIFIER_BYTES: Final = 32
 
@@ -65,9 +66,11 @@ def create_account(
     *,
     actor: Actor,
     break_glass: str | None = None,
+    needs_factor: bool = False,
 ) -> Account:
     """Create an account that may sign in at once.
 
+    :param needs_factor: it has to set up a second factor at its first sign-in.
     :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
     :raises AccountRefused: the email is not valid or is taken, or the password is too weak.
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
@@ -75,7 +78,9 @@ def create_account(
     address, hashed = checked_account(email, password)
     with writing(gateway.engine) as connection:
         require_account_leave(connection, gateway, actor, address, break_glass)
-        return create_within(connection, gateway, address, hashed, role, actor=actor)
+        return create_within(
+            connection, gateway, address, hashed, role, actor=actor, needs_factor=needs_factor
+        )
 
 
 def checked_account(email: str, password: str) -> tuple[str, str]:
@@ -100,12 +105,14 @@ def create_within(
     *,
     actor: Actor,
     passed_on: bool = False,
+    needs_factor: bool = False,
     note: str = "",
 ) -> Account:
     """As :func:`create_account`, in a writing transaction of the caller, who has asked for leave.
 
     :param passed_on: the password was chosen by somebody else than the account's owner, who must change
         it before anything else.
+    :param needs_factor: the account has to set up a second factor at its first sign-in.
     :param note: stands before what the audit record says.
     """
     if account_by_email(connection, address) is not None:
@@ -116,7 +123,7 @@ def create_within(
         "role": role.value,
         "active": True,
         "fs_uniquifier": new_uniquifier(),
-        "second_factor_required": False,
+        "second_factor_required": needs_factor,
         "must_change_password": passed_on,
         "created_at": gateway.clock(),
     }
@@ -201,10 +208,23 @@ def change_account(
             f"{before.email} is the last administrator: make another one before changing this account"
         )
     if before.fs_uniquifier != after.fs_uniquifier or not after.active:
-        connection.execute(delete(OperatorSession).where(OperatorSession.operator_id == account_id))
+        own = OperatorSession.operator_id == account_id
+        end_sessions(connection, gateway.clock(), _why_ended(before, after, actor), own)
     if after != before:
         _record(connection, gateway, actor, "operator.change", before=before, after=after, note=note)
     return after
+
+
+def _why_ended(before: Account, after: Account, actor: Actor) -> SessionEnd:
+    """What the browsers are told whose sessions a change of the account ends."""
+    if not after.active:
+        return SessionEnd.SWITCHED_OFF
+    if after.password != before.password:
+        return SessionEnd.PASSWORD
+    factor = ("second_factor_required", "tf_totp_secret")
+    if any(getattr(after, name) != getattr(before, name) for name in factor):
+        return SessionEnd.SECOND_FACTOR
+    return SessionEnd.EVERYWHERE if actor.name == after.email else SessionEnd.BY_ADMIN
 
 
 def needs_second_person(account: Account, changes: Mapping[str, Any], actor: Actor) -> bool:

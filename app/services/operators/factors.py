@@ -7,6 +7,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, select
 
 from app.domain.audit import Actor, AuditedChange
+from app.domain.operators import SessionEnd
 from app.models.engine import reading, writing
 from app.models.factors import OperatorPasskey, OperatorRecoveryCode, OperatorRules
 from app.models.operators import Operator, OperatorSession
@@ -26,6 +27,7 @@ from app.services.operators.accounts import (
     require_account,
 )
 from app.services.operators.leave import require_account_leave
+from app.services.operators.sessions import end_sessions
 
 _RULES_ID = 1
 
@@ -96,7 +98,7 @@ def demand_second_factor(gateway: Gateway, account_id: int, *, actor: Actor) -> 
         if connection.scalar(with_one.where(Operator.id == account_id)) is None:
             raise AccountRefused("Set up a second factor of your own before you demand one of everyone.")
         without = OperatorSession.operator_id.not_in(with_one)
-        ended = connection.execute(delete(OperatorSession).where(without)).rowcount
+        ended = end_sessions(connection, gateway.clock(), SessionEnd.SECOND_FACTOR, without)
         detail = f"{ended} sessions without a second factor ended"
         _keep_rule(connection, gateway, demanded=True, actor=actor, detail=detail)
 

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, update
 from sqlalchemy.exc import OperationalError
 
 from app.domain.audit import Actor
-from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME
+from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME, SessionEnd
 from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
-from app.queries.operators.sessions import open_sessions_of, session_ended, session_last_used
+from app.queries.operators.sessions import (
+    open_sessions_of,
+    session_ended,
+    session_forgotten,
+    session_last_used,
+    session_with,
+)
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 
@@ -41,7 +47,7 @@ class OpenSession:
 def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str, how: str) -> str:
     """Open a session, note the sign-in on the account and in the audit log, and return the cookie's secret.
 
-    Also deletes every session, of any account, that has ended.
+    Also deletes every session, of any account, whose cookie no browser can have any more.
 
     :param how: what the sign-in was made with: ``password``, ``second factor``, ``passkey``,
         ``new password``.
@@ -56,7 +62,7 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
         "browser": browser[:_BROWSER_LENGTH],
     }
     with writing(gateway.engine) as connection:
-        connection.execute(delete(OperatorSession).where(session_ended(now)))
+        connection.execute(delete(OperatorSession).where(session_forgotten(now)))
         connection.execute(insert(OperatorSession).values(row))
         signed_in = {"signed_in_at": now, "signed_in_from": actor.address}
         connection.execute(update(Operator).where(Operator.id == operator_id).values(signed_in))
@@ -75,18 +81,54 @@ def session_is_open(gateway: Gateway, operator_id: int, secret: str) -> bool:
     if seen_at is not None and now - seen_at >= _SEEN_EVERY:
         # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
         with suppress(OperationalError), writing(gateway.engine) as connection:
-            # A session that was ended meanwhile has no row, and stays ended.
+            # A session that was ended meanwhile stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
     return seen_at is not None
 
 
 def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -> None:
     """End one session. Nothing is recorded where it has ended already."""
+    now = gateway.clock()
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with writing(gateway.engine) as connection:
-        if connection.execute(delete(OperatorSession).where(*where)).rowcount:
+        if connection.execute(delete(OperatorSession).where(*where, ~session_ended(now))).rowcount:
             subject = f"operator {actor.name}"
-            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=gateway.clock())
+            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=now)
+
+
+def end_sessions(connection: Connection, now: datetime, why: SessionEnd, *which: ColumnElement[bool]) -> int:
+    """End the open sessions that meet the conditions, in a writing transaction of the caller; how many."""
+    ended = update(OperatorSession).where(~session_ended(now), *which)
+    return connection.execute(ended.values(ended_at=now, ended_why=why.value)).rowcount
+
+
+def end_own_session(gateway: Gateway, operator_id: int, session_id: int, actor: Actor) -> bool:
+    """End one open session of an account by its id; whether there was one."""
+    now = gateway.clock()
+    which = (OperatorSession.id == session_id, OperatorSession.operator_id == operator_id)
+    with writing(gateway.engine) as connection:
+        ended = end_sessions(connection, now, SessionEnd.ELSEWHERE, *which)
+        if ended:
+            subject, detail = f"operator {actor.name}", "one session, from another browser"
+            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=now, detail=detail)
+    return bool(ended)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSession:
+    """A session that is over: whose it was, and why it ended; None where its time was up."""
+
+    email: str
+    why: SessionEnd | None
+
+
+def ended_session(gateway: Gateway, secret: str) -> EndedSession | None:
+    """The session of a cookie that no longer counts; None where nothing is known of it any more."""
+    with reading(gateway.engine) as connection:
+        row = session_with(connection, session_digest(secret))
+    return (
+        None if row is None else EndedSession(row.email, SessionEnd(row.ended_why) if row.ended_why else None)
+    )
 
 
 def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenSession]:

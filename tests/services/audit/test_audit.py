@@ -281,6 +281,27 @@ def test_pages_filters_and_export(gateway: Gateway) -> None:
     }
 
 
+def test_every_row_that_a_change_touched_is_found_by_a_part_of_its_name(gateway: Gateway) -> None:
+    routes = [AuditedChange(f"route {token} 1 -> 56", None, {}) for token in ("USDC", "USDT")]
+    with writing(gateway.engine) as connection:
+        for subject, changes in (("2 routes", routes), ("chain 5", []), ("chain 56", [])):
+            keys = gateway.audit_keys
+            record(connection, keys, ALICE, "network.edit", subject, now=NOON, changes=changes)
+
+    def ids(**wanted: Any) -> list[int]:
+        return [row.id for row in list_audit(gateway, AuditFilter(**wanted))]
+
+    assert ids(subject="usdc") == [1]
+    assert ids(subject="USDT 1") == [1]
+    assert ids(subject="56") == [3, 1]
+    assert ids(subject="chain 5") == [3, 2]
+    assert ids(subject='"Chain 5"') == [2]
+    assert ids(subject="2 routes") == [1]
+    assert ids(subject="_") == [], "no wildcard of the database"
+    assert ids(actor="ALICE@") == [3, 2, 1]
+    assert [json.loads(line)["id"] for line in export_audit(gateway, AuditFilter(subject="usdc"))] == [1]
+
+
 def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
     import_network(gateway, text(network()), actor=ALICE)
     import_network(gateway, text(network()), actor=ALICE)

@@ -143,7 +143,9 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
         if column not in change.columns:
             continue
         what = "total cap" if column == "total_cap" else f"cap of an epoch of {row['epoch_seconds']:,} s"
-        if cap is None:
+        if cap is None and change.before is None:
+            yield Effect(f"{name} has no {what}", Severity.PLAIN)
+        elif cap is None:
             yield Effect(f"the {what} of {name} is lifted: there is none any more")
         elif cap <= used:
             shown = (f"{format_units(amount, token.decimals)} {row['symbol']}" for amount in (cap, used))

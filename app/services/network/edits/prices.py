@@ -17,7 +17,7 @@ from app.services.network.edits.open_routes import chain_names, route_text
 from app.services.network.edits.results import Effect, Severity
 
 FEE_LEAP: Final = Fraction(5)
-"""A base fee that is five times the old one, or a fifth of it, is likely a typing error."""
+"""A fee that is five times the old one, or a fifth of it, is likely a typing error."""
 
 RATE_LEAP: Final = Fraction(11, 10)
 
@@ -84,14 +84,16 @@ def fee_effect(
     decimals, symbol = unit
     was, will = ("not known" if fee is None else format_units(fee, decimals) for fee in (old, new))
     text = f"{name}: base fee {fee_times(old, new)} ({was} → {will} {symbol})"
+    leap = old is not None and new is not None and leaps(old, new, FEE_LEAP)
     if over is not None:
-        return Effect(
-            f"{text}; {format_units(over.amount, decimals)} {symbol} {source_text(over)} outranks it, "
+        text += (
+            f"; {format_units(over.amount, decimals)} {symbol} {source_text(over)} outranks it, "
             "so estimates stay"
         )
-    if new is None:
+    elif new is None:
         return Effect(f"{text}: no estimate is given without it", Severity.GRAVE)
-    return Effect(text, Severity.GRAVE if old is not None and leaps(old, new, FEE_LEAP) else Severity.NOTICE)
+    # A slip of the pen is one whether or not the fee counts at once.
+    return Effect(text, Severity.GRAVE if leap else Severity.NOTICE)
 
 
 def _pin_effect(name: str, old: BaseFee | None, new: BaseFee | None, unit: Unit) -> Effect:
@@ -162,14 +164,16 @@ def _tier_effects(
         shown = (f"from {format_units(t.from_amount, unit[0])} {unit[1]}: {percent_text(t.ppm)}" for t in new)
         yield Effect(f"{name}: the protocol fee is known now", Severity.NOTICE, tuple(shown))
         return
-    lines = []
+    lines, leap = [], False
     for start in sorted({tier.from_amount for tier in (*old, *new)}):
         was, will = _ppm_at(old, start), _ppm_at(new, start)
         if was != will:
             amount = f"{format_units(start, unit[0])} {unit[1]}"
             lines.append(f"from {amount}: {percent_text(was)} → {percent_text(will)}")
+            leap = leap or leaps(was, will, FEE_LEAP)
     if lines:
-        yield Effect(f"{name}: protocol fee changes", Severity.NOTICE, tuple(lines))
+        severity = Severity.GRAVE if leap else Severity.NOTICE
+        yield Effect(f"{name}: protocol fee changes", severity, tuple(lines))
 
 
 def _ppm_at(tiers: tuple[FeeTier, ...], amount: int) -> int:

@@ -14,7 +14,7 @@ from app.domain.proposals.proposal import Proposal
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.audit.results import Saved
-from app.services.network.changes import Change, apply, in_words
+from app.services.network.changes import Change, apply, in_brief, in_words
 from app.services.network.edits.results import NotConfirmed
 from app.services.network.refold import FactsChanged, refold_after_network_change
 from app.services.network.versions import raise_versions
@@ -117,7 +117,7 @@ def save_changes(
         detail=by_two + in_words(changes),
         changes=[change.audited for change in changes],
     )
-    return Saved(tuple(map(str, changes)), record_id)
+    return Saved(tuple(map(str, changes)), record_id, brief=in_brief(changes))
 
 
 def _write(connection: Connection, changes: Sequence[Change], now: datetime) -> None:

@@ -162,6 +162,16 @@ def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
         "from 1000000 USDT: 0.03 % → 0.035 %",
         "from 2000000 USDT: 0.03 % → 0 %",
     )
+    assert effect.severity is Severity.GRAVE, "it falls away"
+
+
+@pytest.mark.parametrize(("ppm", "severity"), [(4000, Severity.GRAVE), (800, Severity.NOTICE)])
+def test_every_kind_of_fee_leaps_alike(gateway: Gateway, ppm: int, severity: Severity) -> None:
+    times = ppm // 400
+    tiers = [{"from": "0", "ppm": ppm}, {"from": "1000000000000", "ppm": 300}]
+    assert look(gateway, "routes", "USDT", 1, 56, perc_fee_tiers=tiers).severity is severity
+    assert look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * times)).severity is severity
+    assert look(gateway, "pegged_pairs", "CELR", 1, 10, burn_base_fee=str(8 * times)).severity is severity
 
 
 def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
@@ -179,7 +189,9 @@ def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
     assert texts(preview)[0].endswith(
         "; 1 USDT by the feed since 2026-11-20 12:00 UTC outranks it, so estimates stay"
     )
-    assert preview.severity is Severity.NOTICE
+    assert preview.severity is Severity.GRAVE, "twelve times is as likely a slip as without the feed's fee"
+    twice = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 2))
+    assert twice.severity is Severity.NOTICE
 
 
 def test_pegged_fees(gateway: Gateway) -> None:
@@ -207,6 +219,14 @@ def test_caps_under_what_is_used(gateway: Gateway) -> None:
     assert texts(look(gateway, "pools", 1, "USDT", total_cap=None)) == [
         "the total cap of USDT from Ethereum is lifted: there is none any more"
     ]
+
+
+def test_a_new_pool_lifts_nothing(gateway: Gateway) -> None:
+    new = kit.pool(10) | {"symbol": "CELR", "total_cap": None, "epoch_cap": None}
+    preview = preview_edit(gateway, Edit("pools", values=new))
+    assert not [text for text in texts(preview) if "lifted" in text or "any more" in text]
+    assert "CELR from Optimism has no total cap" in texts(preview)
+    assert preview.severity is Severity.PLAIN
 
 
 def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:

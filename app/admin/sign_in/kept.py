@@ -1,0 +1,83 @@
+"""What was typed is not lost when its session has ended, or when the page it was typed on is out of date.
+
+The page that says so carries the fields, and sends them again once somebody is signed in. A browser with
+scripts keeps them in its window meanwhile; the server keeps nothing. Only what one of the console's own pages
+sent is kept: otherwise another site could put its fields where an operator sends them on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from flask import Response, make_response, render_template, request, url_for
+
+from app.admin.requests import TOKEN_FIELD, allow_forms
+from app.domain.operators import SessionEnd
+from app.services.operators.sessions import EndedSession
+
+ENDED_WORDS: Final[dict[str, str]] = {
+    SessionEnd.EVERYWHERE: "You signed out on every device, from another browser.",
+    SessionEnd.ELSEWHERE: "You signed this browser out from another one.",
+    SessionEnd.BY_ADMIN: "An administrator signed you out on every device.",
+    SessionEnd.PASSWORD: "The password of your account was changed, which signs out every other browser.",
+    SessionEnd.SECOND_FACTOR: "The second factor of your account was changed or is needed now.",
+    SessionEnd.SWITCHED_OFF: "Your account was switched off. Ask an administrator.",
+}
+"""Why a session ended, for the browser that had it."""
+
+_SECRETS: Final = re.compile(r"password|credential|recovery|(^|[-_])code$|^step_up-", re.IGNORECASE)
+"""Names of fields that are never carried along: they are typed again."""
+
+_LONGEST_SHOWN: Final = 120
+
+
+def sent_by_own_page() -> bool:
+    """Whether a page of the console sent the request, as the browser says."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site == "same-origin"
+    origin = request.headers.get("Origin")
+    return origin is not None and urlsplit(origin).netloc == request.host
+
+
+def keep_after_end(ended: EndedSession | None) -> Response | None:
+    """The page of a change that came when nobody was signed in any more; None where nothing is kept."""
+    if not sent_by_own_page():
+        return None
+    if ended is not None:
+        allow_forms()  # its cookie was signed for somebody who was signed in
+    return _page(401, ended)
+
+
+def keep_after_stale_token() -> Response | None:
+    """The page of a change whose token is out of date; None where nothing is kept."""
+    return _page(400, None, stale=True) if sent_by_own_page() else None
+
+
+def _page(status: int, ended: EndedSession | None, *, stale: bool = False) -> Response:
+    sent = (pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD)
+    kept = [pair for pair in sent if not _SECRETS.search(pair[0])]
+    typed = [pair for pair in kept if _is_typed(*pair)]
+    page = render_template(
+        "console/account/ended.html",
+        stale=stale,
+        why=ENDED_WORDS.get(ended.why or "", "") if ended else "",
+        email=ended.email if ended else "",
+        action=request.full_path.rstrip("?"),
+        kept=kept,
+        shown=[(name.replace("_", " "), value[:_LONGEST_SHOWN]) for name, value in typed],
+        sign_in=url_for("security.login", next=url_for("account.kept")),
+    )
+    return make_response(page, status)
+
+
+def _is_typed(name: str, value: str) -> bool:
+    """Whether somebody typed or chose it, as far as its name tells."""
+    return bool(value.strip()) and name not in ("seen", "confirm", "back")
+
+
+def words_of_end(text: str) -> str:
+    """Why a session ended, by the argument of the sign-in page; empty where that says nothing known."""
+    return ENDED_WORDS.get(text, "")

@@ -1,0 +1,51 @@
+"""The audit log answers who changed a row, also where it was one of many, and until today."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+
+from app.domain.operators import Role
+from app.runtime.gateway import Gateway
+from tests.admin.test_network_flow import other_operator, save, send, shown
+from tests.admin.visitor import MovableClock, Visitor, signed_in
+
+
+def found(visitor: Visitor, **query: str) -> list[str]:
+    """The numbers of the records that the page lists."""
+    page = visitor.get("/admin/audit/", query_string=query).text
+    return re.findall(r'class="row-link" href="/admin/audit/(\d+)"', page)
+
+
+def test_who_changed_a_row_in_a_bulk_edit(app: Flask, operator: Visitor, network: Gateway) -> None:
+    path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
+    seen = operator.get(path)
+    fees = {"dst_chain_id": "56", "symbol": "", "how": "factor", "factor": "1.5", "amount": ""}
+    other = other_operator(app)
+    assert send(other, "/admin/routes/base-fees", send(other, "/admin/routes/base-fees", **fees), confirm="1")
+    conflict = send(operator, path, seen, base_fee="7", confirm="1")
+    assert "Somebody was quicker" in conflict.text
+    (link,) = re.findall(r'href="([^"]+)">Who changed it', conflict.text)
+    listed = operator.get(link.replace("&amp;", "&")).text
+    assert "network.base_fees" in listed
+    assert found(operator, subject="usdt", action="network.base_fees")
+    assert found(operator, actor="operator@ex", action="network") == []
+    assert found(operator, subject="no such row") == []
+
+
+@pytest.mark.every_database
+def test_until_today_includes_today(
+    app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
+) -> None:
+    save(operator, "/admin/chains/1", name="Mainnet")
+    newest = found(operator)[0]
+    today = clock.now.date().isoformat()
+    assert found(operator, until=today)[0] == newest
+    assert found(operator, since=today, until=today)[0] == newest
+    clock.forward(days=1)
+    visitor = signed_in(app, Role.VIEWER)
+    assert int(found(visitor)[0]) > int(newest), "the sign-in of the next day"
+    assert found(visitor, until=today)[0] == newest
+    assert visitor.get("/admin/audit/?until=9999-12-31").status_code == 200

@@ -1,0 +1,94 @@
+"""The first page stays up when a part of it fails, and says what failed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert
+from sqlalchemy.exc import OperationalError
+
+from app.admin.pages import dashboard as parts
+from app.domain.operators import Role
+from app.models.engine import writing
+from app.models.transfers import Transfer
+from app.runtime.gateway import Gateway
+from tests.admin.visitor import NOW, signed_in
+
+PARTS = (
+    "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "heat_map", "pool_lines",
+    "anomalies_to_acknowledge", "estimate_summary", "freshness",
+)  # fmt: skip
+WAY_TO_STOP = '<a href="/admin/chains/1/stop">Ethereum</a>'
+
+
+def without_events(gateway: Gateway, *statuses: int) -> list[str]:
+    """Transfers of which there are no events, at these statuses for two hours."""
+    at = NOW - timedelta(hours=2)
+    ids = [n.to_bytes(32, "big") for n in range(1, len(statuses) + 1)]
+    moments = {"status_since": at, "updated_at": at}
+    where = {"src_chain_id": 1, "dst_chain_id": 56, "symbol": "USDT", "amount": 25 * 10**6}
+    with writing(gateway.engine) as connection:
+        for transfer_id, status in zip(ids, statuses, strict=True):
+            row = {"transfer_id": transfer_id, "status": status, "refund_reason": 0} | moments | where
+            connection.execute(insert(Transfer).values(row))
+    return [f"0x{transfer_id.hex()}" for transfer_id in ids]
+
+
+@pytest.mark.every_database
+def test_a_refund_without_events_is_listed(app: Flask, network: Gateway) -> None:
+    (transfer_id,) = without_events(network, 7)
+    viewer = signed_in(app, Role.VIEWER)
+    answer = viewer.get("/admin/")
+    assert answer.status_code == 200
+    (refunds,) = [part for part in answer.text.split("<section") if 'id="refunds"' in part]
+    assert f'href="/admin/transfers/{transfer_id}"' in refunds
+    assert "25 USDT" in refunds
+    page = viewer.get(f"/admin/transfers/{transfer_id}")
+    assert page.status_code == 200 and "Transfer without events" in page.text
+    assert "Refund being signed" in page.text and "25 USDT" in page.text
+
+
+def test_the_number_of_refunds_is_not_that_of_the_rows_shown(app: Flask, network: Gateway) -> None:
+    without_events(network, *[7] * 13)
+    page = signed_in(app, Role.VIEWER).get("/admin/").text
+    (refunds,) = [part for part in page.split("<section") if 'id="refunds"' in part]
+    assert refunds.count("row-link") == 10 and "13 in all" in refunds
+    assert '<span class="tile-number tile-warn">13</span><span>Refunds waiting' in page
+
+
+@pytest.mark.parametrize("failing", PARTS)
+def test_a_panel_fails_alone(
+    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    monkeypatch.setattr(parts, failing, lambda *_, **__: 1 / 0)
+    answer = visitor.get("/admin/")
+    assert answer.status_code == 200
+    assert WAY_TO_STOP in answer.text
+    assert "This could not be shown. Something went wrong" in answer.text
+    assert "ZeroDivisionError" not in answer.text
+    # Latencies measure what is stuck; a list and its number are of one panel.
+    failed = answer.text.count("This could not be shown")
+    assert failed <= 2 and answer.text.count('<section class="card"') >= 9
+
+
+def test_everything_fails_but_the_way_to_stop_a_chain(
+    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+
+    def down(*_: Any, **__: Any) -> Any:
+        raise OperationalError("select", {}, Exception("gone"))
+
+    for part in PARTS:
+        monkeypatch.setattr(parts, part, down)
+    answer = visitor.get("/admin/")
+    assert answer.status_code == 200
+    assert WAY_TO_STOP in answer.text
+    assert answer.text.count("The database did not answer in time") == 10
+    assert "could not be read" in answer.text
+    monkeypatch.setattr(parts.Dashboard, "chains", property(down))
+    assert '<a href="/admin/chains/">All chains</a>' in visitor.get("/admin/").text
