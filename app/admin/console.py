@@ -13,6 +13,7 @@ from flask_admin.theme import Theme
 
 from app.admin import formats, ids, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
+from app.admin.pages.incidents import stopped_chains
 from app.admin.public_answers import PublicAnswers
 from app.admin.sign_in.bodies import refuse_other_bodies
 from app.admin.sign_in.passkeys import passkeys_work_here
@@ -89,6 +90,7 @@ def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
         "console_menu": partial(menu, views),
         "may": partial(_may, rules),
         "passkeys_work_here": passkeys_work_here,
+        "stopped_chains": stopped_chains,
     }
 
 

@@ -24,6 +24,7 @@ def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[st
 
 EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR), "remove": (OPERATOR, OPERATOR)}
 
+SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (OPERATOR, OPERATOR))
 EXPECTED: dict[str, tuple[str, str]] = {
     "console.static": (ANYONE, NOBODY),
     "admin.index": (VIEWER, NOBODY),
@@ -62,7 +63,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "operators.reset_second_factor": (NOBODY, ADMIN),
     "operators.new_password": (NOBODY, ADMIN),
     "operators.demand_second_factor": (NOBODY, ADMIN),
-    **of_view("chains", EDITED | {"stop": (OPERATOR, OPERATOR), "resume": (OPERATOR, OPERATOR)}),
+    **of_view("chains", EDITED | SWITCHED),
     **of_view("tokens", EDITED),
     **of_view("pools", EDITED),
     **of_view("routes", EDITED | {"base_fees": (OPERATOR, OPERATOR)}),

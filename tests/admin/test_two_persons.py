@@ -55,7 +55,11 @@ def previewed(path: Callable[[Gateway], str] | str, **fields: str) -> Send:
     def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
         at = path if isinstance(path, str) else path(gateway)
         form = visitor.get(at)
-        preview = form if at.endswith(("/remove", "/resume")) else send(visitor, at, form, **fields)
+        preview = (
+            form
+            if at.endswith(("/remove", "/resume", "/resume?all=1"))
+            else send(visitor, at, form, **fields)
+        )
         assert 'name="confirm"' in preview.text, preview.text
         return visitor.post(at, form_of(preview) | {"confirm": "1"} | more)
 
@@ -86,6 +90,7 @@ WAITS: dict[str, Send] = {
     "chains.edit": previewed(row_page("chains", 1), name="Mainnet"),
     "chains.remove": previewed(row_page("chains", 42161, action="/remove")),
     "chains.resume": previewed(row_page("chains", 42161, action="/resume")),
+    "chains.resume_several": previewed("/admin/chains/resume?all=1"),
     "tokens.edit": previewed(row_page("tokens", 1, "USDT"), name="Other"),
     "tokens.remove": previewed(row_page("tokens", 10, "DAI", action="/remove")),
     "pools.edit": previewed(row_page("pools", 1, "USDT"), total_cap="5"),
@@ -117,6 +122,13 @@ WAITS: dict[str, Send] = {
 AT_ONCE: dict[str, Send] = {
     "chains.stop": lambda visitor, gateway, more: send(
         visitor, "/admin/chains/1/stop", disabled_reason="incident", typed="Ethereum"
+    ),
+    "chains.stop_several": lambda visitor, gateway, more: send(
+        visitor,
+        "/admin/chains/stop?chain=1&chain=10",
+        disabled_reason="incident",
+        typed="stop 2 chains",
+        chain=["1", "10"],
     ),
     "route_blocks.new": previewed("/admin/route_blocks/new", **NEW["route_blocks"]),
     "blocked_addresses.new": previewed("/admin/blocked_addresses/new", address=VAULT),

@@ -189,7 +189,7 @@ def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) ->
     try:
         saved = decide()
     except NotConfirmed as refused:
-        flash(f"Type “{refused.needs_typed}”, exactly as it is written, to confirm.", "error")
+        flash(f"Type “{refused.needs_typed}” to confirm.", "error")
     except EditRefused as refused:
         flash(f"Nothing was changed: {sentence(str(refused))}", "error")
     else:

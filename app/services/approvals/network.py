@@ -16,6 +16,7 @@ from app.services.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, pla
 from app.services.network.edits.planning import Edit
 from app.services.network.edits.results import Preview
 from app.services.network.edits.saving import Planned, save_changes
+from app.services.network.edits.several import SEVERAL, Edits, planned_edits, preview_edits
 
 
 def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPreview:
@@ -26,6 +27,8 @@ def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPrevi
     with reading_consistently(gateway.engine) as connection:
         _plan_again(connection, proposal)
     given = orjson.loads(proposal.input)
+    if proposal.kind == SEVERAL:
+        return preview_edits(gateway, Edits.of_input(given))
     if proposal.kind == ONE_ROW:
         return preview_edit(gateway, Edit(**given))
     return preview_fees(gateway, FeeEdit.of_input(given))
@@ -48,6 +51,8 @@ def _plan_again(connection: Connection, proposal: Proposal) -> Planned:
     try:
         if proposal.kind == BASE_FEES:
             planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
+        elif proposal.kind == SEVERAL:
+            planned = planned_edits(connection, Edits.of_input(given))
         else:
             planned = planned_edit(connection, Edit(**given))
     except Conflict as refused:

@@ -49,12 +49,16 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again."""
+    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again.
+
+    ``filled_in`` is false where the values do not come from the form: then there is no way back to it.
+    """
 
     edit: Edit
     form: PreviewedForm
     row: ShownRow | None
     again: Callable[[PreviewedForm], ResponseReturnValue]
+    filled_in: bool = True
 
 
 class NetworkView(ListView):
@@ -184,7 +188,9 @@ class NetworkView(ListView):
         try:
             if save or form.confirm.data:
                 typed, reason = form.typed.data or "", form.proposal_reason.data or ""
-                return self.done(save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason))
+                note = form.note.data or ""
+                saved = save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason, note=note)
+                return self.done(saved)
             return self._preview_page(preview_edit(gateway, on.edit), on)
         except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
@@ -232,6 +238,7 @@ class NetworkView(ListView):
             form=on.form,
             removing=on.edit.values is None,
             adding=on.edit.row_id is None,
+            form_is_filled_in=on.filled_in,
         )
 
     def _conflict_page(self, refused: Conflict, on: Attempt) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -48,33 +48,36 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
     :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
     with reading_consistently(gateway.engine) as connection:
-        plan = plan_edit(connection, edit)
-        effects = tuple(effects_of(connection, plan, gateway.clock()))
-    if plan.change is None:
-        return Preview(plan.subject, (), (), ())
-    audited = plan.change.audited
+        planned = plan_edit(connection, edit)
+        effects = tuple(effects_of(connection, planned.plan, gateway.clock()))
+    if planned.change is None:
+        return Preview(planned.subject, (), (), ())
+    audited = planned.change.audited
     return Preview(
-        plan.subject,
-        (str(plan.change),),
+        planned.subject,
+        (str(planned.change),),
         difference(audited.before, audited.after),
         effects,
-        needs_typed(plan.change),
-        waits(gateway, [plan.change]),
+        needs_typed([planned.change]),
+        waits(gateway, [planned.change]),
     )
 
 
-def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "") -> Saved:
+def save_edit(
+    gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "", note: str = ""
+) -> Saved:
     """Make the edit in one transaction and record it in the audit log.
 
     Where it waits for a second operator (``TWO_PERSONS``), it is kept as a proposal instead.
 
     :param typed: what was typed to confirm, where the preview asks for a name.
     :param reason: why, for the second operator.
+    :param note: a remark for the audit log; may be empty.
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
         ``ReasonMissing``).
     """
     with writing(gateway.engine) as connection:
-        planned = planned_edit(connection, edit)
+        planned = replace(planned_edit(connection, edit), note=note)
         planned.require_typed(typed)
         return save_or_propose(connection, gateway, actor, planned, reason)
 
@@ -89,4 +92,4 @@ def planned_edit(connection: Connection, edit: Edit) -> Planned:
     if change is None:
         return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
     action = "create" if change.before is None else "remove" if change.after is None else "edit"
-    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed(change))
+    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed([change]))

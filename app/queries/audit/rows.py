@@ -1,0 +1,53 @@
+"""Which records of the audit log changed one row of the network configuration?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, or_, select
+
+from app.models.audit import AuditRecord
+from app.queries.audit.records import CHUNK, AuditRow
+
+_TABLE = AuditRecord.__table__
+
+_MADE: Final = or_(AuditRecord.action.startswith("network."), AuditRecord.action == "sandbox.load")
+"""Records of changes that were made. Those of proposals hold rows, too, but nothing was changed by them."""
+
+
+def records_of_row(
+    connection: Connection, subject: str, *, before: int | None = None, limit: int = CHUNK
+) -> list[AuditRow]:
+    """The newest records with an id under ``before`` that changed the row, alone or among others.
+
+    :param subject: the row as the log names it, such as ``chain 56``.
+    """
+    query = select(_TABLE).where(_MADE, _names(subject)).order_by(AuditRecord.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(AuditRecord.id < before)
+    return list(connection.execute(query))
+
+
+def network_records_since(connection: Connection, since: datetime) -> Iterator[AuditRow]:
+    """The records that changed the network configuration after a time, newest first, a few in memory."""
+    last: int | None = None
+    while True:
+        query = select(_TABLE).where(_MADE, AuditRecord.at > since).order_by(AuditRecord.id.desc())
+        rows = connection.execute(
+            (query if last is None else query.where(AuditRecord.id < last)).limit(CHUNK)
+        ).all()
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1].id
+
+
+def _names(subject: str) -> ColumnElement[bool]:
+    """Whether a change of the record is of this subject; as ``domain.audit.changes_text`` writes it."""
+    named: ColumnElement[bool] = AuditRecord.changes.contains(
+        f'"subject":{json.dumps(subject)}}}', autoescape=True
+    )
+    return named
