@@ -22,7 +22,8 @@ def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[st
     return {f"{name}.{route}": who for route, who in routes.items()}
 
 
-EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR), "remove": (OPERATOR, OPERATOR)}
+EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR)}
+EDITED |= dict.fromkeys(("remove", "restore"), (OPERATOR, OPERATOR))
 
 SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (OPERATOR, OPERATOR))
 EXPECTED: dict[str, tuple[str, str]] = {
@@ -73,6 +74,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
     **of_view("refund_asks", LISTED),
+    **of_view("history", dict.fromkeys(("index", "row", "at", "at_document"), (VIEWER, NOBODY))),
     "proposals.index": (VIEWER, NOBODY),
     "proposals.show": (VIEWER, NOBODY),
     "proposals.approve": (NOBODY, OPERATOR),

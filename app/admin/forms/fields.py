@@ -273,6 +273,18 @@ class SymbolField(LineField, ChoiceField):
     complaint = "choose a token"
 
 
+def written_time(text: str) -> str | None:
+    """A typed time as the network document writes it: a day, or a minute, in UTC; None where it is empty."""
+    found = text.strip().removesuffix("UTC").strip()
+    if not found:
+        return None
+    if _DAY.fullmatch(found):
+        found += " 00:00:00Z"
+    elif _MINUTE.fullmatch(found):
+        found += ":00Z"
+    return found if _OFFSET.search(found) else f"{found}Z"
+
+
 class EndField(TextValueField):
     """When a block ends, as the network document writes times; empty is never."""
 
@@ -280,14 +292,7 @@ class EndField(TextValueField):
         super().__init__("Ends", "In UTC, such as 2027-01-31 18:00. Empty: never.", **kwargs)
 
     def parse(self, text: str) -> str | None:
-        found = text.strip().removesuffix("UTC").strip()
-        if not found:
-            return None
-        if _DAY.fullmatch(found):
-            found += " 00:00:00Z"
-        elif _MINUTE.fullmatch(found):
-            found += ":00Z"
-        return found if _OFFSET.search(found) else f"{found}Z"
+        return written_time(text)
 
     def format(self, value: str | None) -> str:
         return "" if value is None else value.replace("T", " ").removesuffix("Z")
@@ -385,7 +390,7 @@ def locate(field: Field, path: str) -> tuple[Field, str]:
     """
     if isinstance(field, FormField):
         part = path.partition(".")[2]
-        return field.form[part if part in field.form else "model"], ""
+        return field.form[part] if part in field.form else next(iter(field.form)), ""
     item = _ITEM.match(path)
     if item is None:
         return field, ""

@@ -6,6 +6,7 @@ from app.admin.views.audit import AuditView
 from app.admin.views.base import ConsoleView
 from app.admin.views.dashboard import HomeView
 from app.admin.views.estimates import EstimatesView
+from app.admin.views.history import HistoryView
 from app.admin.views.ingest_tokens import IngestTokensView
 from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
 from app.admin.views.network.chains import ChainsView
@@ -36,6 +37,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     BlockedAddressesView,
     BlockedNetworksView,
     AuditView,
+    HistoryView,
     OperatorsView,
     IngestTokensView,
     AccountView,

@@ -16,9 +16,10 @@ from app.admin.access import READ, Access, Audience
 from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
-from app.domain.difference import difference
+from app.admin.views.network.words import restore_page, told
+from app.domain.audit import AuditedChange
 from app.runtime.gateway import Gateway, current_gateway
-from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
 
 _PAGE: Final = 50
@@ -74,7 +75,7 @@ class AuditView(ConsoleView):
         entry = show_audit(current_gateway(), record_id)
         if entry is None:
             abort(404)
-        changes = [(change, difference(change.before, change.after)) for change in entry.changes]
+        changes = [_told(entry.record, number, change) for number, change in enumerate(entry.changes)]
         return self.render("console/audit/record.html", row=entry.record, changes=changes)
 
     @expose("/export.csv")
@@ -107,6 +108,20 @@ class AuditView(ConsoleView):
         else:
             flash(f"The chain is broken: {found.fault}. It is good up to {found.head}.", "error")
         return redirect(url_for("audit.index"))
+
+
+def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
+    """A change, and where it leads: to its row, the row's history, and back to what was before."""
+    found = told(change)
+    made = found.section and not record.action.startswith("two_persons.")
+    numbers = {"record_id": record.id, "number": number}
+    return {
+        "told": found,
+        "row": url_for("history.row", **numbers) if made else None,
+        "restore": restore_page(found.section, record.id, number, before=True)
+        if made and change.before
+        else None,
+    }
 
 
 def _filter() -> tuple[AuditFilter, dict[str, str]]:
