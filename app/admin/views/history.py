@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
-from flask import Response, abort, flash, redirect, request, url_for
+from flask import Response, abort, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import READ
-from app.admin.forms.fields import written_time
 from app.admin.ids import read_id
 from app.admin.network_names import row_title
 from app.admin.views.base import ConsoleView
+from app.admin.views.network.times import typed_time
 from app.admin.views.network.words import BY_SECTION, restore_page, told
 from app.runtime.gateway import current_gateway
 from app.services.audit.log import show_audit
-from app.services.fields import read_time
 from app.services.network.at import network_at
 from app.services.network.history import RowHistory, row_history, row_of_change
 
@@ -88,7 +87,7 @@ class HistoryView(ConsoleView):
     @expose("/at")
     def at(self) -> str:
         """The configuration at a time, beside that of now."""
-        text, at = self._time()
+        text, at = typed_time()
         found = None if at is None else network_at(current_gateway(), at)
         now = current_gateway().clock()
         return self.render(
@@ -102,7 +101,7 @@ class HistoryView(ConsoleView):
     @expose("/at.json")
     def at_document(self) -> Response:
         """The configuration at a time as a network document."""
-        _, at = self._time()
+        _, at = typed_time()
         if at is None:
             abort(404)
         name = f"network-{at:%Y-%m-%dT%H%M%SZ}.json"
@@ -111,22 +110,6 @@ class HistoryView(ConsoleView):
             mimetype="application/json",
             headers={"Content-Disposition": f"attachment; filename={name}"},
         )
-
-    def _time(self) -> tuple[str, datetime | None]:
-        """The time in the address as it was typed, and as it is read."""
-        text = request.args.get("time", "").replace("\0", "")[:_LONGEST]
-        written = written_time(text)
-        if written is None:
-            return text, None
-        try:
-            at = read_time(written)
-        except ValueError:
-            flash(f"“{text[:60]}” is no time such as 2026-01-31 18:00.", "warning")
-            return text, None
-        if at > current_gateway().clock():
-            flash("That time is still to come.", "warning")
-            return text, None
-        return text, at
 
 
 def _title(found: RowHistory) -> str:

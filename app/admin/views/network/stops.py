@@ -46,7 +46,7 @@ class StopSeveral:
             return self._page(form, form.picked(request.args))
         switch = Switch(form.picked(request.form).chain_ids, stop, form.disabled_reason.data or "")
         if not form.validate():
-            return self._page(form, switch), 400
+            return self._page(form, switch)
         try:
             saved = save_switch(
                 current_gateway(), switch, shown=form.fingerprint.data or "", actor=actor(),

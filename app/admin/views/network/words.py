@@ -76,8 +76,8 @@ def restore_page(section: str, record_id: int, number: int, *, before: bool) -> 
     """The page that brings back the values before or after a change; None where that cannot be done here."""
     if section not in BY_SECTION or not may(BY_SECTION[section].access["restore"].change):
         return None
-    more = {"before": 1} if before else {}
-    return url_for(f"{section}.restore", record_id=record_id, number=number, **more)
+    asked = 1 if before else None
+    return url_for(f"{section}.restore", record_id=record_id, number=number, before=asked)
 
 
 def _plain(each: FieldDifference) -> DiffLine:
