@@ -17,13 +17,11 @@ from wtforms.meta import DefaultMeta
 from wtforms.validators import StopValidation
 from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
+from app.admin.forms.moments import written_time
 from app.admin.network_names import Choices, chain_choices, chain_names, in_units, percent, symbol_choices
 from app.domain.amounts import MAX_UINT256_DIGITS, is_ascii_digits, is_uint256
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
-_OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
@@ -271,18 +269,6 @@ class SymbolField(LineField, ChoiceField):
 
     choices = staticmethod(symbol_choices)
     complaint = "choose a token"
-
-
-def written_time(text: str) -> str | None:
-    """A typed time as the network document writes it: a day, or a minute, in UTC; None where it is empty."""
-    found = text.strip().removesuffix("UTC").strip()
-    if not found:
-        return None
-    if _DAY.fullmatch(found):
-        found += " 00:00:00Z"
-    elif _MINUTE.fullmatch(found):
-        found += ":00Z"
-    return found if _OFFSET.search(found) else f"{found}Z"
 
 
 class EndField(TextValueField):

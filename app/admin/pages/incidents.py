@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from flask import g
 
 from app.runtime.gateway import current_gateway
-from app.services.network.incidents import chains_stopped_now
+from app.services.network.past.incidents import chains_stopped_now
 
 
 @dataclass(frozen=True, slots=True)

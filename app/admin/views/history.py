@@ -17,8 +17,8 @@ from app.admin.views.network.times import typed_time
 from app.admin.views.network.words import BY_SECTION, restore_page, told
 from app.runtime.gateway import current_gateway
 from app.services.audit.log import show_audit
-from app.services.network.at import network_at
-from app.services.network.history import RowHistory, row_history, row_of_change
+from app.services.network.past.at import network_at
+from app.services.network.past.history import RowHistory, row_history, row_of_change
 
 _PAGE: Final = 20
 _LONGEST: Final = 256

@@ -14,8 +14,8 @@ from app.admin.access import EDIT, may
 from app.admin.formats import cut, pill
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.bulk import StopChainForm
+from app.admin.forms.network.stops import PICKED
 from app.admin.forms.sections import ChainForm
-from app.admin.forms.stops import PICKED
 from app.admin.network_names import percent
 from app.admin.pages.incidents import stopped_chains
 from app.admin.sign_in.step_up import step_up

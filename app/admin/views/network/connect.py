@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import Access, Audience
-from app.admin.forms.connect import ConnectForm, connect_form
+from app.admin.forms.network.connect import ConnectForm, connect_form
 from app.admin.ids import read_id
 from app.admin.network_names import chain_choices
 from app.admin.requests import actor
@@ -18,7 +18,7 @@ from app.admin.views.flashes import flash_saved, note_unconfirmed
 from app.admin.views.network.words import told
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
-from app.services.network.connect import NewChain, connection_edits, example_of
+from app.services.network.edits.connect import NewChain, connection_edits, example_of
 from app.services.network.edits.results import Invalid, Preview
 from app.services.network.edits.several import preview_edits, save_edits
 from app.services.proposals.results import ReasonMissing, TooManyProposals

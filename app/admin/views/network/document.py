@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import READ, Access, Audience
-from app.admin.forms.document import LARGEST_FORM, ApplyForm, DocumentForm
+from app.admin.forms.network.document import LARGEST_FORM, ApplyForm, DocumentForm
 from app.admin.requests import actor
 from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import after_saving, note_unconfirmed
@@ -18,15 +18,15 @@ from app.admin.views.network.times import typed_time
 from app.admin.views.network.words import ToldChange, told
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
-from app.services.network.at import network_at
-from app.services.network.compare import Compared, NetworkRefused, compare_document, picked_edits
 from app.services.network.document import export_network
+from app.services.network.edits.compare import Compared, NetworkRefused, compare_document, picked_edits
 from app.services.network.edits.results import InUse, Invalid, NotConfirmed
 from app.services.network.edits.several import Edits, preview_edits, save_edits
+from app.services.network.past.at import network_at
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 _ONE_BY_ONE: Final = 100
-"""How many rows of a section are shown, and picked one by one. Where there are more, they are picked as one."""
+"""Of so many rows of a section each is picked by itself; more are picked as one, and the first are shown."""
 _MOST_ERRORS: Final = 50
 
 

@@ -28,7 +28,7 @@ from app.services.network.edits.edit import ShownRow, preview_edit, save_edit, s
 from app.services.network.edits.locks import locked_fields
 from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Preview
-from app.services.network.history import restoring
+from app.services.network.past.history import restoring
 from app.services.network.sections import Section
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 

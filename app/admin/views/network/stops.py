@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import Access, Audience
-from app.admin.forms.stops import SwitchChainsForm
+from app.admin.forms.network.stops import SwitchChainsForm
 from app.admin.network_names import chain_names
 from app.admin.requests import actor
 from app.admin.views.flashes import after_saving, note_unconfirmed

@@ -7,7 +7,7 @@ from typing import Final
 
 from flask import flash, request
 
-from app.admin.forms.fields import written_time
+from app.admin.forms.moments import written_time
 from app.runtime.gateway import current_gateway
 from app.services.fields import read_time
 

@@ -10,7 +10,7 @@ from wtforms import HiddenField, ValidationError
 
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.fields import NoteField
-from app.services.network.compare import Picked
+from app.services.network.edits.compare import Picked
 
 LARGEST_DOCUMENT: Final = 8 * 1024 * 1024
 """Bytes of a document: a hundred thousand blocked addresses take about as much."""

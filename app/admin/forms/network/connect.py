@@ -11,8 +11,9 @@ from wtforms import Form, FormField
 from app.admin.forms.fields import FieldIds, FlagField, LineField, NoteField, TextValueField, WholeField
 from app.admin.forms.sections import ChainForm
 from app.domain.amounts import format_units, is_ascii_digits, is_uint256, parse_decimal
-from app.services.network.connect import Example, NewChain, NewRoute, NewToken
+from app.services.network.edits.connect import Example, NewChain, NewRoute, NewToken
 from app.services.network.edits.results import FieldError
+from app.services.network.schema import MAX_DECIMALS
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
 _MOST_VALIDATORS: Final = 1000
@@ -97,20 +98,13 @@ class ConnectForm(ChainForm):
                 continue
             if not line.address.data:
                 _add(line.address, "give the token's contract on the new chain, or do not connect it")
-            places = (
-                line.decimal.data if isinstance(line.decimal.data, int) and line.decimal.data <= 36 else 0
-            )
+            places = line.decimal.data
+            if not isinstance(places, int) or places > MAX_DECIMALS:
+                _add(line.decimal, f"must be from 0 to {MAX_DECIMALS}")
+                continue
             decimals[self.id.data, symbol] = places
-            liquidity = _smallest(line.liquidity, places)
-            tokens.append(
-                NewToken(
-                    token,
-                    line.address.data or "",
-                    line.decimal.data,
-                    liquidity or 0,
-                    _smallest(line.total_cap, places),
-                )
-            )
+            liquidity, cap = _smallest(line.liquidity, places), _smallest(line.total_cap, places)
+            tokens.append(NewToken(token, line.address.data or "", places, liquidity or 0, cap))
         taken = {new.example.token["symbol"] for new in tokens if new.example.pool is not None}
         routes = [route for route in self._routes(decimals) if route.example.symbol in taken]
         chain = {field.name: field.data for field in self.chain_inputs()}
