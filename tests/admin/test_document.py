@@ -61,7 +61,7 @@ def test_the_drift_is_shown_to_everybody_and_changes_nothing(app: Flask, network
     assert "<strong>6</strong> rows differ" in page.text
     assert "Mainnet" in page.text
     assert 'name="row"' not in page.text
-    assert "An administrator can take over" in page.text
+    assert "An administrator can apply" in page.text
     assert viewer.post("/admin/document/apply", {"text": "{}"}).status_code == 403
     assert export_network(network) == before
 
@@ -81,7 +81,7 @@ def test_what_is_picked_is_taken_over(admin: Visitor, network: Gateway) -> None:
     assert "config_fields" not in now
     record = records(network)[-1]
     assert (record.action, record.subject) == ("network.import", "network document")
-    assert record.detail == "take over 3 of 6 differences of a network document; note: as agreed"
+    assert record.detail == "apply 3 of 6 differences of a network document; note: as agreed"
     rest = apply(
         admin,
         compared(admin, changed_file()),
@@ -100,11 +100,11 @@ def test_a_part_that_cannot_stand_alone_is_refused(admin: Visitor, network: Gate
     answer = apply(admin, page, "token USDT on chain 137")
     assert "Nothing was changed" in answer.text
     assert "chain 137 is not among the chains" in answer.text
-    assert 'value="chain 137" form="pick" aria-label="Pick Chain Polygon (137)">' in " ".join(
+    assert 'value="chain 137" form="pick" aria-label="Select Chain Polygon (137)">' in " ".join(
         answer.text.split()
     )
     answer = apply(admin, page)
-    assert "pick at least one difference" in answer.text.casefold()
+    assert "select at least one difference" in answer.text.casefold()
     preview = apply(admin, page, "chain 137", "token USDT on chain 137")
     assert apply(admin, preview, "chain 137", "token USDT on chain 137", confirm="1").status_code == 302
     assert document(network)["tokens"][-1]["chain_id"] == 137

@@ -24,7 +24,7 @@ def flash_saved(saved: Saved) -> None:
     if saved.proposal_id is not None:
         flash("Proposed. It counts as soon as somebody else has approved it.", "success")
         return
-    text = saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes"
+    text = saved.brief or (saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes")
     text = text if len(text) <= _LONGEST_FLASH else f"{text[:_LONGEST_FLASH]}…"
     link = url_for("audit.record", record_id=saved.record_id)
     flash(Markup('Done: {}. <a href="{}">Audit record {}</a>').format(text, link, saved.record_id), "success")

@@ -38,7 +38,7 @@ class HistoryView(ConsoleView):
     _default_view = "at"
 
     def __init__(self) -> None:
-        super().__init__(name="Configuration at a time", endpoint="history")
+        super().__init__(name="Past configuration", endpoint="history")
 
     @expose("/")
     def index(self) -> str:

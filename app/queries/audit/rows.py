@@ -45,6 +45,12 @@ def network_records_since(connection: Connection, since: datetime) -> Iterator[A
         last = rows[-1].id
 
 
+def network_records_at(connection: Connection, at: datetime) -> list[AuditRow]:
+    """The records that changed the network configuration at exactly this time, newest first."""
+    query = select(_TABLE).where(AuditRecord.at == at, _MADE).order_by(AuditRecord.id.desc())
+    return list(connection.execute(query))
+
+
 def _names(subject: str) -> ColumnElement[bool]:
     """Whether a change of the record is of this subject; as ``domain.audit.changes_text`` writes it."""
     named: ColumnElement[bool] = AuditRecord.changes.contains(

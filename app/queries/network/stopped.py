@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -15,9 +16,11 @@ class StoppedRow(NamedTuple):
     chain_id: int
     name: str
     reason: str
+    at: datetime | None
 
 
 def stopped_chains(connection: Connection) -> list[StoppedRow]:
     """The stopped chains in the order of their arrival."""
-    query = select(Chain.chain_id, Chain.name, Chain.disabled_reason).where(Chain.disabled).order_by(Chain.id)
+    columns = Chain.chain_id, Chain.name, Chain.disabled_reason, Chain.disabled_at
+    query = select(*columns).where(Chain.disabled).order_by(Chain.id)
     return [StoppedRow(*row) for row in connection.execute(query)]

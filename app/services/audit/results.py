@@ -11,12 +11,14 @@ from app.domain.difference import FieldDifference
 class Saved:
     """What was done, a sentence a change, and the id of its audit record; None where nothing changed.
 
-    With ``proposal_id`` it was not done but proposed: it waits for a second operator.
+    With ``proposal_id`` it was not done but proposed: it waits for a second operator. ``brief`` says it in a
+    few words, for a message; where it is empty, ``changes`` are short enough.
     """
 
     changes: tuple[str, ...]
     record_id: int | None
     proposal_id: int | None = None
+    brief: str = ""
 
 
 class EditRefused(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from wtforms import Form, FormField
@@ -157,7 +158,8 @@ class ConnectForm(ChainForm):
         for error in errors:
             name, line, inputs = rows[error.edit] if error.edit < len(rows) else ("", None, {})
             if error.edit == 0:
-                self.add_errors([error])
+                there = "already" in error.message and not error.path
+                self.add_errors([replace(error, path="id") if there else error])
             elif line is not None and error.field in inputs:
                 _add(line[inputs[error.field]], error.message)
             elif error.field in inputs:

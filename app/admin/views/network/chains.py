@@ -34,9 +34,9 @@ def _pick(chain: Chain) -> Any:
     """The box that picks a chain for the buttons above the list."""
     if not may(EDIT.change):
         return ""
-    return Markup('<input type="checkbox" name="{}" form="several" value="{}" aria-label="Pick {}">').format(
-        PICKED, chain.chain_id, chain.name
-    )
+    return Markup(
+        '<input type="checkbox" name="{}" form="several" value="{}" aria-label="Select {}">'
+    ).format(PICKED, chain.chain_id, chain.name)
 
 
 def _state(chain: Chain) -> Any:
@@ -47,7 +47,7 @@ def _state(chain: Chain) -> Any:
     lines = Markup('{}<small class="smallest">{}</small>').format(
         pill("stopped", "bad"), chain.disabled_reason
     )
-    if stop is None or stop.at is None:
+    if stop is None or stop.by is None:
         return lines
     return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
 
@@ -69,7 +69,7 @@ class ChainsView(StopSeveral, NetworkView):
         "contract_addr", "act", "pick",
     )  # fmt: skip
     column_labels = {
-        "pick": "Pick",
+        "pick": "Select",
         "chain_id": "Id",
         "disabled": "State",
         "gas_token_symbol": "Gas token",

@@ -90,7 +90,9 @@ class DocumentView(ConsoleView):
         if at is None:
             return redirect(url_for("history.at", time=text))
         return self._compare(
-            DocumentForm(formdata=None), network_at(current_gateway(), at).document, f"{text} UTC"
+            DocumentForm(formdata=None),
+            network_at(current_gateway(), at).document,
+            f"{at:%Y-%m-%d %H:%M:%S} UTC",
         )
 
     @expose("/apply", methods=("POST",))

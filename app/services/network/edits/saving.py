@@ -130,7 +130,7 @@ def save_changes(
         detail=with_note(by_two + words, planned.note),
         changes=[change.audited for change in changes],
     )
-    return Saved(tuple(map(str, changes)), record_id)
+    return Saved(tuple(map(str, changes)), record_id, brief=planned.words)
 
 
 def with_note(words: str, note: str) -> str:

@@ -72,7 +72,7 @@ def _rows(connection: Connection, switch: Switch) -> list[Row]:
     ]
     if not found:
         state = "stopped" if switch.stop else "in service"
-        raise Invalid([FieldError("", f"all of these chains are {state} already, or none is picked")])
+        raise Invalid([FieldError("", f"all of these chains are {state} already, or none is selected")])
     return found
 
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from app.domain.audit import read_changes
 from app.models.engine import reading
-from app.queries.audit.rows import records_of_row
-from app.queries.network.stopped import stopped_chains
+from app.queries.audit.rows import network_records_at
+from app.queries.network.stopped import StoppedRow, stopped_chains
 from app.runtime.gateway import Gateway
 
 
@@ -30,23 +30,15 @@ def chains_stopped_now(gateway: Gateway) -> list[StoppedChain]:
     """Every stopped chain, the one that was stopped last at the top."""
     with reading(gateway.reads) as connection:
         found = [
-            StoppedChain(row.chain_id, row.name, row.reason, *_stopped_by(connection, row.chain_id))
+            StoppedChain(row.chain_id, row.name, row.reason, row.at, *_stopped_by(connection, row))
             for row in stopped_chains(connection)
         ]
     return sorted(found, key=lambda chain: chain.record_id or 0, reverse=True)
 
 
-def _stopped_by(connection: Connection, chain_id: int) -> tuple[datetime, str, int] | tuple[None, None, None]:
-    """The record that stopped the chain: the newest after which it was, and before which it was not."""
-    subject, before = f"chain {chain_id}", None
-    while records := records_of_row(connection, subject, before=before, limit=_PAGE):
-        for record in records:
-            for change in read_changes(record.changes):
-                was, will = ((row or {}).get("disabled", False) for row in (change.before, change.after))
-                if change.subject == subject and will and not was:
-                    return record.at, record.actor, record.id
-        before = records[-1].id
-    return None, None, None
-
-
-_PAGE = 20
+def _stopped_by(connection: Connection, row: StoppedRow) -> tuple[str, int] | tuple[None, None]:
+    """Who stopped the chain, and the record of it: that of the same time, which was written with the row."""
+    for record in network_records_at(connection, row.at) if row.at is not None else ():
+        if any(change.subject == f"chain {row.chain_id}" for change in read_changes(record.changes)):
+            return record.actor, record.id
+    return None, None
