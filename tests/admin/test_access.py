@@ -85,6 +85,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "proposals.reject": (NOBODY, OPERATOR),
     "proposals.withdraw": (NOBODY, VIEWER),
     "validators.index": (VIEWER, NOBODY),
+    "validators.opening": (ADMIN, ADMIN),
     "ingest_tokens.index_view": (ADMIN, NOBODY),
     "ingest_tokens.export": (ADMIN, NOBODY),
     "ingest_tokens.new": (ADMIN, ADMIN),

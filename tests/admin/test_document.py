@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network
-from tests.admin.forms import form_of, save
+from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, signed_in
 from tests.services.network.edits.kit import document, records, shown
 from tests.services.network.network_kit import SIGNERS, network, text
@@ -189,3 +189,28 @@ def test_taking_over_asks_who_it_is(admin: Visitor, network: Gateway, clock: Mov
     page = compared(admin, changed_file())
     clock.forward(minutes=11)
     assert 'name="step_up-password"' in apply(admin, page, "chain 1").text
+
+
+def test_an_opening_set_is_given(admin: Visitor, network: Gateway) -> None:
+    path = "/admin/validators/10/opening"
+    for wrong, words in (
+        ("0x12 1", "Must be"),
+        (f"{SIGNERS[0]}", "line 1"),
+        (f"{SIGNERS[0]} 0", "more than 0"),
+    ):
+        answer = send(admin, path, validators=wrong)
+        assert words in answer.text.partition("field-error")[2]
+    preview = send(admin, path, validators=f"{SIGNERS[0].lower()} 3\r\n{SIGNERS[1]} 4")
+    assert "opening validators" in preview.text
+    assert send(admin, path, preview, confirm="1").location == "/admin/validators/?chain=10"
+    assert [(r["signer"], r["power"]) for r in document(network)["validators"] if r["chain_id"] == 10] == [
+        (SIGNERS[0], "3"), (SIGNERS[1], "4"),
+    ]  # fmt: skip
+    stale = admin.get(path)
+    assert form_of(stale)["validators"] == f"{SIGNERS[0]} 3\r\n{SIGNERS[1]} 4"
+    preview = send(admin, path, stale, validators=f"{SIGNERS[1]} 5")
+    assert send(admin, path, preview, confirm="1").status_code == 302
+    assert [r["power"] for r in document(network)["validators"] if r["chain_id"] == 10] == ["5"]
+    assert "was changed meanwhile" in send(admin, path, stale, validators=f"{SIGNERS[1]} 6").text
+    assert "Nothing is different" in send(admin, path).text
+    assert admin.get("/admin/validators/77/opening").status_code == 404

@@ -129,6 +129,7 @@ WAITS: dict[str, Send] = {
     },
     **{f"{section}.restore": restored(section) for section in NEW},
     "connect.index": connected,
+    "validators.opening": previewed("/admin/validators/10/opening", validators=f"{VAULT} 5"),
     "document.apply": taken_over,
     "chains.edit": previewed(row_page("chains", 1), name="Mainnet"),
     "chains.remove": previewed(row_page("chains", 42161, action="/remove")),

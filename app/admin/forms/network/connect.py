@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from wtforms import Form, FormField
 
-from app.admin.forms.fields import FieldIds, FlagField, LineField, NoteField, TextValueField, WholeField
+from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
+from app.admin.forms.network.validators import ValidatorsField
 from app.admin.forms.sections import ChainForm
-from app.domain.amounts import format_units, is_ascii_digits, is_uint256, parse_decimal
+from app.domain.amounts import format_units, is_uint256, parse_decimal
 from app.services.network.edits.connect import Example, NewChain, NewRoute, NewToken
 from app.services.network.edits.results import FieldError
 from app.services.network.schema import MAX_DECIMALS
 
 _SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
-_MOST_VALIDATORS: Final = 1000
 
 
 class UnitsField(TextValueField):
@@ -61,10 +61,8 @@ class _RouteLine(Form):
 class ConnectForm(ChainForm):
     """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
 
-    validators = NoteField(
-        "Opening validators",
-        "A line for each member of the set that signs refunds on the chain: the signer's address, a space, "
-        "and its power. Empty: none is known, and no refund of this chain can be judged until one is.",
+    validators = ValidatorsField(
+        "Opening validators", "Empty: none is known, and no refund of this chain can be judged until one is."
     )
 
     def __init__(self, example: Example, **kwargs: Any) -> None:
@@ -109,7 +107,7 @@ class ConnectForm(ChainForm):
         taken = {new.example.token["symbol"] for new in tokens if new.example.pool is not None}
         routes = [route for route in self._routes(decimals) if route.example.symbol in taken]
         chain = {field.name: field.data for field in self.chain_inputs()}
-        return NewChain(chain, tokens, routes, self._validators())
+        return NewChain(chain, tokens, routes, self.validators.members(self.id.data))
 
     def _routes(self, decimals: dict[tuple[int, str], int]) -> Iterator[NewRoute]:
         """The picked routes. Those of a token that is not connected are left out by the caller."""
@@ -120,21 +118,6 @@ class ConnectForm(ChainForm):
             ):
                 if wanted and (dst, route.symbol) in decimals:
                     yield NewRoute(route, there, _smallest(fee, decimals[dst, route.symbol], up=True))
-
-    def _validators(self) -> Sequence[dict[str, Any]]:
-        rows = []
-        for number, words in enumerate(
-            (line.split() for line in (self.validators.data or "").splitlines()), 1
-        ):
-            if not words:
-                continue
-            if len(words) != 2 or not is_ascii_digits(words[1]):
-                _add(self.validators, f"line {number} must be an address, a space, and a whole number")
-                continue
-            rows.append({"chain_id": self.id.data, "signer": words[0], "power": words[1]})
-        if len(rows) > _MOST_VALIDATORS:
-            _add(self.validators, f"has more than {_MOST_VALIDATORS} lines")
-        return rows
 
     def add_errors_of(self, new: NewChain, errors: Sequence[FieldError]) -> None:
         """Put errors of the service beside the inputs of the row that each is about."""
