@@ -31,7 +31,8 @@ class ValidatorsField(NoteField):
                 rows.append({"chain_id": chain_id, "signer": words[0], "power": words[1]})
         if len(rows) > _MOST:
             errors.append(f"has more than {_MOST} lines")
-        self.errors = [*self.errors, *errors]
+        own: Any = self
+        own.errors = [*own.errors, *errors]
         return rows
 
 
