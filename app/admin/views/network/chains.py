@@ -75,7 +75,7 @@ class ChainsView(StopSeveral, NetworkView):
         "gas_token_symbol": "Gas token",
         "minimal_max_slippage": "Least slippage",
         "contract_addr": "Contract",
-        "act": "",
+        "act": "Action",
         "disabled_reason": "reason",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")

@@ -11,7 +11,7 @@ from flask_admin import expose
 from app.admin.access import Access, Audience
 from app.admin.forms.network.connect import ConnectForm, connect_form
 from app.admin.ids import read_id
-from app.admin.network_names import chain_choices
+from app.admin.network_names import chain_choices, name_for_this_page
 from app.admin.requests import actor
 from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import flash_saved, note_unconfirmed
@@ -88,6 +88,7 @@ class ConnectView(ConsoleView):
         return (page, 400) if form.form_errors else page
 
     def _preview_page(self, form: ConnectForm, new: NewChain, preview: Preview) -> str:
+        name_for_this_page(new.chain["id"], new.chain["name"])
         return self.render(
             "console/connect/preview.html",
             form=form,

@@ -80,8 +80,18 @@ def _stops(change: Change) -> bool:
 
 def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
     """Who signs refunds, as far as no rotation is reported yet."""
-    chains = sorted({c.row["chain_id"] for c in changes if c.section.part is Part.VALIDATORS})
-    for chain_id in chains:
+    by_chain: dict[int, list[Change]] = {}
+    for change in changes:
+        if change.section.part is Part.VALIDATORS:
+            by_chain.setdefault(change.row["chain_id"], []).append(change)
+    new = {
+        change.row["chain_id"] for change in changes if change.section.name == "chains" and not change.before
+    }
+    for chain_id, found in sorted(by_chain.items()):
+        if chain_id in new:
+            many = counted(len(found), "opening validator")
+            yield Effect(f"refunds of chain {chain_id} are judged by {many}", Severity.PLAIN)
+            continue
         yield Effect(
             f"refunds of chain {chain_id} are judged by other opening validators, until the feed reports a "
             "rotation",
