@@ -60,6 +60,18 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
         assert operator.get(nowhere).status_code == 404
 
 
+def test_records_of_accounts_and_tokens_lead_to_them(app: Flask, network: Gateway) -> None:
+    admin = signed_in(app, Role.ADMIN)
+    admin.post("/admin/ingest_tokens/new", {"name": "relayer"})
+    by_action = {row.action: row.id for row in records(network)}
+    page = admin.get(f"/admin/audit/{by_action['sign_in']}").text
+    assert '<a href="/admin/operators/1">operator admin@example.org</a>' in page
+    page = admin.get(f"/admin/audit/{by_action['ingest_token.create']}").text
+    assert '<a href="/admin/ingest_tokens/?search=relayer">' in page
+    viewer = signed_in(app, Role.VIEWER)
+    assert "/admin/operators/1" not in viewer.get(f"/admin/audit/{by_action['sign_in']}").text
+
+
 def test_a_version_is_restored_through_the_preview(operator: Visitor, network: Gateway) -> None:
     path, before = route_path(network), fee(network)
     save(operator, path, base_fee="7")

@@ -12,7 +12,7 @@ from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.admin.access import READ, Access, Audience
+from app.admin.access import ADMINISTER, READ, Access, Audience, may
 from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
@@ -21,6 +21,7 @@ from app.domain.audit import AuditedChange
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
+from app.services.operators.accounts import find_account
 
 _PAGE: Final = 50
 _LONGEST: Final = 256
@@ -76,7 +77,12 @@ class AuditView(ConsoleView):
         if entry is None:
             abort(404)
         changes = [_told(entry.record, number, change) for number, change in enumerate(entry.changes)]
-        return self.render("console/audit/record.html", row=entry.record, changes=changes)
+        return self.render(
+            "console/audit/record.html",
+            row=entry.record,
+            changes=changes,
+            about=_page_of(entry.record.subject),
+        )
 
     @expose("/export.csv")
     def export_csv(self) -> Response:
@@ -108,6 +114,19 @@ class AuditView(ConsoleView):
         else:
             flash(f"The chain is broken: {found.fault}. It is good up to {found.head}.", "error")
         return redirect(url_for("audit.index"))
+
+
+def _page_of(subject: str) -> str | None:
+    """The page of the account, proposal or tokens that a record is about; None where there is none."""
+    kind, _, name = subject.rpartition(" ")
+    if kind == "proposal" and (number := read_id(name)) is not None:
+        return url_for("proposals.show", proposal_id=number)
+    if kind == "ingest token" and may(ADMINISTER.read):
+        return url_for("ingest_tokens.index_view", search=name)
+    if kind == "operator" and may(ADMINISTER.read):
+        account = find_account(current_gateway(), email=name)
+        return None if account is None else url_for("operators.edit", account_id=account.id)
+    return None
 
 
 def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
