@@ -13,6 +13,7 @@ from flask_admin.theme import Theme
 
 from app.admin import formats, ids, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
+from app.admin.pages.incidents import stopped_chains
 from app.admin.public_answers import PublicAnswers
 from app.admin.sign_in.bodies import refuse_other_bodies
 from app.admin.sign_in.kept import words_of_end
@@ -91,6 +92,7 @@ def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
         "may": partial(_may, rules),
         "passkeys_work_here": passkeys_work_here,
         "words_of_end": words_of_end,
+        "stopped_chains": stopped_chains,
     }
 
 

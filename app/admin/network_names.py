@@ -33,6 +33,11 @@ def chain_names() -> Mapping[int, str]:
     return names
 
 
+def name_for_this_page(chain_id: int, name: str) -> None:
+    """Let the page call a chain by a name that is not saved yet."""
+    g.network_chain_names = {**chain_names(), chain_id: name}
+
+
 def token_decimals() -> Mapping[tuple[int, str], int]:
     """Decimals by chain id and symbol."""
     if "network_decimals" not in g:

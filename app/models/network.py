@@ -53,6 +53,9 @@ class Chain(Base):
     minimal_max_slippage: Mapped[int] = mapped_column(doc="parts per million")
     disabled: Mapped[bool]
     disabled_reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+    disabled_at: Mapped[datetime | None] = mapped_column(
+        UtcTime, doc="since when it is stopped; null where it is not, or that is not known"
+    )
     tx_path: Mapped[str] = mapped_column(
         String(PATH_LENGTH), default="/tx/", doc="between the explorer and the hash"
     )

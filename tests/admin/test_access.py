@@ -22,8 +22,10 @@ def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[st
     return {f"{name}.{route}": who for route, who in routes.items()}
 
 
-EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR), "remove": (OPERATOR, OPERATOR)}
+EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR)}
+EDITED |= dict.fromkeys(("remove", "restore"), (OPERATOR, OPERATOR))
 
+SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (OPERATOR, OPERATOR))
 EXPECTED: dict[str, tuple[str, str]] = {
     "console.static": (ANYONE, NOBODY),
     "admin.index": (VIEWER, NOBODY),
@@ -66,7 +68,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "operators.reset_second_factor": (NOBODY, ADMIN),
     "operators.new_password": (NOBODY, ADMIN),
     "operators.demand_second_factor": (NOBODY, ADMIN),
-    **of_view("chains", EDITED | {"stop": (OPERATOR, OPERATOR), "resume": (OPERATOR, OPERATOR)}),
+    **of_view("chains", EDITED | SWITCHED),
     **of_view("tokens", EDITED),
     **of_view("pools", EDITED),
     **of_view("routes", EDITED | {"base_fees": (OPERATOR, OPERATOR)}),
@@ -76,12 +78,18 @@ EXPECTED: dict[str, tuple[str, str]] = {
     **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
     **of_view("refund_asks", LISTED),
+    "connect.index": (OPERATOR, OPERATOR),
+    **of_view("document", dict.fromkeys(("index", "export", "at"), (VIEWER, NOBODY))),
+    "document.compare": (NOBODY, VIEWER),
+    "document.apply": (NOBODY, ADMIN),
+    **of_view("history", dict.fromkeys(("index", "row", "at", "at_document"), (VIEWER, NOBODY))),
     "proposals.index": (VIEWER, NOBODY),
     "proposals.show": (VIEWER, NOBODY),
     "proposals.approve": (NOBODY, OPERATOR),
     "proposals.reject": (NOBODY, OPERATOR),
     "proposals.withdraw": (NOBODY, VIEWER),
     "validators.index": (VIEWER, NOBODY),
+    "validators.opening": (ADMIN, ADMIN),
     "ingest_tokens.index_view": (ADMIN, NOBODY),
     "ingest_tokens.export": (ADMIN, NOBODY),
     "ingest_tokens.new": (ADMIN, ADMIN),

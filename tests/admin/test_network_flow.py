@@ -83,7 +83,7 @@ def test_stopping_a_chain_wants_a_reason_and_its_name(operator: Visitor, network
     assert "stop at once" in page.text
     for fields, words in (
         ({"disabled_reason": " ", "typed": "Ethereum"}, "Say why the chain is stopped"),
-        ({"disabled_reason": "incident", "typed": "ethereum"}, "Type “Ethereum”"),
+        ({"disabled_reason": "incident", "typed": "ether"}, "Type “Ethereum”"),
         ({"disabled_reason": "incident", "typed": ""}, "Type “Ethereum”"),
     ):
         answer = send(operator, "/admin/chains/1/stop", page, **fields)

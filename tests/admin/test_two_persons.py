@@ -7,6 +7,7 @@ nothing here is proved by a form that is not taken.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -19,7 +20,9 @@ from app.domain.proposals.two_persons import TwoPersons
 from app.models.engine import reading
 from app.queries.reporters.tokens import every_token
 from app.runtime.gateway import Gateway
+from app.services.audit.log import show_audit
 from app.services.network.document import import_network
+from app.services.network.sections import section_of
 from app.services.operators.accounts import list_accounts
 from app.services.proposals.reading import waiting_count
 from app.services.reporters.new_tokens import create_token
@@ -27,6 +30,7 @@ from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import form_of, send
 from tests.admin.test_access import console_rules
+from tests.admin.test_connect import BASE
 from tests.admin.test_network_edits import NEW
 from tests.admin.visitor import Visitor, add_account, signed_in
 from tests.applications import gateway_of
@@ -55,7 +59,11 @@ def previewed(path: Callable[[Gateway], str] | str, **fields: str) -> Send:
     def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
         at = path if isinstance(path, str) else path(gateway)
         form = visitor.get(at)
-        preview = form if at.endswith(("/remove", "/resume")) else send(visitor, at, form, **fields)
+        preview = (
+            form
+            if at.endswith(("/remove", "/resume", "/resume?all=1"))
+            else send(visitor, at, form, **fields)
+        )
         assert 'name="confirm"' in preview.text, preview.text
         return visitor.post(at, form_of(preview) | {"confirm": "1"} | more)
 
@@ -72,6 +80,42 @@ def posted(path: str, **fields: Any) -> Send:
     return go
 
 
+def restored(section: str) -> Send:
+    """Bring back what a row of the section was before the second import."""
+
+    def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+        entry = show_audit(gateway, 2)
+        assert entry is not None
+        number = next(
+            number
+            for number, change in enumerate(entry.changes)
+            if (of := section_of(change.subject, change.after or {})) and of.name == section
+        )
+        path = f"/admin/{section}/restore/2/{number}?before=1"
+        preview = visitor.get(path)
+        assert 'name="confirm"' in preview.text, preview.text
+        return visitor.post(path, form_of(preview) | {"confirm": "1"} | more)
+
+    return go
+
+
+def connected(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+    """A chain with all that belongs to it."""
+    preview = send(visitor, "/admin/connect/?like=56", **BASE)
+    return visitor.post("/admin/connect/?like=56", form_of(preview) | {"confirm": "1"} | more)
+
+
+def taken_over(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
+    """A name and an opening validator of a document."""
+    rows = document(gateway)
+    rows["chains"][0]["name"] = "Mainnet"
+    rows["validators"].pop()
+    page = visitor.post("/admin/document/compare", {"text": text(rows).decode()})
+    picks = {"whole": ["chains", "validators"]}
+    preview = visitor.post("/admin/document/apply", form_of(page) | picks)
+    return visitor.post("/admin/document/apply", form_of(preview) | picks | {"confirm": "1"} | more)
+
+
 def pressed(path: str, **fields: Any) -> Send:
     """A button whose form never has a reason."""
     go = posted(path, **fields)
@@ -83,9 +127,14 @@ WAITS: dict[str, Send] = {
         f"{section}.new": previewed(f"/admin/{section}/new", **NEW[section])
         for section in ("chains", "tokens", "pools", "routes", "pegged_pairs")
     },
+    **{f"{section}.restore": restored(section) for section in NEW},
+    "connect.index": connected,
+    "validators.opening": previewed("/admin/validators/10/opening", validators=f"{VAULT} 5"),
+    "document.apply": taken_over,
     "chains.edit": previewed(row_page("chains", 1), name="Mainnet"),
     "chains.remove": previewed(row_page("chains", 42161, action="/remove")),
     "chains.resume": previewed(row_page("chains", 42161, action="/resume")),
+    "chains.resume_several": previewed("/admin/chains/resume?all=1"),
     "tokens.edit": previewed(row_page("tokens", 1, "USDT"), name="Other"),
     "tokens.remove": previewed(row_page("tokens", 10, "DAI", action="/remove")),
     "pools.edit": previewed(row_page("pools", 1, "USDT"), total_cap="5"),
@@ -118,6 +167,13 @@ AT_ONCE: dict[str, Send] = {
     "chains.stop": lambda visitor, gateway, more: send(
         visitor, "/admin/chains/1/stop", disabled_reason="incident", typed="Ethereum"
     ),
+    "chains.stop_several": lambda visitor, gateway, more: send(
+        visitor,
+        "/admin/chains/stop?chain=1&chain=10",
+        disabled_reason="incident",
+        typed="stop 2 chains",
+        chain=["1", "10"],
+    ),
     "route_blocks.new": previewed("/admin/route_blocks/new", **NEW["route_blocks"]),
     "blocked_addresses.new": previewed("/admin/blocked_addresses/new", address=VAULT),
     "blocked_networks.new": previewed("/admin/blocked_networks/new", cidr="198.51.100.0/24"),
@@ -136,6 +192,7 @@ ELSEWHERE: dict[str, Send] = {
     "transfers.acknowledge": pressed("/admin/transfers/acknowledge", pick="1 x", note="seen"),
     "anomalies.acknowledge": pressed("/admin/anomalies/acknowledge", pick="1 x"),
     "audit.verify": pressed("/admin/audit/verify"),
+    "document.compare": pressed("/admin/document/compare", text='{"version": 1}'),
     "proposals.approve": pressed("/admin/proposals/1/approve"),
     "proposals.reject": pressed("/admin/proposals/1/reject", reason="no"),
     "proposals.withdraw": pressed("/admin/proposals/1/withdraw", reason="no"),
@@ -146,6 +203,19 @@ OWN = "security."
 """Signing in and out, and one's own password and second factor."""
 
 
+def earlier(rows: dict[str, Any]) -> dict[str, Any]:
+    """The same rows with another value in one of each section, so that there is something to restore."""
+    old = deepcopy(rows)
+    old["chains"][0]["name"] = old["tokens"][0]["name"] = "as it was called"
+    old["pools"][0]["total_cap"] = old["routes"][0]["base_fee"] = old["pegged_pairs"][0]["burn_base_fee"] = (
+        "5"
+    )
+    old["route_blocks"][0]["both_directions"] = False
+    old["blocked_addresses"][0]["expires_at"] = "2026-12-01T00:00:00Z"
+    old["blocked_networks"][0]["expires_at"] = "2026-12-01T00:00:00Z"
+    return old
+
+
 @pytest.fixture
 def filled(app: Flask, gateway: Gateway) -> Gateway:
     """The small network with a row of each kind that can be removed, an account and a token to change."""
@@ -154,6 +224,7 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
     rows["tokens"].append(token(10, "DAI", 18))
     rows["pools"].append(pool(10) | {"symbol": "CELR"})
     rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
+    import_network(gateway, text(earlier(rows)), actor=TESTER)
     import_network(gateway, text(rows), actor=TESTER)
     factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
     add_account(app, Role.OPERATOR, "carol@example.org", **factor)

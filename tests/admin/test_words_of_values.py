@@ -56,12 +56,13 @@ def test_differences_have_no_json(operator: Visitor, network: Gateway) -> None:
 
 def test_messages_are_whole_sentences(operator: Visitor, network: Gateway) -> None:
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
-    tiers = "\n".join(f"{n * 10**9} {400 - n}" for n in range(12))
-    save(operator, path, perc_fee_tiers=tiers, base_fee="7")
+    tiers = {f"perc_fee_tiers_{n}_from": str(n) for n in range(5)}
+    tiers |= {f"perc_fee_tiers_{n}_fee": f"0.0{9 - n}" for n in range(5)}
+    save(operator, path, base_fee="7", base_fee_unit="smallest", **tiers)
     said = message(operator)
     fee = "base fee 605437528092011966 → 7"
     assert said == f"Done: changed route of USDT from 1 to 56: {fee}; perc fee tiers."
-    save(operator, "/admin/chains/1", name="Mainnet", drop_gas_amt="5")
+    save(operator, "/admin/chains/1", name="Mainnet", drop_gas_amt="5", drop_gas_amt_unit="smallest")
     assert "name Ethereum → Mainnet" in message(operator)
     save(operator, "/admin/route_blocks/new", symbol="USDT", src_chain_id="1", dst_chain_id="56")
     assert message(operator).startswith("Done: added ")

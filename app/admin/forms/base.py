@@ -11,6 +11,7 @@ from wtforms import Field, FormField, HiddenField, StringField, SubmitField
 from app.admin.forms.fields import FieldIds, TextValueField, locate
 from app.admin.requests import unexpected_field_complaint
 from app.services.network.edits.results import FieldError
+from app.services.network.edits.saving import LONGEST_NOTE
 from app.services.proposals.store import LONGEST_REASON
 
 REASON: Final[Mapping[str, Any]] = {
@@ -93,12 +94,17 @@ class PreviewedForm(ConsoleForm):
 
     ``fingerprint`` is that of what the operator was shown (``services/audit/fingerprint.py``); its data is
     None where none was sent. ``typed`` is the name that grave changes ask to type, ``proposal_reason`` why
-    a change is proposed that waits for a second operator.
+    a change is proposed that waits for a second operator, ``note`` a remark for the audit log.
     """
 
     Meta = FieldIds
     fingerprint = HiddenField(name="seen")
     proposal_reason = StringField(**REASON)
+    note = StringField(
+        "Note",
+        description="Optional. It stays with this change in the audit log.",
+        render_kw={"autocomplete": "off", "maxlength": str(LONGEST_NOTE)},
+    )
     confirm = SubmitField()
     back = SubmitField()
     typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Final
@@ -10,13 +9,10 @@ from typing import Any, Final
 from wtforms.utils import unset_value
 
 from app.admin.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.admin.forms.moments import written_time
 from app.admin.network_names import Choices
 from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
-
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
-_OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 
 _PRESETS: Final = {
     "1h": (timedelta(hours=1), "in 1 hour"),
@@ -70,14 +66,7 @@ class EndField(TextValueField):
             self.text, self.preset.text = self.format(self.data), ""
 
     def parse(self, text: str) -> str | None:
-        found = text.strip().removesuffix("UTC").strip()
-        if not found:
-            return None
-        if _DAY.fullmatch(found):
-            found += " 00:00:00Z"
-        elif _MINUTE.fullmatch(found):
-            found += ":00Z"
-        return found if _OFFSET.search(found) else f"{found}Z"
+        return written_time(text)
 
     def format(self, value: str | None) -> str:
         return "" if value is None else value.replace("T", " ").removesuffix("Z")

@@ -330,7 +330,7 @@ def locate(field: Field, path: str) -> tuple[Field, str]:
     """
     if isinstance(field, FormField):
         part = path.partition(".")[2]
-        return field.form[part if part in field.form else "model"], ""
+        return field.form[part] if part in field.form else next(iter(field.form)), ""
     return field, field.place(path)
 
 

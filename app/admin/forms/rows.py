@@ -74,13 +74,14 @@ class RowForm(PreviewedForm):
         ends = [at for at in (each.field.find("."), each.field.find("[")) if at >= 0]
         at = min(ends, default=len(each.field))
         key, part = each.field[:at], each.field[at:]
-        if key not in self:
+        compound = key in self and isinstance(self[key], FormField)
+        if key not in self or (compound and part.removeprefix(".") not in self[key].form):
             return DiffLine(each.field, each.before, each.after, "", "")
         field, place = locate(self[key], each.field)
         label = field.label.text
         if place:
             label += f", {place}"
-        elif part and not isinstance(self[key], FormField):
+        elif part and not compound:
             label += f", {part.lstrip('.')}"
         before, after = (
             (None, "") if text is None else field.in_words(text, part) for text in (each.before, each.after)

@@ -6,9 +6,12 @@ from app.admin.views.audit import AuditView
 from app.admin.views.base import ConsoleView
 from app.admin.views.dashboard import HomeView
 from app.admin.views.estimates import EstimatesView
+from app.admin.views.history import HistoryView
 from app.admin.views.ingest_tokens import IngestTokensView
 from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
 from app.admin.views.network.chains import ChainsView
+from app.admin.views.network.connect import ConnectView
+from app.admin.views.network.document import DocumentView
 from app.admin.views.network.pegged_pairs import PeggedPairsView
 from app.admin.views.network.pools import PoolsView
 from app.admin.views.network.route_blocks import RouteBlocksView
@@ -27,15 +30,18 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     RefundAsksView,
     ProposalsView,
     ChainsView,
+    ConnectView,
     TokensView,
     PoolsView,
     RoutesView,
     PeggedPairsView,
     ValidatorsView,
+    DocumentView,
     RouteBlocksView,
     BlockedAddressesView,
     BlockedNetworksView,
     AuditView,
+    HistoryView,
     OperatorsView,
     IngestTokensView,
     AccountView,

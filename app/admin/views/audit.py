@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.admin.access import READ, Access, Audience
+from app.admin.access import ADMINISTER, READ, Access, Audience, may
 from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import csv_line
-from app.domain.difference import difference
+from app.admin.views.network.words import restore_page, told
+from app.domain.audit import AuditedChange
 from app.runtime.gateway import Gateway, current_gateway
-from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
+from app.services.operators.accounts import find_account
 
 _PAGE: Final = 50
 _LONGEST: Final = 256
@@ -73,8 +75,13 @@ class AuditView(ConsoleView):
         entry = show_audit(current_gateway(), record_id)
         if entry is None:
             abort(404)
-        changes = [(change, difference(change.before, change.after)) for change in entry.changes]
-        return self.render("console/audit/record.html", row=entry.record, changes=changes)
+        changes = [_told(entry.record, number, change) for number, change in enumerate(entry.changes)]
+        return self.render(
+            "console/audit/record.html",
+            row=entry.record,
+            changes=changes,
+            about=_page_of(entry.record.subject),
+        )
 
     @expose("/export.csv")
     def export_csv(self) -> Response:
@@ -106,6 +113,33 @@ class AuditView(ConsoleView):
         else:
             flash(f"The chain is broken: {found.fault}. It is good up to {found.head}.", "error")
         return redirect(url_for("audit.index"))
+
+
+def _page_of(subject: str) -> str | None:
+    """The page of the account, proposal or tokens that a record is about; None where there is none."""
+    kind, _, name = subject.rpartition(" ")
+    if kind == "proposal" and (number := read_id(name)) is not None:
+        return url_for("proposals.show", proposal_id=number)
+    if kind == "ingest token" and may(ADMINISTER.read):
+        return url_for("ingest_tokens.index_view", search=name)
+    if kind == "operator" and may(ADMINISTER.read):
+        account = find_account(current_gateway(), email=name)
+        return None if account is None else url_for("operators.edit", account_id=account.id)
+    return None
+
+
+def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
+    """A change, and where it leads: to its row, the row's history, and back to what was before."""
+    found = told(change)
+    made = found.section and not record.action.startswith("two_persons.")
+    numbers = {"record_id": record.id, "number": number}
+    return {
+        "told": found,
+        "row": url_for("history.row", **numbers) if made else None,
+        "restore": restore_page(found.section, record.id, number, before=True)
+        if made and change.before
+        else None,
+    }
 
 
 def _filter() -> tuple[AuditFilter, dict[str, str]]:

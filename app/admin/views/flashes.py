@@ -42,8 +42,6 @@ def after_saving(saved: Saved, url: str) -> ResponseReturnValue:
 def note_unconfirmed(form: PreviewedForm, refused: EditRefused) -> None:
     """Say beside the field what was not typed before a change was confirmed."""
     if isinstance(refused, NotConfirmed):
-        form.typed.errors = [
-            f"Type “{refused.needs_typed}”, exactly as it is written, to confirm. Nothing was saved."
-        ]
+        form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
     else:
         form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]

@@ -24,6 +24,7 @@ from app.models.ingest_tokens import IngestToken
 from app.queries.reporters.tokens import token_by_id
 from app.runtime.gateway import current_gateway
 from app.services.approvals.tokens import request_rotation, request_token
+from app.services.network.edits.saving import same_name
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 from app.services.reporters.tokens import TokenRefused, list_tokens, revoke_token
 
@@ -125,7 +126,7 @@ class IngestTokensView(ListView):
     def revoke(self, token_id: int) -> ResponseReturnValue:
         """Revoke a token; its name has to be typed."""
         token = _token(token_id)
-        if request.form.get("typed", "").strip() != token["name"]:
+        if not same_name(request.form.get("typed", ""), token["name"]):
             flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
         revoke_token(current_gateway(), token["name"], actor=actor(), key_id=token["key_id"])

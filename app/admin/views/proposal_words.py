@@ -12,6 +12,8 @@ from app.admin.network_names import row_title
 from app.domain.audit import AuditedChange, read_changes
 from app.domain.difference import FieldDifference, difference
 from app.domain.proposals.proposal import ONE_ROW, Proposal, ProposalState
+from app.domain.proposals.two_persons import ADMINISTERED
+from app.services.network.sections import section_of
 
 TONES: Final = {
     ProposalState.OPEN: "warn",
@@ -100,12 +102,15 @@ def in_words(
     change: AuditedChange | None = None,
 ) -> list[DiffLine]:
     """Differences with the labels of the form, units and names beside the values."""
-    section = words.get(proposal.section)
-    if section is None:
+    if proposal.section in ADMINISTERED:
         return [_line(each) for each in sorted(differences, key=_place)]
     if change is None:
         change = read_changes(proposal.changes)[0]
     row = {**(change.before or {}), **(change.after or {})}
+    of = section_of(change.subject, row)
+    section = words.get(of.name) if of else None
+    if section is None:  # a section that is edited by the document alone
+        return [DiffLine(each.field, each.before, each.after, "", "") for each in differences]
     return section.form(formdata=None, row=row).in_words(differences)
 
 

@@ -17,13 +17,7 @@ from app.admin.forms.proposals import ApproveForm, CloseForm
 from app.admin.requests import actor
 from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import flash_saved
-from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
-from app.admin.views.network.chains import ChainsView
-from app.admin.views.network.pegged_pairs import PeggedPairsView
-from app.admin.views.network.pools import PoolsView
-from app.admin.views.network.route_blocks import RouteBlocksView
-from app.admin.views.network.routes import RoutesView
-from app.admin.views.network.tokens import TokensView
+from app.admin.views.network.words import BY_SECTION
 from app.admin.views.proposal_words import (
     TONES,
     RowWords,
@@ -54,13 +48,7 @@ _MOST_ROWS: Final = 100
 """How many rows of a proposal are shown one by one."""
 _DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
 """Approving is as grave as the gravest change that can wait."""
-_WORDS: Final = {
-    view.model_class.__tablename__: RowWords(view.one, view.row_form)
-    for view in (
-        ChainsView, TokensView, PoolsView, RoutesView, RouteBlocksView, PeggedPairsView,
-        BlockedAddressesView, BlockedNetworksView,
-    )
-}  # fmt: skip
+_WORDS: Final = {name: RowWords(view.one, view.row_form) for name, view in BY_SECTION.items()}
 
 
 class ProposalsView(ConsoleView):
@@ -189,7 +177,7 @@ def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) ->
     try:
         saved = decide()
     except NotConfirmed as refused:
-        flash(f"Type “{refused.needs_typed}”, exactly as it is written, to confirm.", "error")
+        flash(f"Type “{refused.needs_typed}” to confirm.", "error")
     except EditRefused as refused:
         flash(f"Nothing was changed: {sentence(str(refused))}", "error")
     else:

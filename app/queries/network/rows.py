@@ -31,7 +31,7 @@ def rows_with(
     """The rows whose column has one of the values, at most some hundreds; accounts without regard to case."""
     table = model.__table__
     is_one: ColumnElement[bool] = table.c[column].in_(values)
-    if table is BlockedAddress.__table__:
+    if table is BlockedAddress.__table__ and column == "address":
         # EVM addresses have one spelling, which is indexed. Only the others need the slower comparison.
         others = [value.lower() for value in values if not (len(value) == 42 and value.startswith("0x"))]
         is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one

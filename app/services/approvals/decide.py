@@ -29,6 +29,7 @@ from app.services.approvals.tokens import SECOND_TOKEN, TOKEN, make_token, previ
 from app.services.audit.results import Saved
 from app.services.network.edits.fees import BASE_FEES, FeesPreview
 from app.services.network.edits.results import Preview
+from app.services.network.edits.several import SEVERAL
 from app.services.operators.accounts import AccountRefused, account_named
 from app.services.proposals.results import ProposalRefused
 from app.services.proposals.store import close, note_expired, require_open, stated
@@ -46,6 +47,7 @@ class _Kind:
 _KINDS: Final = {
     ONE_ROW: _Kind(preview_network, make_network),
     BASE_FEES: _Kind(preview_network, make_network),
+    SEVERAL: _Kind(preview_network, make_network),
     ACCOUNT: _Kind(preview_account, make_account),
     TOKEN: _Kind(preview_token, make_token),
     SECOND_TOKEN: _Kind(preview_token, make_token),

@@ -18,6 +18,7 @@ from app.services.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, pla
 from app.services.network.edits.planning import Edit
 from app.services.network.edits.results import Preview
 from app.services.network.edits.saving import Planned, save_changes
+from app.services.network.edits.several import SEVERAL, Edits, planned_edits, preview_edits
 
 
 def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPreview:
@@ -28,6 +29,8 @@ def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPrevi
     with reading_consistently(gateway.engine) as connection:
         _plan_again(connection, proposal, gateway.clock())
     given = orjson.loads(proposal.input)
+    if proposal.kind == SEVERAL:
+        return preview_edits(gateway, Edits.of_input(given))
     if proposal.kind == ONE_ROW:
         return preview_edit(gateway, Edit(**given))
     return preview_fees(gateway, FeeEdit.of_input(given))
@@ -50,6 +53,8 @@ def _plan_again(connection: Connection, proposal: Proposal, now: datetime) -> Pl
     try:
         if proposal.kind == BASE_FEES:
             planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
+        elif proposal.kind == SEVERAL:
+            planned = planned_edits(connection, Edits.of_input(given), now)
         else:
             planned = planned_edit(connection, Edit(**given), now)
     except Conflict as refused:

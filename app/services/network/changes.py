@@ -146,18 +146,24 @@ def _write(connection: Connection, section: Section, changes: Iterable[Change], 
         if change.after is None:
             continue
         if change.before is None:
-            coming.append(change.after | _fee_time(table, change.after, now))
+            coming.append(change.after | _times(section, change.after, now))
             continue
         edits = {name: change.after[name] for name in change.columns}
-        edits |= _fee_time(table, edits, now)
+        edits |= _times(section, edits, now)
         connection.execute(update(table).where(table.c.id == change.before["id"]).values(edits))
     if coming:
         connection.execute(insert(table), coming)
 
 
-def _fee_time(table: Table, written: Mapping[str, Any], now: datetime) -> dict[str, datetime]:
-    """The age of a configured base fee runs from its last change (docs/interface.md#base-fee-age)."""
-    return {"base_fee_changed_at": now} if "base_fee_changed_at" in table.c and "base_fee" in written else {}
+def _times(section: Section, written: Mapping[str, Any], now: datetime) -> dict[str, datetime | None]:
+    """The times that run from the last change of a column: the age of a configured base fee
+    (docs/interface.md#base-fee-age), and since when a chain is stopped.
+    """
+    if section.name == "routes" and "base_fee" in written:
+        return {"base_fee_changed_at": now}
+    if section.name == "chains" and "disabled" in written:
+        return {"disabled_at": now if written["disabled"] else None}
+    return {}
 
 
 def _table(section: Section) -> Table:

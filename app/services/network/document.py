@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from sqlalchemy import Connection
@@ -105,12 +105,20 @@ def import_within(
 
 def export_network(gateway: Gateway) -> bytes:
     """The whole configuration as a document that imports without a change, indented, in UTF-8."""
-    document: dict[str, object] = {"version": DOCUMENT_VERSION}
     with reading_consistently(gateway.engine) as connection:
-        for section in SECTIONS:
-            rows = [section.documented(row) for row in load_rows(connection, section.model)]
-            if rows or not section.optional:
-                document[section.name] = rows
+        rows = {
+            section.name: [section.documented(row) for row in load_rows(connection, section.model)]
+            for section in SECTIONS
+        }
+    return document_of(rows)
+
+
+def document_of(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
+    """Documented rows, by section, as a network document."""
+    document: dict[str, object] = {"version": DOCUMENT_VERSION}
+    for section in SECTIONS:
+        if rows[section.name] or not section.optional:
+            document[section.name] = rows[section.name]
     return written(document)
 
 
@@ -125,11 +133,16 @@ def _changes(
     present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     if only_first and any(present.values()):
         raise NetworkRefused((_NOT_EMPTY,))
-    changes = [
+    changes = changes_between(present, document)
+    if refused := (*refusals(connection, changes), *pins_too_long(changes, now)):
+        raise NetworkRefused(refused)
+    return changes
+
+
+def changes_between(present: Document, document: Document) -> list[Change]:
+    """What the document would change in the rows of now, whether or not it would be taken."""
+    return [
         change
         for section in SECTIONS
         for change in compare(section, present[section.name], document[section.name])
     ]
-    if refused := (*refusals(connection, changes), *pins_too_long(changes, now)):
-        raise NetworkRefused(refused)
-    return changes

@@ -151,3 +151,20 @@ SECTIONS: Final = (
     ),
 )  # fmt: skip
 """In the order of the document. Rows can be inserted in it, as each section refers only to earlier ones."""
+
+
+def key_of(section: Section, documented: Mapping[str, Any]) -> Row | None:
+    """The key columns of a row as the document writes it; None where it is no row of the section."""
+    names = {column: section.schema.fields[column].data_key or column for column in section.key}
+    if not set(names.values()) <= set(documented):
+        return None
+    return {column: documented[name] for column, name in names.items()}
+
+
+def section_of(subject: str, documented: Mapping[str, Any]) -> Section | None:
+    """The section of a row that the audit log names; None where it is about something else."""
+    for section in SECTIONS:
+        key = key_of(section, documented)
+        if key is not None and section.describe(key) == subject:
+            return section
+    return None

@@ -44,7 +44,8 @@ class BaseFees:
         try:
             if form.confirm.data:
                 shown, reason = form.fingerprint.data or "", form.proposal_reason.data or ""
-                saved = save_fees(gateway, edit, shown=shown, actor=actor(), reason=reason)
+                note = form.note.data or ""
+                saved = save_fees(gateway, edit, shown=shown, actor=actor(), reason=reason, note=note)
                 return after_saving(saved, self.get_url(".index_view"))
         except (ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)

@@ -14,11 +14,14 @@ from app.admin.access import EDIT, may
 from app.admin.formats import cut, pill
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.bulk import StopChainForm
+from app.admin.forms.network.stops import PICKED
 from app.admin.forms.sections import ChainForm
 from app.admin.network_names import percent
+from app.admin.pages.incidents import stopped_chains
 from app.admin.sign_in.step_up import step_up
 from app.admin.views.filters import Flag
 from app.admin.views.network.editing import Attempt, NetworkView
+from app.admin.views.network.stops import StopSeveral
 from app.models.engine import reading
 from app.models.network import Chain
 from app.queries.network.rows import chain_row_id
@@ -27,7 +30,29 @@ from app.services.network.edits.edit import ShownRow, preview_edit
 from app.services.network.edits.planning import Edit
 
 
-class ChainsView(NetworkView):
+def _pick(chain: Chain) -> Any:
+    """The box that picks a chain for the buttons above the list."""
+    if not may(EDIT.change):
+        return ""
+    return Markup(
+        '<input type="checkbox" name="{}" form="several" value="{}" aria-label="Select {}">'
+    ).format(PICKED, chain.chain_id, chain.name)
+
+
+def _state(chain: Chain) -> Any:
+    """Whether the chain is in service; where it is not, since when, by whom and why."""
+    if not chain.disabled:
+        return pill("in service", "good")
+    stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
+    lines = Markup('{}<small class="smallest">{}</small>').format(
+        pill("stopped", "bad"), chain.disabled_reason
+    )
+    if stop is None or stop.by is None:
+        return lines
+    return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
+
+
+class ChainsView(StopSeveral, NetworkView):
     """Chains, and the switch that stops one."""
 
     model_class = Chain
@@ -38,18 +63,19 @@ class ChainsView(NetworkView):
     row_endpoint = "chains.edit"
     new_endpoint = "chains.new"
     new_label = "New chain"
-    access = {**NetworkView.access, "stop": EDIT, "resume": EDIT}
+    access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
     column_list = (
         "name", "chain_id", "disabled", "gas_token_symbol", "block_delay", "minimal_max_slippage",
-        "contract_addr", "act",
+        "contract_addr", "act", "pick",
     )  # fmt: skip
     column_labels = {
+        "pick": "Select",
         "chain_id": "Id",
         "disabled": "State",
         "gas_token_symbol": "Gas token",
         "minimal_max_slippage": "Least slippage",
         "contract_addr": "Contract",
-        "act": "",
+        "act": "Action",
         "disabled_reason": "reason",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
@@ -58,7 +84,8 @@ class ChainsView(NetworkView):
     column_filters = (Flag(Chain.disabled, "State", "stopped", "in service"),)
     numbers = frozenset({"chain_id", "block_delay", "minimal_max_slippage"})
     column_formatters = {
-        "disabled": lambda v, c, m, p: pill("stopped", "bad") if m.disabled else pill("in service", "good"),
+        "pick": lambda v, c, m, p: _pick(m),
+        "disabled": lambda v, c, m, p: _state(m),
         "minimal_max_slippage": lambda v, c, m, p: percent(m.minimal_max_slippage),
         "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
         "act": lambda v, c, m, p: v.switch(m),
@@ -143,4 +170,4 @@ class ChainsView(NetworkView):
         def again(form: PreviewedForm) -> ResponseReturnValue:
             return redirect(url_for("chains.edit", key=key))
 
-        return self.attempt(Attempt(edit, form, row, again))
+        return self.attempt(Attempt(edit, form, row, again, filled_in=False))

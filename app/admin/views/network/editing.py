@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
-from flask import abort, flash, request
+from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from werkzeug.datastructures import MultiDict
 
 from app.admin.access import EDIT, READ, Access, Audience
-from app.admin.forms.base import PreviewedForm
+from app.admin.forms.base import PreviewedForm, inputs_of
 from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
@@ -29,6 +29,7 @@ from app.services.network.edits.edit import ShownRow, preview_edit, save_edit, s
 from app.services.network.edits.locks import locked_fields
 from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.edits.results import InUse, Invalid, NotConfirmed, Preview
+from app.services.network.past.history import restoring
 from app.services.network.sections import Section
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
@@ -50,12 +51,16 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again."""
+    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again.
+
+    ``filled_in`` is false where the values do not come from the form: then there is no way back to it.
+    """
 
     edit: Edit
     form: PreviewedForm
     row: ShownRow | None
     again: Callable[[PreviewedForm], ResponseReturnValue]
+    filled_in: bool = True
 
 
 class NetworkView(ListView):
@@ -74,6 +79,7 @@ class NetworkView(ListView):
         "new": EDIT,
         "edit": Access(Audience.VIEWER, Audience.OPERATOR),
         "remove": EDIT,
+        "restore": EDIT,
     }
 
     def __init__(self) -> None:
@@ -142,6 +148,35 @@ class NetworkView(ListView):
         edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, form.fingerprint.data)
         return self.attempt(Attempt(edit, form, row, lambda form: self._form_page(form, row)))
 
+    @expose("/restore/<int:record_id>/<int:number>", methods=("GET", "POST"))
+    def restore(self, record_id: int, number: int) -> ResponseReturnValue:
+        """Give a row the values that it had after a change, or before it, as the audit log tells them."""
+        before = request.args.get("before") == "1"
+        found = restoring(current_gateway(), record_id, number, before=before)
+        if found is None or found.section is not self.of:
+            abort(404)
+        history = url_for("history.index", subject=found.subject)
+        row = None if found.row_id is None else show_row(current_gateway(), self.of.name, found.row_id)
+        if found.edit is None:
+            if row is None:
+                flash("The row was not there then, and is not there now.", "warning")
+                return redirect(history)
+            return redirect(self.get_url(".remove", key=self.key_of(row.values, row.row_id)))
+        # Nothing is typed on this page, so nothing is handed on.
+        form = self.row_form(row=found.now, locked=dict.fromkeys(found.edit.values or (), ""))
+        edit = found.edit
+        if request.method == "POST":
+            edit = replace(edit, shown=form.fingerprint.data)
+        else:
+            form.fingerprint.data = edit.shown
+
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            for message in (*form.form_errors, *(e for errors in form.errors.values() for e in errors)):
+                flash(f"It cannot be restored: {message}", "error")
+            return redirect(history)
+
+        return self.attempt(Attempt(edit, form, row, again, filled_in=False))
+
     # --- The steps of an edit
 
     def _row(self, key: int) -> ShownRow | None:
@@ -185,7 +220,9 @@ class NetworkView(ListView):
         try:
             if save or form.confirm.data:
                 typed, reason = form.typed.data or "", form.proposal_reason.data or ""
-                return self.done(save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason))
+                note = form.note.data or ""
+                saved = save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason, note=note)
+                return self.done(saved)
             return self._preview_page(preview_edit(gateway, on.edit), on)
         except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
@@ -234,11 +271,13 @@ class NetworkView(ListView):
             form=on.form,
             removing=on.edit.values is None,
             adding=on.edit.row_id is None,
+            form_is_filled_in=on.filled_in,
         )
 
     def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
         now = self.of.with_defaults(on.row.values) if on.row else {}
-        own, shown = on.edit.values or {}, self.of.with_defaults(shown_values(on.edit.shown) or {})
+        own, seen = on.edit.values or {}, shown_values(on.edit.shown)
+        shown = self.of.with_defaults(seen or {})
         kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
         return self.render(
             "console/network/conflict.html",
@@ -247,7 +286,16 @@ class NetworkView(ListView):
             own=self._in_words(now, difference(kept, {key: own[key] for key in kept})),
             row=on.row,
             key=self.key_of(now, on.row.row_id) if on.row else None,
+            again=None if seen is None else self._own_texts(on, shown),
         )
+
+    @staticmethod
+    def _own_texts(on: Attempt, shown: Mapping[str, Any]) -> dict[str, str]:
+        """What was typed in the fields that the operator changed, to be applied to the row of now."""
+        own = on.edit.values or {}
+        changed = {key for key, value in own.items() if value != shown.get(key, ...)}
+        inputs = (field for key in changed if key in on.form for field in inputs_of(on.form[key]))
+        return {field.name: field.text for field in inputs} if on.filled_in else {}
 
     def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
         """Differences in the words of the form; ``values`` say which chains and token the row is about."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,33 +50,36 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
     """
     now = gateway.clock()
     with reading_consistently(gateway.engine) as connection:
-        plan = plan_edit(connection, edit, now)
-        effects = tuple(effects_of(connection, plan, now, edit.values))
-    if plan.change is None:
-        return Preview(plan.subject, (), (), ())
-    audited = plan.change.audited
+        planned = plan_edit(connection, edit, now)
+        effects = tuple(effects_of(connection, planned.plan, now, edit.values))
+    if planned.change is None:
+        return Preview(planned.subject, (), (), ())
+    audited = planned.change.audited
     return Preview(
-        plan.subject,
-        (str(plan.change),),
+        planned.subject,
+        (str(planned.change),),
         difference(audited.before, audited.after),
         effects,
-        needs_typed(plan.change),
-        waits(gateway, [plan.change]),
+        needs_typed([planned.change]),
+        waits(gateway, [planned.change]),
     )
 
 
-def save_edit(gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "") -> Saved:
+def save_edit(
+    gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "", note: str = ""
+) -> Saved:
     """Make the edit in one transaction and record it in the audit log.
 
     Where it waits for a second operator (``TWO_PERSONS``), it is kept as a proposal instead.
 
     :param typed: what was typed to confirm, where the preview asks for a name.
     :param reason: why, for the second operator.
+    :param note: a remark for the audit log; may be empty.
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
         ``ReasonMissing``).
     """
     with writing(gateway.engine) as connection:
-        planned = planned_edit(connection, edit, gateway.clock())
+        planned = replace(planned_edit(connection, edit, gateway.clock()), note=note)
         planned.require_typed(typed)
         return save_or_propose(connection, gateway, actor, planned, reason)
 
@@ -91,4 +94,4 @@ def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
     if change is None:
         return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
     action = "create" if change.before is None else "remove" if change.after is None else "edit"
-    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed(change))
+    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed([change]))

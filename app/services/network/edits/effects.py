@@ -28,10 +28,10 @@ from app.queries.transfers.usage import (
 from app.services.network.changes import Change
 from app.services.network.edits.doubts import account_doubts
 from app.services.network.edits.open_routes import RouteChanges, chain_names, is_open
-from app.services.network.edits.planning import BLOCKED, PlannedEdit
+from app.services.network.edits.planning import BLOCKED, PlannedEdits
 from app.services.network.edits.prices import price_effects
 from app.services.network.edits.results import Effect, Severity, counted
-from app.services.network.sections import Row
+from app.services.network.sections import Part, Row
 
 RECENT: Final = timedelta(hours=24)
 
@@ -40,44 +40,84 @@ LISTED: Final = 20
 
 ENDED: Final = "its end has passed already: it blocks nothing"
 
+_BLOCKS_ONE_BY_ONE: Final = 20
+
 WIDE: Final = {4: 8, 6: 19}
 """Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
 
 
 def effects_of(
-    connection: Connection, plan: PlannedEdit, now: datetime, typed: Mapping[str, Any] | None = None
+    connection: Connection, plan: PlannedEdits, now: datetime, typed: Mapping[str, Any] | None = None
 ) -> Iterator[Effect]:
-    """Every effect of the planned change, from the same view of the database as the plan.
+    """Every effect of the planned changes, from the same view of the database as the plan.
 
-    :param typed: the values of the edit as they were typed.
+    :param typed: the values as they were typed, where one row is edited.
     """
-    change = plan.change
-    if change is None:
-        return
-    if plan.section.part in BLOCKED:
+    blocks = [change for change in plan.changes if change.section.part in BLOCKED]
+    for change in blocks[:_BLOCKS_ONE_BY_ONE]:
         yield from _of_block(connection, change, now, typed or {})
-        return
+    if len(blocks) > _BLOCKS_ONE_BY_ONE:
+        yield Effect(f"and {counted(len(blocks) - _BLOCKS_ONE_BY_ONE, 'further change')} of what is blocked")
+    yield from _of_validators(plan.changes)
+    changes = [change for change in plan.changes if change.section.part is Part.CORE]
+    if changes:
+        yield from _of_core(connection, changes, plan, now)
+
+
+def _of_core(
+    connection: Connection, changes: Sequence[Change], plan: PlannedEdits, now: datetime
+) -> Iterator[Effect]:
+    """What becomes of chains, tokens, routes and prices."""
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
-    yield from _of_chain(connection, change)
+    for change in changes:
+        yield from _of_chain(connection, change)
     route_changes = RouteChanges.between(before, after)
     recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
     yield from route_changes.effects(recent)
     yield from price_effects(before, after, reported_fees(connection), now)
-    yield from _of_unknown_fees(change)
-    yield from _of_token(change)
-    yield from _of_pool(connection, change, after, now)
-    yield from _of_route_block(change, before, route_changes, now)
-    if change.section.name == "route_blocks" and recent:
+    for change in changes:
+        yield from _of_unknown_fees(change)
+        yield from _of_token(change)
+        yield from _of_pool(connection, change, after, now)
+        yield from _of_route_block(change, before, route_changes, now)
+    if recent and any(change.section.name == "route_blocks" for change in changes):
         ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
         yield Effect("these were sent there last", Severity.PLAIN, transfer_ids=tuple(ids))
 
 
-def needs_typed(change: Change | None) -> str | None:
-    """The name to type before the change is saved: of a chain that it stops."""
-    if change is None or change.section.name != "chains" or change.before is None or change.after is None:
-        return None
-    name: str = change.before["name"]
-    return name if change.after["disabled"] and not change.before["disabled"] else None
+def needs_typed(changes: Sequence[Change]) -> str | None:
+    """What to type before the changes are saved: the name of a chain that is stopped, or how many are."""
+    stopped = [change.row["name"] for change in changes if _stops(change)]
+    if len(stopped) < 2:
+        return stopped[0] if stopped else None
+    return f"stop {counted(len(stopped), 'chain')}"
+
+
+def _stops(change: Change) -> bool:
+    if change.section.name != "chains" or change.before is None or change.after is None:
+        return False
+    return bool(change.after["disabled"] and not change.before["disabled"])
+
+
+def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
+    """Who signs refunds, as far as no rotation is reported yet."""
+    by_chain: dict[int, list[Change]] = {}
+    for change in changes:
+        if change.section.part is Part.VALIDATORS:
+            by_chain.setdefault(change.row["chain_id"], []).append(change)
+    new = {
+        change.row["chain_id"] for change in changes if change.section.name == "chains" and not change.before
+    }
+    for chain_id, found in sorted(by_chain.items()):
+        if chain_id in new:
+            many = counted(len(found), "opening validator")
+            yield Effect(f"refunds of chain {chain_id} are judged by {many}", Severity.PLAIN)
+            continue
+        yield Effect(
+            f"refunds of chain {chain_id} are judged by other opening validators, until the feed reports a "
+            "rotation",
+            Severity.GRAVE,
+        )
 
 
 def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
@@ -87,7 +127,7 @@ def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequenc
 
 
 def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
-    if needs_typed(change) is None:
+    if not _stops(change):
         return
     count = count_transfers(connection, of_chain(change.row["chain_id"]), under_way=True)
     if count:

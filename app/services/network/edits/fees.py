@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -126,17 +126,20 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
     return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)
 
 
-def save_fees(gateway: Gateway, edit: FeeEdit, *, shown: str, actor: Actor, reason: str = "") -> Saved:
+def save_fees(
+    gateway: Gateway, edit: FeeEdit, *, shown: str, actor: Actor, reason: str = "", note: str = ""
+) -> Saved:
     """Write all the new fees in one transaction and record them; or propose them, where they wait.
 
     :param shown: the fingerprint of the preview.
     :param reason: why, for the second operator.
+    :param note: a remark for the audit log; may be empty.
     :raises Invalid: impossible values, or no route leads to the chain.
     :raises Conflict: a route was added or removed since the preview, or has another fee.
     :raises ReasonMissing: they wait for a second operator, and no reason is given.
     """
     with writing(gateway.engine) as connection:
-        planned = planned_fees(connection, edit, shown)
+        planned = replace(planned_fees(connection, edit, shown), note=note)
         return save_or_propose(connection, gateway, actor, planned, reason)
 
 

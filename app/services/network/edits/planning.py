@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from marshmallow import ValidationError
 from sqlalchemy import Connection
@@ -40,7 +40,14 @@ _MESSAGE: Final = re.compile(
     r"(?P<row>[a-z_]+(?:\[\d+\])?)(?:\.(?P<path>[^:]+))?: (?P<message>.+)", re.DOTALL
 )
 
+SECTION_BY_NAME: Final = {section.name: section for section in SECTIONS}
+
+_CHUNK: Final = 500
+
 Rows = Mapping[str, list[Row]]
+
+ByIdentity = dict[tuple[Any, ...], Row]
+"""Rows of a section by their keys, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +72,25 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedEdit:
-    """A checked edit. ``change`` is None where the row would stay as it is.
+class PlannedEdits:
+    """Checked edits: the changes that they make, without those of rows that would stay as they are.
 
-    ``before`` and ``after`` are the rows of every section but the blocked ones, empty for edits of those.
+    ``before`` and ``after`` are the rows of every section but the blocked ones, empty where only those are
+    edited.
     """
 
-    section: Section
-    subject: str
-    change: Change | None
+    changes: tuple[Change, ...]
     before: Rows
     after: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEdit:
+    """One checked edit. ``change`` is None where the row would stay as it is."""
+
+    subject: str
+    change: Change | None
+    plan: PlannedEdits
 
 
 def plan_edit(connection: Connection, edit: Edit, now: datetime) -> PlannedEdit:
@@ -84,117 +99,218 @@ def plan_edit(connection: Connection, edit: Edit, now: datetime) -> PlannedEdit:
     :param connection: in a transaction with one consistent view; for a save, the writing one.
     :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
     """
-    section = EDITABLE[edit.section]
-    before = _row_to_edit(connection, section, edit)
-    rows = _rows(connection, section)
-    after = None if edit.values is None else _read(section, before, edit.values, now)
-    if after is None:
-        assert before is not None  # noqa: S101  _row_to_edit has made sure of it
-        require_unused(connection, section, before, rows)
-    elif before is None:
-        _require_new(connection, section, after, rows)
-    elif section.identity(after) != section.identity(before):
-        raise Invalid(_renamed(section, before, after))
-    elif all(before[name] == value for name, value in after.items()):
-        return PlannedEdit(section, section.describe(before), None, rows, rows)
-    planned, index = _with(rows, section, before, after)
-    change = Change(section, before, after, index)
-    if found := [*faults(planned), *refusals(connection, [change]), *pins_too_long([change], now)]:
-        raise Invalid(_row_errors(f"{section.name}[{index}]", found))
-    return PlannedEdit(section, section.describe(change.row), change, rows, planned)
+    section = SECTION_BY_NAME[edit.section]
+    plan = plan_edits(connection, (edit,), now)
+    if plan.changes:
+        return PlannedEdit(section.describe(plan.changes[0].row), plan.changes[0], plan)
+    row = row_by_id(connection, section.model, edit.row_id or 0)
+    return PlannedEdit(section.describe(row) if row else section.name, None, plan)
 
 
-def _row_to_edit(connection: Connection, section: Section, edit: Edit) -> Row | None:
+def plan_edits(
+    connection: Connection, edits: Sequence[Edit], now: datetime, *, as_document: bool = False
+) -> PlannedEdits:
+    """The changes that several edits make together, checked as if they were one.
+
+    So a route may come with the pools that it needs, and a chain may go with its tokens.
+
+    :param as_document: whether they come from a network document, which may hold what the console's forms
+        refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
+        ended.
+    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``. The errors say which edit they are about.
+    """
+    rows = _rows(connection, edits)
+    standing = _edited_rows(connection, edits)
+    planned = {name: _by_identity(SECTION_BY_NAME[name], found) for name, found in rows.items()}
+    changes: list[tuple[int, Change]] = []
+    for number, edit in enumerate(edits):
+        section = SECTION_BY_NAME[edit.section]
+        before = _row_to_edit(section, edit, standing)
+        after = (
+            None
+            if edit.values is None
+            else _read(section, before, edit.values, now, number=number, as_document=as_document)
+        )
+        if before is None and after is not None:
+            _require_new(section, after, planned[section.name], number)
+        elif before is not None and after is not None:
+            if section.identity(after) != section.identity(before):
+                raise Invalid(_renamed(section, before, after, number))
+            if all(before[name] == value for name, value in after.items()):
+                continue
+        _place(planned[section.name], section, before, after)
+        changes.append((number, Change(section, before, after, None)))
+    after_all = {name: list(found.values()) for name, found in planned.items()}
+    _require_not_blocked(connection, changes)
+    _require_unused(connection, (change for _, change in changes), after_all)
+    return _checked(connection, changes, rows, after_all, now)
+
+
+def _checked(
+    connection: Connection, changes: list[tuple[int, Change]], before: Rows, after: Rows, now: datetime
+) -> PlannedEdits:
+    """The plan, once the rows keep every rule together and no transfer depends on what changes."""
+    places = {
+        name: {SECTION_BY_NAME[name].identity(row): at for at, row in enumerate(rows)}
+        for name, rows in after.items()
+    }
+    placed = [
+        (number, replace(each, index=_place_of(places, each)) if each.after else each)
+        for number, each in changes
+    ]
+    plan = PlannedEdits(tuple(change for _, change in placed), before, after)
+    if found := [*faults(after), *refusals(connection, plan.changes), *pins_too_long(plan.changes, now)]:
+        owners = {f"{change.section.name}[{change.index}]": number for number, change in placed}
+        raise Invalid(_row_errors(owners, found))
+    return plan
+
+
+def _place_of(places: Mapping[str, Mapping[tuple[Any, ...], int]], change: Change) -> int:
+    """Where the changed row stands in its section of the planned document."""
+    return places[change.section.name][change.section.identity(cast(Row, change.after))]
+
+
+def _require_unused(connection: Connection, changes: Iterable[Change], rows: Rows) -> None:
+    """Make sure that nothing that stays uses a row that goes."""
+    for change in changes:
+        if change.after is None and change.before is not None:
+            require_unused(connection, change.section, change.before, rows)
+
+
+def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[str, int], Row]:
+    """The rows that are edited as they are now, by section and number."""
+    wanted: dict[str, list[int]] = {}
+    for edit in edits:
+        if edit.row_id is not None:
+            wanted.setdefault(edit.section, []).append(edit.row_id)
+    found: dict[tuple[str, int], Row] = {}
+    for name, numbers in wanted.items():
+        for start in range(0, len(numbers), _CHUNK):
+            for row in rows_with(
+                connection, SECTION_BY_NAME[name].model, "id", numbers[start : start + _CHUNK]
+            ):
+                found[name, row["id"]] = row
+    return found
+
+
+def _row_to_edit(section: Section, edit: Edit, standing: Mapping[tuple[str, int], Row]) -> Row | None:
     """The row that is edited; None for a new one."""
     if edit.row_id is None:
         if edit.values is None:
             raise Conflict("there is nothing to remove", ())
         return None
-    row = row_by_id(connection, section.model, edit.row_id)
+    row = standing.get((section.name, edit.row_id))
     name = "the row" if row is None else section.describe(row)
     require_unchanged(name, edit.shown, None if row is None else section.documented(row))
     return row
 
 
-def _rows(connection: Connection, section: Section) -> Rows:
-    """The rows that the rules between rows concern: none for blocked accounts and networks."""
-    if section.part in BLOCKED:
+def _rows(connection: Connection, edits: Iterable[Edit]) -> Rows:
+    """The rows that the rules between rows concern: none where only blocked accounts and networks change."""
+    if all(SECTION_BY_NAME[edit.section].part in BLOCKED for edit in edits):
         return {of.name: [] for of in SECTIONS}
     return {of.name: [] if of.part in BLOCKED else load_rows(connection, of.model) for of in SECTIONS}
 
 
-def _read(section: Section, before: Row | None, values: Mapping[str, Any], now: datetime) -> Row:
+def _read(
+    section: Section, before: Row | None, values: Mapping[str, Any], now: datetime, *,
+    number: int, as_document: bool,
+) -> Row:  # fmt: skip
     whole = dict(values) if before is None else section.documented(before) | dict(values)
-    if section.name == "chains" and whole.get("disabled") is False:
+    if section.name == "chains" and whole.get("disabled") is False and not as_document:
         whole["disabled_reason"] = ""
     try:
         row: Row = section.schema.load(whole)
     except ValidationError as error:
-        raise Invalid(FieldError(*pair) for pair in messages_by_path(error.messages)) from None
-    if errors := [*_console_rules(section, before, row), *_pin_rules(section, before, row, now)]:
+        raise Invalid(FieldError(*pair, number) for pair in messages_by_path(error.messages)) from None
+    if as_document:
+        return row
+    pin = _pin_rules(section, before, row, now, number)
+    if errors := [*_console_rules(section, before, row, number), *pin]:
         raise Invalid(errors)
     return row
 
 
-def _console_rules(section: Section, before: Row | None, row: Row) -> Iterator[FieldError]:
+def _console_rules(section: Section, before: Row | None, row: Row, number: int) -> Iterator[FieldError]:
     """What the console refuses although an imported document may have it."""
     if section.name == "chains" and row["disabled"] and not row["disabled_reason"].strip():
         yield FieldError(
-            "disabled_reason", "say why the chain is stopped: operators will ask; users are never told"
+            "disabled_reason",
+            "say why the chain is stopped: operators will ask; users are never told",
+            number,
         )
     for column in COUNTED_BY_FEED.get(section.name, ()) if before is not None else ():
         if before is not None and row[column] != before[column]:
-            yield FieldError(column, "is counted by the feed and cannot be edited")
+            yield FieldError(column, "is counted by the feed and cannot be edited", number)
 
 
-def _pin_rules(section: Section, before: Row | None, row: Row, now: datetime) -> Iterator[FieldError]:
+def _pin_rules(
+    section: Section, before: Row | None, row: Row, now: datetime, number: int
+) -> Iterator[FieldError]:
     """A pin that has ended can be imported with the document it stands in, but not be made."""
     if section.name != "routes" or row["pinned_until"] is None:
         return
     columns = ("pinned_base_fee", "pinned_until")
     stays = before is not None and all(row[column] == before[column] for column in columns)
     if not stays and row["pinned_until"] <= now:
-        yield FieldError("pinned_until", "has passed already: the fee would not count")
+        yield FieldError("pinned_until", "has passed already: the fee would not count", number)
 
 
-def _require_new(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
-    identity = section.identity(row)
-    standing = rows[section.name]
-    if section.part in BLOCKED:
-        standing = rows_with(connection, section.model, section.key[0], [row[section.key[0]]])
-    if any(section.identity(other) == identity for other in standing):
-        raise Invalid([FieldError("", f"{section.describe(row)} is there already: edit that one")])
+def _require_new(section: Section, row: Row, planned: ByIdentity, number: int) -> None:
+    if section.identity(row) in planned:
+        raise Invalid([_there_already(section, row, number)])
 
 
-def _renamed(section: Section, before: Row, after: Row) -> Iterator[FieldError]:
+def _require_not_blocked(connection: Connection, changes: Sequence[tuple[int, Change]]) -> None:
+    """As ``_require_new``, for what may have a hundred thousand rows, which are not all read."""
+    for part in BLOCKED:
+        new = [(at, c) for at, c in changes if c.section.part is part and c.before is None]
+        for start in range(0, len(new), _CHUNK):
+            chunk = new[start : start + _CHUNK]
+            section = chunk[0][1].section
+            column = section.key[0]
+            values = [change.row[column] for _, change in chunk]
+            there = {section.identity(row) for row in rows_with(connection, section.model, column, values)}
+            if errors := [
+                _there_already(section, c.row, at) for at, c in chunk if section.identity(c.row) in there
+            ]:
+                raise Invalid(errors)
+
+
+def _there_already(section: Section, row: Row, number: int) -> FieldError:
+    return FieldError("", f"{section.describe(row)} is there already: edit that one", number)
+
+
+def _renamed(section: Section, before: Row, after: Row, number: int) -> Iterator[FieldError]:
     """The errors of an edit that changes a row's key. Other rows refer to it, so it must stay."""
     old, new = section.documented(before), section.documented(after)
     fields = section.schema.fields
     for name in (fields[column].data_key or column for column in section.key):
         if old[name] != new[name]:
-            yield FieldError(
-                name, f"cannot be changed ({old[name]}): add a new row, and remove this one if it is not used"
-            )
+            text = f"cannot be changed ({old[name]}): add a new row, and remove this one if it is not used"
+            yield FieldError(name, text, number)
 
 
-def _with(rows: Rows, section: Section, before: Row | None, after: Row | None) -> tuple[Rows, int | None]:
-    """The rows with the edit made, and where the edited one is among them."""
-    standing = list(rows[section.name])
-    index = next(
-        (number for number, row in enumerate(standing) if before and row["id"] == before["id"]), len(standing)
-    )
+def _by_identity(section: Section, rows: Iterable[Row]) -> ByIdentity:
+    return {section.identity(row): row for row in rows}
+
+
+def _place(planned: ByIdentity, section: Section, before: Row | None, after: Row | None) -> None:
+    """Make the edit among the planned rows. A changed row keeps its place, a new one comes last."""
     if after is None:
-        del standing[index : index + 1]
-        return {**rows, section.name: standing}, None
-    standing[index : index + 1] = [after if before is None else before | after]
-    return {**rows, section.name: standing}, index
+        planned.pop(section.identity(cast(Row, before)), None)
+    else:
+        planned[section.identity(after)] = after if before is None else before | after
 
 
-def _row_errors(row: str, lines: Iterable[str]) -> Iterator[FieldError]:
-    """Messages about a document as errors of the one row that is edited, such as ``routes[3]``."""
+def _row_errors(owners: Mapping[str, int], lines: Iterable[str]) -> Iterator[FieldError]:
+    """Messages about a document as errors of the rows that are edited.
+
+    :param owners: the number of the edit by the path of its row, such as ``routes[3]``.
+    """
     for line in lines:
         match = _MESSAGE.fullmatch(line)
-        if match is None or match["row"] != row:
+        if match is None or match["row"] not in owners:
             yield FieldError("", line if match is None else match["message"])
         else:
-            yield FieldError(match["path"] or "", match["message"])
+            yield FieldError(match["path"] or "", match["message"], owners[match["row"]])

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from app.domain.audit import AuditedChange
 from app.domain.difference import FieldDifference
 from app.services.audit.results import EditRefused
 
@@ -36,7 +37,8 @@ class Preview:
     """What an edit would do. Without ``changes`` it would do nothing.
 
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
-    but proposed to a second operator.
+    but proposed to a second operator. ``audited`` are the rows before and after, where several are edited
+    together; ``fingerprint`` is that of the rows as they are, for the save to hand back.
     """
 
     subject: str
@@ -45,6 +47,8 @@ class Preview:
     effects: tuple[Effect, ...]
     needs_typed: str | None = None
     waits: bool = False
+    audited: tuple[AuditedChange, ...] = ()
+    fingerprint: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -54,10 +58,14 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong with a value. ``path`` is empty, or such as ``perc_fee_tiers[1].ppm``."""
+    """What is wrong with a value. ``path`` is empty, or such as ``perc_fee_tiers[1].ppm``.
+
+    ``edit`` is the number of the edit that it is about, where several are made together.
+    """
 
     path: str
     message: str
+    edit: int = 0
 
     @property
     def field(self) -> str:
@@ -74,6 +82,10 @@ class Invalid(EditRefused):
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors = tuple(errors)
         super().__init__("\n".join(map(str, self.errors)))
+
+    def first_of_each(self) -> tuple[FieldError, ...]:
+        """The errors without repetition, where several rows have the same one."""
+        return tuple({(error.path, error.message): error for error in reversed(self.errors)}.values())
 
 
 class NotConfirmed(EditRefused):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.domain.proposals.proposal import Proposal
 from app.runtime.gateway import Gateway
-from app.services.audit.record import record
+from app.services.audit.record import DETAIL_LENGTH, record
 from app.services.audit.results import Saved
 from app.services.network.changes import Change, apply, in_brief, in_words
 from app.services.network.edits.results import NotConfirmed
@@ -22,6 +22,10 @@ from app.services.network.waiting import sections_that_wait
 from app.services.proposals.results import SecondPersonNeeded
 from app.services.proposals.store import Draft, propose
 
+LONGEST_NOTE: Final = 500
+
+_NOTE: Final = "; note: "
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -29,7 +33,8 @@ class Planned:
 
     ``kind`` and ``input`` are how it is planned again when somebody approves it; ``action`` is what the
     audit log calls it. ``needs_typed`` is a name that has to be typed before it is saved. ``words`` say
-    what several changes together do.
+    what several changes together do, ``about`` what they are about, where it is not their number.
+    ``note`` is a remark for the audit log.
     """
 
     kind: str
@@ -38,6 +43,8 @@ class Planned:
     changes: Sequence[Change]
     needs_typed: str | None = None
     words: str = ""
+    about: str = ""
+    note: str = ""
 
     @property
     def summary(self) -> str:
@@ -48,17 +55,22 @@ class Planned:
     def subject(self) -> str:
         """What it changes: one row by its name, several by their number."""
         first = self.changes[0]
-        if len(self.changes) == 1:
-            return first.section.describe(first.row)
+        if self.about or len(self.changes) == 1:
+            return self.about or first.section.describe(first.row)
         return f"{len(self.changes):,} {first.section.name}"
 
     def require_typed(self, typed: str) -> None:
-        """Make sure that the name was typed.
+        """Make sure that the name was typed, in upper or lower case.
 
         :raises NotConfirmed: it was not.
         """
-        if self.needs_typed is not None and typed.strip() != self.needs_typed:
+        if self.needs_typed is not None and not same_name(typed, self.needs_typed):
             raise NotConfirmed(self.needs_typed)
+
+
+def same_name(typed: str, name: str) -> bool:
+    """Whether a name was typed, whatever the case and the spaces around it and between its words."""
+    return " ".join(typed.split()).casefold() == " ".join(name.split()).casefold()
 
 
 def waits(gateway: Gateway, changes: Sequence[Change]) -> bool:
@@ -80,7 +92,7 @@ def save_or_propose(
         return save_changes(connection, gateway, actor, planned)
     draft = Draft(
         kind=planned.kind,
-        section=planned.changes[0].section.name,
+        section=sections_that_wait(gateway.two_persons, planned.changes)[0],
         subject=planned.subject,
         summary=planned.summary,
         input=planned.input,
@@ -107,6 +119,7 @@ def save_changes(
         raise SecondPersonNeeded(waiting)
     _write(connection, changes, now)
     by_two = f"{approved.by_two(actor.name)}: " if approved else ""
+    words = planned.words or in_words(changes)
     record_id = record(
         connection,
         gateway.audit_keys,
@@ -114,10 +127,19 @@ def save_changes(
         planned.action,
         planned.subject,
         now=now,
-        detail=by_two + in_words(changes),
+        detail=with_note(by_two + words, planned.note),
         changes=[change.audited for change in changes],
     )
-    return Saved(tuple(map(str, changes)), record_id, brief=in_brief(changes))
+    return Saved(tuple(map(str, changes)), record_id, brief=planned.words or in_brief(changes))
+
+
+def with_note(words: str, note: str) -> str:
+    """The sentence of an audit record with the operator's note, for which the sentence is cut."""
+    line = " ".join(note.replace("\0", " ").split())[:LONGEST_NOTE]
+    if not line:
+        return words
+    room = DETAIL_LENGTH - len(line) - len(_NOTE)
+    return f"{words if len(words) <= room else words[: room - 1] + '…'}{_NOTE}{line}"
 
 
 def _write(connection: Connection, changes: Sequence[Change], now: datetime) -> None:

@@ -1,0 +1,197 @@
+"""The form that connects a chain: the chain itself, and a line for each token and route of the example."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from wtforms import Form, FormField
+
+from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
+from app.admin.forms.network.validators import ValidatorsField
+from app.admin.forms.sections import ChainForm
+from app.domain.amounts import format_units, is_uint256, parse_decimal
+from app.services.network.edits.connect import Example, NewChain, NewRoute, NewToken
+from app.services.network.edits.results import FieldError
+from app.services.network.schema import MAX_DECIMALS
+
+_SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
+
+
+class UnitsField(TextValueField):
+    """An amount in whole tokens, such as 12.5; empty is None."""
+
+    attributes = {"autocomplete": "off", "inputmode": "decimal"}
+
+    def parse(self, text: str) -> Any:
+        written = _SPACES.sub("", text)
+        if not written and not self.needed:
+            return None
+        try:
+            return parse_decimal(written)
+        except ValueError:
+            raise ValueError("must be an amount in whole tokens, such as 12.5, with a point") from None
+
+
+class _TokenLine(Form):
+    """A token that the example has."""
+
+    Meta = FieldIds
+    partial = True
+    take = FlagField("Connect")
+    address = LineField("Contract", needed=False)
+    decimal = WholeField("Decimals")
+    liquidity = UnitsField("Opening liquidity", needed=False)
+    total_cap = UnitsField("Total cap", needed=False)
+
+
+class _RouteLine(Form):
+    """The routes of a token from and to one chain."""
+
+    Meta = FieldIds
+    partial = True
+    there = FlagField("From the new chain")
+    fee_there = UnitsField("Base fee from the new chain", needed=False)
+    back = FlagField("To the new chain")
+    fee_back = UnitsField("Base fee to the new chain", needed=False)
+
+
+class ConnectForm(ChainForm):
+    """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
+
+    validators = ValidatorsField(
+        "Opening validators", "Empty: none is known, and no refund of this chain can be judged until one is."
+    )
+
+    def __init__(self, example: Example, **kwargs: Any) -> None:
+        self.example = example
+        kept = ("block_delay", "gas_token_symbol", "drop_gas_amt", "minimal_max_slippage", "tx_path")
+        super().__init__(row={key: example.chain[key] for key in kept}, **kwargs)
+
+    def token_lines(self) -> Iterator[tuple[Any, Any]]:
+        """Each token of the example, and its inputs."""
+        for number, token in enumerate(self.example.tokens):
+            yield token, self[f"token{number}"].form
+
+    def route_lines(self) -> Iterator[tuple[Any, Any]]:
+        """Each pair of routes of the example, and its inputs."""
+        for number, route in enumerate(self.example.routes):
+            yield route, self[f"route{number}"].form
+
+    def chain_inputs(self) -> list[TextValueField]:
+        """The inputs of the chain itself."""
+        own = {name for name in self._fields if name in ChainForm.__dict__}
+        return [
+            field for name, field in self._fields.items() if name in own and isinstance(field, TextValueField)
+        ]
+
+    def new_chain(self) -> NewChain:
+        """What is asked for. Errors stand beside their inputs afterwards: look at ``errors``."""
+        tokens: list[NewToken] = []
+        decimals = dict(self.example.decimals)
+        for token, line in self.token_lines():
+            symbol = token.token["symbol"]
+            if not line.take.data:
+                continue
+            if not line.address.data:
+                _add(line.address, "give the token's contract on the new chain, or do not connect it")
+            places = line.decimal.data
+            if not isinstance(places, int) or places > MAX_DECIMALS:
+                _add(line.decimal, f"must be from 0 to {MAX_DECIMALS}")
+                continue
+            decimals[self.id.data, symbol] = places
+            liquidity, cap = _smallest(line.liquidity, places), _smallest(line.total_cap, places)
+            tokens.append(NewToken(token, line.address.data or "", places, liquidity or 0, cap))
+        taken = {new.example.token["symbol"] for new in tokens if new.example.pool is not None}
+        routes = [route for route in self._routes(decimals) if route.example.symbol in taken]
+        chain = {field.name: field.data for field in self.chain_inputs()}
+        return NewChain(chain, tokens, routes, self.validators.members(self.id.data))
+
+    def _routes(self, decimals: dict[tuple[int, str], int]) -> Iterator[NewRoute]:
+        """The picked routes. Those of a token that is not connected are left out by the caller."""
+        for route, line in self.route_lines():
+            for there, wanted, fee, dst in (
+                (True, line.there.data, line.fee_there, route.peer),
+                (False, line.back.data, line.fee_back, self.id.data),
+            ):
+                if wanted and (dst, route.symbol) in decimals:
+                    yield NewRoute(route, there, _smallest(fee, decimals[dst, route.symbol], up=True))
+
+    def add_errors_of(self, new: NewChain, errors: Sequence[FieldError]) -> None:
+        """Put errors of the service beside the inputs of the row that each is about."""
+        rows: list[tuple[str, Any, dict[str, str]]] = [("The chain", None, {})]
+        rows += [
+            ("Opening validators", None, {"signer": "validators", "power": "validators"})
+            for _ in new.validators
+        ]
+        lines = {token.token["symbol"]: line for token, line in self.token_lines()}
+        for each in new.tokens:
+            symbol = each.example.token["symbol"]
+            rows.append((f"Token {symbol}", lines[symbol], {"address": "address", "decimal": "decimal"}))
+        for each in new.tokens:
+            symbol = each.example.token["symbol"]
+            if each.example.pool is not None:
+                own = {"liquidity_added": "liquidity", "total_cap": "total_cap"}
+                rows.append((f"Pool of {symbol}", lines[symbol], own))
+        for route in new.routes:
+            way = "to" if route.there else "from"
+            rows.append((f"Route of {route.example.symbol} {way} {route.example.peer_name}", None, {}))
+        for error in errors:
+            name, line, inputs = rows[error.edit] if error.edit < len(rows) else ("", None, {})
+            if error.edit == 0:
+                there = "already" in error.message and not error.path
+                self.add_errors([replace(error, path="id") if there else error])
+            elif line is not None and error.field in inputs:
+                _add(line[inputs[error.field]], error.message)
+            elif error.field in inputs:
+                _add(self[inputs[error.field]], error.message)
+            else:
+                self.form_errors.append(f"{name}: {error}")
+
+
+def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
+    """The form with a line for each token and route of the example."""
+    lines: dict[str, Any] = {}
+    for number, token in enumerate(example.tokens):
+        pool = token.pool or {}
+        cap = pool.get("total_cap")
+        given = {
+            "take": token.pool is not None,
+            "decimal": token.decimals,
+            "liquidity": "0",
+            "total_cap": None if cap is None else format_units(int(cap), token.decimals),
+        }
+        lines[f"token{number}"] = FormField(_TokenLine, separator="_", default=given)
+    for number, route in enumerate(example.routes):
+        given = {
+            "there": route.there is not None,
+            "back": route.back is not None,
+            "fee_there": route.fee_there,
+            "fee_back": route.fee_back,
+        }
+        lines[f"route{number}"] = FormField(_RouteLine, separator="_", default=given)
+    form: ConnectForm = type("ConnectForm", (ConnectForm,), lines)(example, **kwargs)
+    return form
+
+
+def _smallest(field: UnitsField, decimals: int, *, up: bool = False) -> int | None:
+    """The amount in smallest units.
+
+    :param up: round it up; otherwise an amount with too many decimals is an error beside the input.
+    """
+    if field.data is None or isinstance(field.data, str):
+        return None
+    amount = field.data * 10**decimals
+    if amount.denominator != 1 and not up:
+        _add(field, f"has more than {decimals} decimals, which the token does not have")
+    whole = -(-amount.numerator // amount.denominator)
+    if not is_uint256(whole):
+        _add(field, "is more than a contract can hold")
+        return None
+    return whole
+
+
+def _add(field: Any, message: str) -> None:
+    field.errors = [*field.errors, message]

@@ -1,0 +1,42 @@
+"""The opening validators of a chain, a line each."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from app.admin.forms.base import PreviewedForm
+from app.admin.forms.fields import NoteField
+from app.domain.amounts import is_ascii_digits
+
+_MOST: Final = 1000
+
+
+class ValidatorsField(NoteField):
+    """Signers with their powers."""
+
+    def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
+        help_text = (
+            "A line for each member of the set that signs refunds on the chain: the signer's address, a "
+            f"space, and its power. {description}"
+        )
+        super().__init__(label, help_text, **kwargs)
+
+    def members(self, chain_id: int) -> list[dict[str, Any]]:
+        """The members as the document writes them. What is wrong stands beside the input afterwards."""
+        rows, errors = [], []
+        for number, words in enumerate((line.split() for line in self.text.splitlines()), 1):
+            if words and (len(words) != 2 or not is_ascii_digits(words[1])):
+                errors.append(f"line {number} must be an address, a space, and a whole number")
+            elif words:
+                rows.append({"chain_id": chain_id, "signer": words[0], "power": words[1]})
+        if len(rows) > _MOST:
+            errors.append(f"has more than {_MOST} lines")
+        own: Any = self
+        own.errors = [*own.errors, *errors]
+        return rows
+
+
+class OpeningForm(PreviewedForm):
+    """The opening set of a chain."""
+
+    validators = ValidatorsField("Opening validators", "Empty: none is known.")

@@ -1,0 +1,58 @@
+"""Which records of the audit log changed one row of the network configuration?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, exists, or_, select
+
+from app.models.audit import SUBJECT_LENGTH, AuditRecord, AuditSubject
+from app.queries.audit.records import CHUNK, AuditRow
+
+_TABLE = AuditRecord.__table__
+
+_MADE: Final = or_(AuditRecord.action.startswith("network."), AuditRecord.action == "sandbox.load")
+"""Records of changes that were made. Those of proposals hold rows, too, but nothing was changed by them."""
+
+
+def records_of_row(
+    connection: Connection, subject: str, *, before: int | None = None, limit: int = CHUNK
+) -> list[AuditRow]:
+    """The newest records with an id under ``before`` that changed the row, alone or among others.
+
+    There may be records among them that changed only a row whose name differs in letter case.
+
+    :param subject: the row as the log names it, such as ``chain 56``.
+    """
+    query = select(_TABLE).where(_MADE, _names(subject)).order_by(AuditRecord.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(AuditRecord.id < before)
+    return list(connection.execute(query))
+
+
+def network_records_since(connection: Connection, since: datetime) -> Iterator[AuditRow]:
+    """The records that changed the network configuration after a time, newest first, a few in memory."""
+    last: int | None = None
+    while True:
+        query = select(_TABLE).where(_MADE, AuditRecord.at > since).order_by(AuditRecord.id.desc())
+        rows = connection.execute(
+            (query if last is None else query.where(AuditRecord.id < last)).limit(CHUNK)
+        ).all()
+        if not rows:
+            return
+        yield from rows
+        last = rows[-1].id
+
+
+def network_records_at(connection: Connection, at: datetime) -> list[AuditRow]:
+    """The records that changed the network configuration at exactly this time, newest first."""
+    query = select(_TABLE).where(AuditRecord.at == at, _MADE).order_by(AuditRecord.id.desc())
+    return list(connection.execute(query))
+
+
+def _names(subject: str) -> ColumnElement[bool]:
+    """Whether the record is about the subject or changed it, in any letter case."""
+    named = AuditSubject.subject == subject.lower()[:SUBJECT_LENGTH]
+    return exists().where(AuditSubject.record_id == AuditRecord.id, named)

@@ -1,0 +1,104 @@
+"""A network document beside the configuration: what differs, and which of it shall be taken over."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from app.domain.audit import AuditedChange, changes_text
+from app.models.engine import reading_consistently
+from app.queries.network.rows import load_rows
+from app.runtime.gateway import Gateway
+from app.services.audit.fingerprint import fingerprint
+from app.services.audit.results import Conflict
+from app.services.network.changes import Change
+from app.services.network.document import NetworkRefused, changes_between
+from app.services.network.edits.results import FieldError, Invalid, counted
+from app.services.network.edits.several import Edits, edits_of
+from app.services.network.reader import read_document
+from app.services.network.sections import SECTIONS
+
+__all__ = ["Compared", "Comparison", "NetworkRefused", "Picked", "compare_document", "picked_edits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The rows of a section that the document has otherwise: as they are now, and as it says."""
+
+    section: str
+    changes: tuple[AuditedChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs, by section in the document's order. ``fingerprint`` is that of all of it."""
+
+    sections: tuple[Compared, ...]
+    fingerprint: str
+
+    @property
+    def count(self) -> int:
+        """How many rows differ."""
+        return sum(len(section.changes) for section in self.sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What of the differences is wanted: rows by their names, and whole sections."""
+
+    subjects: Collection[str]
+    sections: Collection[str] = ()
+
+    def takes(self, change: Change) -> bool:
+        """Whether this one is wanted."""
+        subject = change.section.describe(change.row)
+        return change.section.name in self.sections or subject in self.subjects
+
+
+def compare_document(gateway: Gateway, text: bytes) -> Comparison:
+    """How the document differs from the configuration. Nothing is written.
+
+    :raises NetworkRefused: it is no network document, with every error of the first stage that has any.
+    """
+    changes = _changes(gateway, text)
+    sections = []
+    for section in SECTIONS:
+        found = tuple(change.audited for change in changes if change.section is section)
+        if found:
+            sections.append(Compared(section.name, found))
+    return Comparison(tuple(sections), _fingerprint(changes))
+
+
+def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -> Edits:
+    """The edits that take over what is wanted of the document.
+
+    :param shown: the fingerprint of the comparison from which it was picked.
+    :raises NetworkRefused: as for the comparison.
+    :raises Conflict: the configuration is another one since then.
+    :raises Invalid: nothing is picked.
+    """
+    changes = _changes(gateway, text)
+    if _fingerprint(changes) != shown:
+        raise Conflict("the configuration was changed since you compared it: select again", ())
+    wanted = [change for change in changes if picked.takes(change)]
+    if not wanted:
+        raise Invalid([FieldError("", "select at least one difference")])
+    rows = ((c.section, c.before) for c in wanted if c.before is not None)
+    present = {section.describe(row): fingerprint(section.documented(row)) for section, row in rows}
+    words = f"apply {len(wanted):,} of {counted(len(changes), 'difference')} of a network document"
+    return Edits(
+        edits_of(wanted, present), "network.import", words, about="network document", as_document=True
+    )
+
+
+def _changes(gateway: Gateway, text: bytes) -> list[Change]:
+    document = read_document(text)
+    with reading_consistently(gateway.engine) as connection:
+        present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
+    return changes_between(present, document)
+
+
+def _fingerprint(changes: Sequence[Change]) -> str:
+    told = changes_text([change.audited for change in changes])
+    return hashlib.sha256(told.encode()).hexdigest()

@@ -1,0 +1,140 @@
+"""A chain is connected on one page: with its tokens, pools, routes and opening validators, or not at all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from app.runtime.gateway import Gateway
+from app.services.network.document import export_network, import_network
+from tests.actors import TESTER
+from tests.admin.forms import form_of, send
+from tests.admin.visitor import MovableClock, Visitor
+from tests.services.network.edits.kit import document, records
+from tests.services.network.network_kit import SIGNERS, VAULT
+
+PATH = "/admin/connect/?like=56"
+BASE = {
+    "id": "8453",
+    "name": "Base",
+    "explore_url": "https://basescan.example",
+    "contract_addr": VAULT,
+    "token0_address": "0x00000000000000000000000000000000000000a1",
+    "token0_decimal": "6",
+    "token0_liquidity": "1 000.5",
+    "token0_total_cap": "",
+    "validators": f"{SIGNERS[0]} 10\r\n\r\n{SIGNERS[1]} 20",
+}
+
+
+def test_an_example_is_chosen_first(operator: Visitor, network: Gateway) -> None:
+    page = operator.get("/admin/connect/")
+    assert "BNB Chain (56)" in page.text
+    assert 'href="/admin/connect/"' in operator.get("/admin/chains/").text
+    for like in ("77", "x", "9" * 30):
+        assert operator.get(f"/admin/connect/?like={like}").status_code == 200
+    assert "There is no such chain" in operator.get("/admin/connect/?like=77").text
+
+
+def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> None:
+    form = form_of(operator.get(PATH))
+    assert form["token0_take"] == "1"
+    assert form["token1_take"] == "0", "CELR has no pool"
+    preview = send(operator, PATH, **BASE)
+    assert "Connect Base?" in preview.text, preview.text
+    assert "4 routes open at once" in preview.text
+    assert len(document(network)["chains"]) == 3, "a preview writes nothing"
+    done = send(operator, PATH, preview, confirm="1", note="ticket 9")
+    assert done.location.startswith("/admin/estimates/?src=8453&dst=")
+    now = document(network)
+    chain = now["chains"][-1]
+    assert (chain["id"], chain["name"], chain["minimal_max_slippage"]) == (8453, "Base", 780)
+    token = now["tokens"][-1]
+    assert (token["chain_id"], token["symbol"], token["decimal"]) == (8453, "USDT", 6)
+    pool = now["pools"][-1]
+    assert (pool["liquidity_added"], pool["total_cap"]) == ("1000500000", None)
+    assert [row["power"] for row in now["validators"] if row["chain_id"] == 8453] == ["10", "20"]
+    routes = {(row["src_chain_id"], row["dst_chain_id"]): row for row in now["routes"][3:]}
+    assert set(routes) == {(8453, 1), (1, 8453), (8453, 56), (56, 8453)}
+    # The example's fee to it, 0.605437528092011966 USDT of 18 decimals, in 6 decimals and rounded up.
+    assert routes[1, 8453]["base_fee"] == "605438"
+    # Its tiers begin at amounts of 18 decimals on the example, of 6 on the new chain.
+    like = next(r for r in now["routes"] if (r["src_chain_id"], r["dst_chain_id"]) == (56, 1))
+    start, new = (int(route["perc_fee_tiers"][1]["from"]) for route in (like, routes[8453, 1]))
+    assert new == -(-start // 10**12)
+    record = records(network)[-1]
+    assert (record.action, record.subject) == ("network.connect", "chain 8453")
+    assert record.detail == (
+        "connect Base (chain 8453): 1 token, 1 pool, 4 routes, 2 opening validators; note: ticket 9"
+    )
+
+
+def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None:
+    rows = json.loads(export_network(network))
+    for route in rows["routes"]:
+        route |= {"pinned_base_fee": "9", "pinned_until": "2026-11-22T12:00:00Z"}
+    import_network(network, json.dumps(rows).encode(), actor=TESTER)
+    preview = send(operator, PATH, **BASE)
+    send(operator, PATH, preview, confirm="1")
+    new = [row for row in document(network)["routes"] if 8453 in (row["src_chain_id"], row["dst_chain_id"])]
+    assert len(new) == 4
+    assert all(row.get("pinned_base_fee") is None for row in new)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"id": "56"}, "is there already"),
+        ({"id": ""}, "must be a whole number"),
+        ({"token0_address": ""}, "Give the token&#39;s contract on the new chain"),
+        ({"token0_address": "0x12"}, "token0_address"),
+        ({"token0_decimal": "99"}, "from 0 to 36"),
+        ({"token0_liquidity": "1,5"}, "must be an amount in whole tokens"),
+        ({"token0_liquidity": "0.0000001"}, "more than 6 decimals"),
+        ({"token0_total_cap": "9" * 78}, "more than a contract can hold"),
+        ({"validators": "0x12"}, "line 1 must be an address"),
+        ({"validators": "0x12 5"}, "validators"),
+        ({"validators": f"{SIGNERS[0]} 0"}, "must add up to more than 0"),
+        ({"validators": f"{SIGNERS[0]} 1\n{SIGNERS[0]} 1"}, "is there already"),
+        ({"explore_url": "ftp://x"}, "explore_url"),
+        ({"route0_fee_there": "x"}, "must be an amount in whole tokens"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(
+    operator: Visitor, network: Gateway, fields: dict[str, str], words: str
+) -> None:
+    answer = send(operator, PATH, **BASE | fields)
+    assert "asks once more" in answer.text, "the form, again"
+    assert words.casefold() in answer.text.casefold(), [
+        line for line in answer.text.splitlines() if "error" in line
+    ]
+    assert "field-error" in answer.text or "message-error" in answer.text
+    kept: dict[str, Any] = form_of(answer)
+    assert kept["name"] == "Base"
+    assert len(document(network)["chains"]) == 3
+
+
+def test_what_is_not_picked_is_left_out(operator: Visitor, network: Gateway) -> None:
+    lines = {"token0_take": "0", "validators": ""}
+    preview = send(operator, PATH, **BASE | lines)
+    assert send(operator, PATH, preview, confirm="1").location == "/admin/chains/8453"
+    now = document(network)
+    assert [len(now[name]) for name in ("chains", "tokens", "pools", "routes", "validators")] == [
+        4,
+        6,
+        3,
+        3,
+        2,
+    ]
+    one = {"id": "137", "name": "Polygon", "route0_back": "0", "route1_there": "0", "route1_back": "0"}
+    preview = send(operator, PATH, **BASE | one)
+    send(operator, PATH, preview, confirm="1")
+    assert len(document(network)["routes"]) == 4
+
+
+def test_connecting_asks_who_it_is(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
+    form = form_of(operator.get(PATH))
+    clock.forward(minutes=11)
+    assert 'name="step_up-password"' in operator.post(PATH, form | BASE).text

@@ -1,0 +1,150 @@
+"""Operators' jobs in a browser: stop and resume chains, roll a fee back, restore a time, connect a chain."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from playwright.sync_api import Page
+
+from app.domain.operators import Role
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+from tests.browser.test_edits import code, estimate, in_time
+from tests.serving.server import Server
+
+PHONE_WIDTH = 390
+NEW = 8454
+MOST_CLICKS = 15
+
+
+class Clicks:
+    """Counts what somebody presses."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.count = page, 0
+
+    def press(self, role: Any, name: str) -> None:
+        self.page.get_by_role(role, name=name, exact=True).click()
+        self.count += 1
+
+
+def look(visit: Visit) -> None:
+    """Accessible in both themes, and no wider than a phone."""
+    page = visit.page
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        visit.check_accessibility()
+    size = page.viewport_size
+    page.set_viewport_size({"width": PHONE_WIDTH, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH, page.url
+    assert size is not None
+    page.set_viewport_size(size)
+
+
+def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/chains/")
+    for name in ("Optimism", "Polygon"):
+        page.get_by_role("checkbox", name=f"Select {name}").check()
+    page.get_by_role("button", name="Stop selected").click()
+    look(visit)
+    assert page.evaluate("document.activeElement.name") == "disabled_reason"
+    page.keyboard.type("RPC compromised")
+    page.get_by_label("to confirm").fill("STOP 2 CHAINS")
+    page.get_by_role("button", name="Stop 2 chains").click()
+    banner = page.get_by_role("region", name="Stopped chains")
+    assert "Optimism stopped" in banner.inner_text()
+    assert "by operator@example.org: RPC compromised" in banner.inner_text()
+    look(visit)
+    in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
+    for name in ("Optimism", "Polygon"):
+        page.get_by_role("checkbox", name=f"Select {name}").check()
+    page.get_by_role("button", name="Resume selected").click()
+    look(visit)
+    page.get_by_role("button", name="Resume 2 chains").click()
+    assert "Optimism stopped" not in banner.inner_text()
+    in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
+
+
+def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.ADMIN))
+    page = visit.open("/admin/chains/137")
+    page.get_by_label("Block delay").fill("121")
+    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_label("Note").fill("ticket 9")
+    then = datetime.now(UTC)
+    page.get_by_role("button", name="Save the change").click()
+    page = visit.open("/admin/chains/137")
+    page.get_by_role("link", name="History").click()
+    assert page.get_by_text("ticket 9").is_visible()
+    look(visit)
+    page.get_by_role("link", name="Restore the version").first.click()
+    look(visit)
+    page.get_by_role("button", name="Save the change").click()
+    assert page.get_by_role("status").first.is_visible()
+    page.get_by_role("link", name="Audit record").click()
+    look(visit)
+    page.get_by_role("link", name="Open the row").click()
+    assert page.get_by_label("Block delay").input_value() == "120"
+
+    time.sleep(0.01)
+    page.goto(f"{visit.base}/admin/history/at?time={then:%Y-%m-%dT%H:%M:%S.%f}Z")
+    assert page.get_by_text("Nothing in the configuration differs").is_visible(), "there and back"
+    look(visit)
+
+
+def test_a_document_is_compared_and_applied_in_part(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.ADMIN))
+    page = visit.open("/admin/document/")
+    look(visit)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    rows = json.loads(download.value.path().read_text())
+    rows["chains"][0]["block_delay"] += 1
+    rows["tokens"][0]["name"] = "Other"
+    page.get_by_label("File").set_input_files(
+        {"name": "network.json", "mimeType": "application/json", "buffer": json.dumps(rows).encode()}
+    )
+    page.get_by_role("button", name="Compare").click()
+    assert page.get_by_text("2 rows differ").is_visible()
+    look(visit)
+    page.get_by_role("checkbox").last.uncheck()
+    page.get_by_role("button", name="Preview selected").click()
+    look(visit)
+    page.get_by_role("button", name="Apply 1 difference").click()
+    assert "apply 1 of 2 differences" in page.get_by_role("status").first.inner_text()
+
+
+def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/")
+    clicks = Clicks(page)
+    clicks.press("link", "Chains")
+    clicks.press("link", "Connect a chain")
+    look(visit)
+    page.get_by_label("Copy from").select_option(label="Optimism (10)")
+    clicks.press("button", "Continue")
+    look(visit)
+    for label, text in (
+        ("Chain id", str(NEW)),
+        ("Name", "New chain"),
+        ("Block explorer", "https://explorer.example"),
+    ):
+        page.get_by_label(label, exact=True).fill(text)
+    for symbol in ("USDT", "USDC", "WETH"):
+        contract = page.get_by_label(f"Contract of {symbol}", exact=True)
+        if contract.count():
+            contract.fill(f"0x{len(symbol):040x}")
+            page.get_by_label(f"Opening liquidity of {symbol}", exact=True).fill("100000")
+    clicks.press("button", "Preview")
+    look(visit)
+    clicks.press("button", "Connect it")
+    in_time(server, lambda answer: code(answer) is None, src=1, dst=NEW)
+    assert f"src={NEW}" in page.url
+    page.reload()
+    clicks.press("button", "Estimate")
+    assert clicks.count <= MOST_CLICKS
+    assert estimate(server, NEW, 1)["estimated_receive_amt"] != "0"
