@@ -48,6 +48,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "account.sign_out_everywhere": (NOBODY, VIEWER),
     "transfers.index": (VIEWER, NOBODY),
     "transfers.transfer": (VIEWER, NOBODY),
+    "search.index": (VIEWER, NOBODY),
     "estimates.index": (VIEWER, NOBODY),
     "audit.index": (VIEWER, NOBODY),
     "audit.record": (VIEWER, NOBODY),

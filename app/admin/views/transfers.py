@@ -1,4 +1,4 @@
-"""The pages of transfers: search, list, and a page for each. They change nothing."""
+"""The pages of transfers: a list, and a page for each. Facts are not changed here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from app.admin.access import READ
 from app.admin.forms.transfer_filters import ListRequest, read_list_request
 from app.admin.pages.detail import transfer_detail
 from app.admin.pages.replies import reply_to_user
-from app.admin.pages.search import Found, SearchResult, search
 from app.admin.pages.stuck import RULE, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
@@ -34,13 +33,13 @@ class TransfersView(ConsoleView):
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """The transfers that changed last; or those that the search finds; or the stuck, longest first."""
+        """The transfers that changed last; or the stuck, longest first."""
         gateway = current_gateway()
         asked = read_list_request(gateway, request.args)
         for complaint in asked.complaints:
             flash(complaint, "warning")
-        if asked.search:
-            return self._found(asked, search(gateway, asked.search))
+        if asked.search:  # links to the search as it was before it had a page of its own
+            return redirect(url_for("search.index", q=asked.search))
         if asked.stuck:
             stuck = stuck_transfers(gateway, asked.page, filters=asked.filters)
             lasting = {each.line.transfer_id: each for each in stuck.transfers}
@@ -74,13 +73,6 @@ class TransfersView(ConsoleView):
             reply=reply_to_user(detail),
             answer=laid_out(answer),
         )
-
-    def _found(self, asked: ListRequest, result: SearchResult) -> ResponseReturnValue:
-        if len(result.transfers) == 1:
-            if result.kind is not Found.TRANSFER:
-                flash(result.message, "info")
-            return redirect(url_for("transfers.transfer", transfer_id=result.transfers[0].transfer_id))
-        return self._list(asked, lines=result.transfers, result=result)
 
     def _list(self, asked: ListRequest, **shown: object) -> str:
         return self.render("console/transfers/index.html", asked=asked, **shown)
