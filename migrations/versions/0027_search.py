@@ -36,9 +36,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(60), nullable=False),
         sa.Column("query", sa.String(1000), nullable=False),
         sa.Column("saved_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["operator_id"], ["operators.id"], name=op.f("fk_saved_filters_operator_id")
-        ),
+        sa.ForeignKeyConstraint(["operator_id"], ["operators.id"], name=op.f("fk_saved_filters_operator_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_saved_filters")),
         sa.UniqueConstraint("operator_id", "name", name=op.f("uq_saved_filters_operator_id_name")),
     )

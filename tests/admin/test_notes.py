@@ -16,6 +16,7 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.services.audit.log import AuditFilter, list_audit
 from app.services.desk.notes import MOST_NOTES, count_notes
 from app.services.feed.prune import prune
+from app.services.feed.replay import replay
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, add_account, email_of, signed_in
 
@@ -97,6 +98,13 @@ def test_the_audit_log_says_who_and_not_what(app: Flask, sandbox: Gateway) -> No
     assert {added.actor, removed.actor} == {email_of(Role.OPERATOR)}
     assert added.subject == f"transfer {COMPLETED}"
     assert "Jane" not in f"{added}{removed}"
+
+
+def test_a_replay_leaves_them(app: Flask, sandbox: Gateway) -> None:
+    written(signed_in(app, Role.OPERATOR), "seen")
+    with app.app_context():
+        replay(sandbox, actor=TESTER)
+    assert count_notes(sandbox, [KEY]) == {KEY: 1}
 
 
 def test_notes_go_when_their_transfer_is_pruned(app: Flask, sandbox: Gateway, clock: MovableClock) -> None:

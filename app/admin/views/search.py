@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from flask import current_app, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -76,7 +76,8 @@ def _network(gateway: Gateway, typed: str) -> list[Hit]:
 def _hit(row: NamedRow) -> Hit:
     endpoint = f"{row.section}.edit"
     (argument,) = next(current_app.url_map.iter_rules(endpoint)).arguments
-    return Hit(_KINDS[row.section], row.title, row.detail, url_for(endpoint, **{argument: row.key}))
+    values: dict[str, Any] = {argument: row.key}
+    return Hit(_KINDS[row.section], row.title, row.detail, url_for(endpoint, **values))
 
 
 def _accounts(result: SearchResult) -> list[Hit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from flask import abort, flash, redirect, request, url_for
@@ -110,7 +110,7 @@ class TransfersView(ConsoleView):
     def save_filter(self) -> ResponseReturnValue:
         """Save the filter that the list was shown with, for this account."""
         gateway = current_gateway()
-        fields = read_saved(gateway, request.form.get("query", "")).fields
+        fields: dict[str, Any] = {**read_saved(gateway, request.form.get("query", "")).fields}
         name = request.form.get("name", "")
         try:
             replaced = save_filter(gateway, current_user.id, name, urlencode(fields))

@@ -5,6 +5,7 @@ Every answer is found by an index, and a bounded number of rows is looked at (de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, LargeBinary, func, literal, literal_column, select
@@ -21,7 +22,7 @@ _BYTES: Final = 32
 _END_DIGITS: Final = 2 * ID_END_BYTES
 
 
-def ids_with_part(connection: Connection, start: str, end: str, size: int) -> list[bytes]:
+def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
     """The ids that begin and end so, at most ``size``, in their order.
 
     :param start: lower-case hex digits, as ``end``; one of them has at least four.

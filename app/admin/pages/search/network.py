@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.domain.crypto import checksum_address, parse_evm_address
+from app.domain.keys import ChainId
 from app.models.blocked import BlockedAddress
 from app.models.engine import reading
 from app.queries.network.named import NamedChain, NamedToken, named_chains, named_tokens
@@ -62,7 +63,7 @@ def _ranked_chains(chains: Sequence[NamedChain], text: str) -> Iterator[tuple[in
 
 
 def _ranked_tokens(
-    tokens: Sequence[NamedToken], names: Mapping[int, str], words: list[str]
+    tokens: Sequence[NamedToken], names: Mapping[ChainId, str], words: list[str]
 ) -> Iterator[tuple[int, NamedRow]]:
     for token in tokens:
         chain = names[token.chain_id]
