@@ -18,6 +18,7 @@ from app.models import (
     transfers,
     validators,
 )
+from app.models.desk import notes, saved_filters
 from app.models.refunds import asks
 
 __all__ = [
@@ -31,10 +32,12 @@ __all__ = [
     "ingest_tokens",
     "latencies",
     "network",
+    "notes",
     "operators",
     "pools",
     "proposals",
     "pruned",
+    "saved_filters",
     "signatures",
     "transfers",
     "validators",

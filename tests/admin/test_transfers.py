@@ -74,17 +74,17 @@ def test_one_box_finds_by_id_hash_and_address(app: Flask, sandbox: Gateway) -> N
         tx_hash.upper(),
         f"  {tx_hash[2:].upper()}\n",
     ):
-        found = visitor.get("/admin/transfers/", query_string={"q": text})
+        found = visitor.get("/admin/search/", query_string={"q": text})
         assert (found.status_code, found.location) == (302, page), text
     sender = transfer_detail(sandbox, bytes.fromhex(COMPLETED.transfer_id[2:])).line.sender or ""
-    found = visitor.get("/admin/transfers/", query_string={"q": sender.lower()})
+    found = visitor.get("/admin/search/", query_string={"q": sender.lower()})
     assert found.location == page or COMPLETED.transfer_id in rows_of(found.text)
 
 
 def test_an_address_with_many_transfers_is_a_list_that_goes_on(app: Flask, world: Gateway) -> None:
     feed(world, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 56)))
     visitor = signed_in(app, Role.VIEWER)
-    page = visitor.get("/admin/transfers/", query_string={"q": SENDER[2:].upper()}).text
+    page = visitor.get("/admin/search/", query_string={"q": SENDER[2:].upper()}).text
     assert "This is an account." in page
     assert rows_of(page) == [transfer_id(n) for n in range(1, 51)]
     older = re.search(r'href="(/admin/transfers/\?[^"]*)">Older', page)
@@ -106,7 +106,7 @@ def test_an_address_with_many_transfers_is_a_list_that_goes_on(app: Flask, world
     ],
 )
 def test_nothing_found_says_what_to_try(app: Flask, world: Gateway, text: str, advice: str) -> None:
-    answer = signed_in(app, Role.VIEWER).get("/admin/transfers/", query_string={"q": text})
+    answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": text})
     assert answer.status_code == 200
     assert advice in answer.text or text == "\0"
     assert SCRIPT not in answer.text
@@ -266,7 +266,7 @@ def test_what_events_and_the_network_say_comes_out_as_text(app: Flask, world: Ga
     for path in (
         *(f"/admin/transfers/{transfer_id(n)}" for n in (1, 2, 3)),
         "/admin/transfers/",
-        f"/admin/transfers/?q={image}",
+        f"/admin/search/?q={image}",
         f"/admin/transfers/?token={image}&account={image}&since={image}",
         f"/admin/estimates/?src=1&dst=2&token={image}&user={image}&amount={image}",
     ):

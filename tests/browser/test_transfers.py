@@ -31,14 +31,36 @@ def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open(f"/admin/transfers/{COMPLETED}")
     tx_hash = source_transaction(page)
-    page.get_by_role("link", name="Transfers", exact=True).click()
-    box = page.get_by_role("searchbox", name="Transfer id, transaction hash or address")
+    page.keyboard.press("/")
+    box = page.get_by_role("searchbox", name="Search")
+    expect(box).to_be_focused()
     box.fill(f"  {tx_hash[2:].upper()} ")
     box.press("Enter")
     page.wait_for_url(f"**/admin/transfers/{COMPLETED}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Completed")
     link = page.get_by_role("link", name=re.compile("^Explorer")).first
     assert str(link.get_attribute("href")).endswith(f"/tx/{tx_hash}")
+
+
+def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
+    """From anywhere, without the mouse; and a note for whoever looks next."""
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open(f"/admin/transfers/{COMPLETED}")
+    link = page.get_by_role("link", name=re.compile("^Explorer")).first.get_attribute("href")
+    page = visit.open("/admin/routes/")
+    page.keyboard.press("/")
+    page.keyboard.insert_text(f"{link}#eventlog")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/admin/transfers/{COMPLETED}")
+    note = page.get_by_label("Add a note")
+    note.fill("a / in a note is a / in a note")
+    note.press("/")
+    expect(note).to_be_focused()
+    page.get_by_role("button", name="Add note").click()
+    expect(page.locator(".note-text")).to_have_text("a / in a note is a / in a note/")
+    page.keyboard.press("/")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("searchbox", name="Search")).not_to_be_focused()
 
 
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:

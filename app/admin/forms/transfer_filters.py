@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
+from urllib.parse import parse_qsl
 
 from werkzeug.datastructures import MultiDict
 
@@ -40,6 +41,17 @@ GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
 }
 """Names of groups of statuses."""
 
+WITHIN: Final = {
+    "1h": ("in the last hour", timedelta(hours=1)),
+    "24h": ("in the last 24 hours", timedelta(hours=24)),
+    "7d": ("in the last 7 days", timedelta(days=7)),
+    "30d": ("in the last 30 days", timedelta(days=30)),
+}
+"""Spans that end now, which a saved filter can have. With one of them ``since`` does not count."""
+
+_MOST_FIELDS: Final = 20
+_LONGEST_QUERY: Final = 20_000
+
 Options = tuple[tuple[str, str], ...]
 """Values and labels of a select."""
 
@@ -51,7 +63,7 @@ class ListRequest:
     ``stuck`` is whose list of stuck transfers it is, None for all transfers; ``seen_to`` are those of it
     that somebody has acknowledged. ``fields`` are the usable values, as the URL has them: links of the page
     repeat them.
-    ``statuses``, ``chains`` and ``tokens`` are the options of its selects.
+    ``statuses``, ``chains``, ``tokens`` and ``spans`` are the options of its selects.
     """
 
     search: str
@@ -61,6 +73,7 @@ class ListRequest:
     statuses: Options
     chains: Options
     tokens: Options
+    spans: Options
     filters: TransferFilters = field(default_factory=TransferFilters)
     fields: dict[str, str] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
@@ -87,6 +100,7 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
         statuses=_status_options(),
         chains=_chain_options(terms),
         tokens=tuple((symbol, symbol) for symbol in sorted({symbol for _, symbol in terms.tokens})),
+        spans=tuple((key, label) for key, (label, _) in WITHIN.items()),
         fields=({} if stuck is None else {"stuck": stuck.value}) | ({"seen": "1"} if seen_to else {}),
     )
 
@@ -102,16 +116,28 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
         asked.fields[name] = text
         return value
 
+    span = read("within", "Changed", _within, "span")
     asked.filters = TransferFilters(
         statuses=read("status", "Status", _statuses, "status of a transfer") or frozenset(),
         src_chain_id=read("src", "From chain", _chain_id, "chain id"),
         dst_chain_id=read("dst", "To chain", _chain_id, "chain id"),
         symbol=read("token", "Token", str, "token"),
         account=read("account", "Account", _account, "account"),
-        since=read("since", "Changed from", _moment, "time such as 2026-01-31T12:00"),
+        since=gateway.clock() - span
+        if span
+        else read("since", "Changed from", _moment, "time such as 2026-01-31T12:00"),
         until=read("until", "Changed until", _moment, "time such as 2026-01-31T12:00"),
     )
     return asked
+
+
+def read_saved(gateway: Gateway, query: str) -> ListRequest:
+    """Read a filter from the text that was saved, or is to be. Fields that mean nothing now are left out.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    pairs = parse_qsl(query[:_LONGEST_QUERY], errors="replace", separator="&")
+    return read_list_request(gateway, MultiDict(pairs[:_MOST_FIELDS]))
 
 
 def _text(args: MultiDict[str, str], name: str) -> str:
@@ -140,6 +166,12 @@ def _statuses(text: str) -> frozenset[Status]:
     if text in GROUPS:
         return GROUPS[text][1]
     return frozenset({Status(_number(text, 32))})
+
+
+def _within(text: str) -> timedelta:
+    if text not in WITHIN:
+        raise ValueError
+    return WITHIN[text][1]
 
 
 def _chain_id(text: str) -> int:

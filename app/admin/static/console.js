@@ -92,6 +92,22 @@
     for (const box of boxes) box.checked = !all;
   });
 
+  // "/" goes to the search from anywhere but a field, and Escape leaves it.
+  const box = document.getElementById("search");
+  if (box) {
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      const typing = event.target.closest("input, textarea, select, [contenteditable]");
+      if (event.key === "/" && !typing) {
+        event.preventDefault();
+        box.focus();
+        box.select();
+      } else if (event.key === "Escape" && event.target === box) {
+        box.blur();
+      }
+    });
+  }
+
   if (!window.isSecureContext) {
     for (const note of document.querySelectorAll(".insecure")) note.hidden = false;
   }

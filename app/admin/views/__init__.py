@@ -21,6 +21,7 @@ from app.admin.views.network.validators import ValidatorsView
 from app.admin.views.operators import OperatorsView
 from app.admin.views.proposals import ProposalsView
 from app.admin.views.refund_asks import RefundAsksView
+from app.admin.views.search import SearchView
 from app.admin.views.transfers import TransfersView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
@@ -45,6 +46,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     OperatorsView,
     IngestTokensView,
     AccountView,
+    SearchView,
 )
 """The views in the order of the menu, within its sections."""
 

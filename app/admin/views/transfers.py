@@ -1,21 +1,24 @@
-"""The pages of transfers: search, list, and a page for each. Facts are not changed here."""
+"""The pages of transfers: a list, and a page for each. Facts are not changed here."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from flask_login import current_user
 
 from app.admin.access import READ, Access, Audience
-from app.admin.forms.transfer_filters import ListRequest, read_list_request
+from app.admin.forms.transfer_filters import ListRequest, read_list_request, read_saved
+from app.admin.pages.components import TransferLine
 from app.admin.pages.detail import line_without_log, transfer_detail
 from app.admin.pages.latencies import latencies_by_pair
 from app.admin.pages.replies import reply_to_user
-from app.admin.pages.search import Found, SearchResult, search
 from app.admin.pages.stuck import MustAct, count_stuck, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
@@ -25,12 +28,18 @@ from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import flash_saved
 from app.admin.views.transfers_csv import transfers_csv
 from app.domain.errors import GatewayError, Unavailable
+from app.domain.keys import TransferId
+from app.domain.operators import Role
 from app.domain.wire_values import parse_transfer_id
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import EditRefused
+from app.services.desk.notes import NoteRefused, add_note, count_notes, remove_note, transfer_notes
+from app.services.desk.saved_filters import FilterRefused, remove_filter, save_filter, saved_filters
 from app.services.transfers.stuck import acknowledge_stuck
 
 _ACKNOWLEDGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_NOTE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_OWN_FILTER: Final = Access(Audience.NOBODY, Audience.VIEWER)
 _MOST_AT_ONCE: Final = 500
 
 
@@ -38,20 +47,29 @@ class TransfersView(ConsoleView):
     """The list of transfers, and the page of one."""
 
     section = "Overview"
-    access = {"index": READ, "transfer": READ, "export_csv": READ, "acknowledge": _ACKNOWLEDGE}
+    access = {
+        "index": READ,
+        "transfer": READ,
+        "export_csv": READ,
+        "acknowledge": _ACKNOWLEDGE,
+        "add_note": _NOTE,
+        "remove_note": _NOTE,
+        "save_filter": _OWN_FILTER,
+        "remove_filter": _OWN_FILTER,
+    }
 
     def __init__(self) -> None:
         super().__init__(name="Transfers", endpoint="transfers")
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """The transfers that changed last; or those that the search finds; or the stuck, longest first."""
+        """The transfers that changed last; or the stuck, longest first."""
         gateway = current_gateway()
         asked = read_list_request(gateway, request.args)
         for complaint in asked.complaints:
             flash(complaint, "warning")
-        if asked.search:
-            return self._found(asked, search(gateway, asked.search))
+        if asked.search:  # links to the search as it was before it had a page of its own
+            return redirect(url_for("search.index", q=asked.search))
         if asked.stuck is not None:
             return self._stuck(asked, asked.stuck)
         page = list_transfers(gateway, asked.filters, asked.page)
@@ -92,12 +110,63 @@ class TransfersView(ConsoleView):
     @expose("/<transfer_id>")
     def transfer(self, transfer_id: str) -> ResponseReturnValue:
         """Everything about one transfer."""
-        try:
-            wanted = parse_transfer_id(transfer_id)
-        except ValueError:
-            abort(404)
+        wanted = _id(transfer_id)
         if transfer_id != f"0x{wanted.hex()}":
             return redirect(url_for("transfers.transfer", transfer_id=f"0x{wanted.hex()}"))
+        return self._page(wanted)
+
+    @expose("/<transfer_id>/notes", methods=("POST",))
+    def add_note(self, transfer_id: str) -> ResponseReturnValue:
+        """Add a note. One that cannot be taken stays in its field."""
+        wanted, typed = _id(transfer_id), request.form.get("text", "")
+        try:
+            add_note(current_gateway(), wanted, typed, operator_id=current_user.id, actor=actor())
+        except NoteRefused as refused:
+            return self._page(wanted, typed=typed, refused=str(refused))
+        flash("The note was added.", "success")
+        return redirect(_notes(wanted))
+
+    @expose("/<transfer_id>/notes/<int:note_id>/remove", methods=("POST",))
+    def remove_note(self, transfer_id: str, note_id: int) -> ResponseReturnValue:
+        """Remove a note: one's own, or as an administrator anybody's."""
+        wanted = _id(transfer_id)
+        try:
+            remove_note(
+                current_gateway(),
+                wanted,
+                note_id,
+                operator_id=current_user.id,
+                of_others=current_user.role.may_act_as(Role.ADMIN),
+                actor=actor(),
+            )
+        except NoteRefused as refused:
+            flash(f"Nothing was removed: {refused}.", "error")
+        else:
+            flash("The note was removed.", "success")
+        return redirect(_notes(wanted))
+
+    @expose("/filters", methods=("POST",))
+    def save_filter(self) -> ResponseReturnValue:
+        """Save the filter that the list was shown with, for this account."""
+        gateway = current_gateway()
+        fields: dict[str, Any] = {**read_saved(gateway, request.form.get("query", "")).fields}
+        name = request.form.get("name", "")
+        try:
+            replaced = save_filter(gateway, current_user.id, name, urlencode(fields))
+        except FilterRefused as refused:
+            flash(f"Nothing was saved: {refused}.", "error")
+        else:
+            flash("The filter of this name was replaced." if replaced else "The filter was saved.", "success")
+        return redirect(url_for("transfers.index", **fields))
+
+    @expose("/filters/<int:filter_id>/remove", methods=("POST",))
+    def remove_filter(self, filter_id: int) -> ResponseReturnValue:
+        """Remove a saved filter of this account."""
+        if remove_filter(current_gateway(), current_user.id, filter_id):
+            flash("The saved filter was removed.", "success")
+        return redirect(url_for("transfers.index"))
+
+    def _page(self, wanted: TransferId, typed: str = "", refused: str = "") -> ResponseReturnValue:
         gateway = current_gateway()
         try:
             detail = transfer_detail(gateway, wanted)
@@ -116,14 +185,11 @@ class TransfersView(ConsoleView):
             timeline=timeline_of(detail),
             reply=reply_to_user(detail),
             answer=laid_out(answer),
+            notes=transfer_notes(gateway, wanted),
+            typed=typed,
+            refused=refused,
+            removes_every_note=current_user.role.may_act_as(Role.ADMIN),
         )
-
-    def _found(self, asked: ListRequest, result: SearchResult) -> ResponseReturnValue:
-        if len(result.transfers) == 1:
-            if result.kind is not Found.TRANSFER:
-                flash(result.message, "info")
-            return redirect(url_for("transfers.transfer", transfer_id=result.transfers[0].transfer_id))
-        return self._list(asked, lines=result.transfers, result=result)
 
     def _stuck(self, asked: ListRequest, who: MustAct) -> str:
         gateway = current_gateway()
@@ -139,5 +205,29 @@ class TransfersView(ConsoleView):
             page=page,
         )
 
-    def _list(self, asked: ListRequest, **shown: object) -> str:
-        return self.render("console/transfers/index.html", asked=asked, **shown)
+    def _list(self, asked: ListRequest, *, lines: Sequence[TransferLine], **shown: object) -> str:
+        gateway = current_gateway()
+        noted = count_notes(gateway, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
+        return self.render(
+            "console/transfers/index.html",
+            asked=asked,
+            lines=lines,
+            noted={f"0x{transfer_id.hex()}": count for transfer_id, count in noted.items()},
+            saved=[
+                (each, read_saved(gateway, each.query).fields)
+                for each in saved_filters(gateway, current_user.id)
+            ],
+            query=urlencode(asked.fields),
+            **shown,
+        )
+
+
+def _id(text: str) -> TransferId:
+    try:
+        return parse_transfer_id(text)
+    except ValueError:
+        abort(404)
+
+
+def _notes(transfer_id: TransferId) -> str:
+    return url_for("transfers.transfer", transfer_id=f"0x{transfer_id.hex()}", _anchor="notes")

@@ -14,6 +14,7 @@ from app.domain.transfer.pruned import content_digest, id_digest, subject_digest
 from app.domain.transfer.state import TransferState, transfer_state
 from app.models import pruned as table
 from app.models.anomalies import Anomaly, StuckAcknowledgement
+from app.models.desk.notes import TransferNote
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
 from app.models.refunds.asks import RefundAsk
@@ -51,8 +52,8 @@ def remove_transfers(
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
     for model in (
-        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, StuckAcknowledgement, TransferBlock,
-        TransferHash, Transfer,
+        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, StuckAcknowledgement, TransferNote,
+        TransferBlock, TransferHash, Transfer,
     ):  # fmt: skip
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 

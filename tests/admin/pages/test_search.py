@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text as sa_text
 
-from app.admin.pages.search import Found, search
+from app.admin.pages.search.transfers import Found, search
 from app.admin.pages.transfers import TransferFilters, list_transfers
+from app.models.engine import reading
+from app.models.transfers import ID_END
 from app.runtime.gateway import Gateway
+from tests.admin.pages.plans import plans
 from tests.services.feed.world import SENDER, about, event, feed, released, sent, transfer_id
 
 SEND = "0x" + "ab" * 32
@@ -127,3 +131,88 @@ def test_when_nothing_is_found_it_says_what_to_try(world: Gateway, text: str, wo
     found = search(world, text)
     assert (found.kind, found.transfers) == (Found.NOTHING, ())
     assert words in found.message
+
+
+def numbered(hex_digits: str) -> int:
+    """The number of the transfer with this id."""
+    return int(hex_digits, 16)
+
+
+PARTS = (
+    "0306" + "00" * 28 + "beef",
+    "0306" + "11" * 28 + "beef",
+    "77" * 30 + "0306",
+    "aabb" + "22" * 27 + "cdbeef",
+)
+
+
+@pytest.fixture
+def parts(gateway: Gateway) -> Gateway:
+    feed(gateway, *(sent(numbered(each), src_tx_hash=f"0x{n:064x}") for n, each in enumerate(PARTS)))
+    return gateway
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("typed", "which"),
+    [
+        ("0x0306…beef", {0, 1}),
+        ("0306...BEEF", {0, 1}),
+        ("0x030600…00beef", {0}),
+        ("…cdbeef", {3}),
+        ("…beef", {0, 1, 3}),
+        ("…dbeef", {3}),
+        ("0x0306", {0, 1}),
+        ("0306", {0, 1, 2}),
+        ("0x030611…ef", {1}),
+        (f"0x{PARTS[0][:63]}", {0}),
+    ],
+)
+def test_a_part_of_an_id(parts: Gateway, typed: str, which: set[int]) -> None:
+    found = search(parts, typed)
+    assert {line.transfer_id for line in found.transfers} == {f"0x{PARTS[n]}" for n in which}
+    assert found.kind is Found.PART
+
+
+@pytest.mark.every_database
+def test_a_part_of_an_account(world: Gateway) -> None:
+    for typed in (f"{SENDER[:8]}…{SENDER[-6:]}", SENDER[:9]):
+        assert search(world, typed).accounts == (SENDER,), typed
+    assert search(world, f"{SENDER[:8]}…000000").accounts == ()
+
+
+def test_a_short_part_says_how_much_is_needed(parts: Gateway) -> None:
+    for typed in ("0x03", "0x03…ef", "…eef"):
+        assert "at least 4 digits" in search(parts, typed).message, typed
+
+
+def test_more_than_a_page_of_one_part(gateway: Gateway) -> None:
+    feed(gateway, *(sent((n << 16) + 0x0306, src_tx_hash=f"0x{n:064x}") for n in range(1, 60)))
+    found = search(gateway, "…0306")
+    assert len(found.transfers) == 50
+    assert "At least 50 transfers" in found.message
+
+
+@pytest.mark.every_database
+def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
+    """At a million transfers each of them has to find what it shows by an index."""
+    if parts.engine.dialect.name == "postgresql":
+        with plans(parts.engine, parts.reads) as seen:
+            for typed in (
+                "0x0306…beef",
+                "…beef",
+                "0x0306",
+                "0306",
+                SENDER,
+                SEND,
+                f"{SENDER[:8]}…{SENDER[-6:]}",
+            ):
+                search(parts, typed)
+        of_transfers = [plan for plan in seen if "transfer" in plan]
+        assert of_transfers
+        assert any("ix_transfers_id_end" in plan for plan in of_transfers)
+        assert not [plan for plan in of_transfers if "Seq Scan on transfer" in plan]
+    else:
+        asked = f"EXPLAIN QUERY PLAN SELECT transfer_id FROM transfers WHERE {ID_END} = x'beef'"
+        with reading(parts.reads) as connection:
+            assert "ix_transfers_id_end" in str(connection.execute(sa_text(asked)).all())

@@ -1,17 +1,28 @@
-"""Search by a transfer id, a transaction hash or an account, in any spelling."""
+"""Search by a transfer id, a transaction hash or an account, in any spelling, in part, or in a link."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from app.admin.pages.components import TransferLine, transfer_line
+from app.admin.pages.search.terms import (
+    ADDRESS_DIGITS,
+    HASH_DIGITS,
+    LEAST_PART,
+    Part,
+    hex_digits,
+    is_link,
+    read_part,
+    whole_ones,
+)
 from app.admin.pages.transfers import TransferFilters, list_transfers
 from app.domain.crypto import checksum_address
 from app.models.engine import reading
+from app.queries.transfers.by_part import accounts_with_part, ids_with_part
 from app.queries.transfers.listing import ListedTransfer
 from app.queries.transfers.lookup import transfers_of_hash, transfers_with_ids
 from app.runtime.gateway import Gateway
@@ -19,10 +30,9 @@ from app.runtime.gateway import Gateway
 MOST_FOUND: Final = 50
 LONGEST: Final = 128
 
-_HEX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)", re.ASCII)
+MOST_ACCOUNTS: Final = 20
+
 _WORD: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
-_HASH_DIGITS: Final = 64
-_ADDRESS_DIGITS: Final = 40
 
 
 class Found(StrEnum):
@@ -31,6 +41,7 @@ class Found(StrEnum):
     TRANSFER = "transfer"
     TRANSACTION = "transaction"
     ACCOUNT = "account"
+    PART = "part"
     NOTHING = "nothing"
 
 
@@ -39,8 +50,8 @@ class SearchResult:
     """What was found.
 
     ``account`` is the account as the feed keeps it, where one was found: the filter of its whole list,
-    which ``next_page`` continues. ``message`` says what was found, or what the text could be and what
-    to try.
+    which ``next_page`` continues. ``accounts`` are those of which the text is a part. ``message`` says what
+    was found, or what the text could be and what to try.
     """
 
     text: str
@@ -49,34 +60,52 @@ class SearchResult:
     message: str
     account: str | None = None
     next_page: str | None = None
+    accounts: tuple[str, ...] = ()
 
 
 def search(gateway: Gateway, text: str) -> SearchResult:
     """Find transfers by a text that an operator was sent.
 
-    White space is removed. Hex may have 0x or not, in any letter case.
+    White space is removed. Hex may have 0x or not, in any letter case. Of a link to an explorer, or a message
+    with hashes in it, what stands in it is searched for, until something is found.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    wanted = "".join(text.split())
+    inside = whole_ones(text)
+    if is_link(text) and not inside:
+        return _nothing(text[:LONGEST], f"This link holds no transfer id, hash or address. {_PASTE}")
+    if not inside or len("".join(text.split())) <= len(f"0x{'f' * HASH_DIGITS}"):
+        return _search_one(gateway, "".join(text.split()))
+    results = (_search_one(gateway, each) for each in inside)
+    first = next(results)
+    if first.transfers:
+        return first
+    return next((result for result in results if result.transfers), first)
+
+
+def _search_one(gateway: Gateway, wanted: str) -> SearchResult:
     if not wanted:
-        return _nothing(text, "Enter a transfer id, a transaction hash or an address.")
+        return _nothing(wanted, "Enter a transfer id, a transaction hash or an address.")
     if len(wanted) > LONGEST or "\0" in wanted:
         return _nothing(
             wanted[:LONGEST], "This is no id, hash or address: none has more than 128 characters."
         )
-    match = _HEX.fullmatch(wanted)
-    digits = match[1].lower() if match else ""
-    if len(digits) == _HASH_DIGITS:
+    digits = hex_digits(wanted)
+    if len(digits) == HASH_DIGITS:
         return _by_32_bytes(gateway, wanted, digits)
-    if len(digits) == _ADDRESS_DIGITS:
+    if len(digits) == ADDRESS_DIGITS:
         account = checksum_address(bytes.fromhex(digits))
         return (
             _by_account(gateway, wanted, account)
             or _by_account(gateway, wanted, wanted)
             or _nothing(wanted, _NO_TRANSFER_OF.format(account))
         )
-    return _by_foreign_text(gateway, wanted) or _nothing(wanted, _advice(wanted, digits))
+    part = read_part(wanted)
+    return (
+        (_by_part(gateway, wanted, part) if part else None)
+        or _by_foreign_text(gateway, wanted)
+        or _nothing(wanted, _advice(wanted, digits, part))
+    )
 
 
 def _by_32_bytes(gateway: Gateway, text: str, digits: str) -> SearchResult:
@@ -105,6 +134,40 @@ def _by_account(gateway: Gateway, text: str, account: str) -> SearchResult | Non
     more = "The last changed of many" if page.next_page else _counted(len(page.transfers)).capitalize()
     message = f"This is an account. {more}, sent or received by it."
     return SearchResult(text, Found.ACCOUNT, page.transfers, message, account, page.next_page)
+
+
+def _by_part(gateway: Gateway, text: str, part: Part) -> SearchResult | None:
+    """Transfers and accounts that begin and end so; None where there are none, or the part is too short."""
+    start, end = part.start, part.end
+    ends = [(start, ""), ("", end)] if part.open_ended else [(start, end)]
+    with reading(gateway.reads) as connection:
+        ids = {
+            each
+            for one, other in ends
+            if max(len(one), len(other)) >= LEAST_PART
+            for each in ids_with_part(connection, one, other, MOST_FOUND + 1)
+        }
+        wanted_of = (start, "" if part.open_ended else end)
+        of_account = len(start) >= LEAST_PART and sum(map(len, wanted_of)) < ADDRESS_DIGITS
+        accounts = accounts_with_part(connection, *wanted_of, MOST_ACCOUNTS) if of_account else []
+        rows = transfers_with_ids(connection, sorted(ids)[:MOST_FOUND])
+    if not rows and not accounts:
+        return None
+    how = "At least " if len(ids) > MOST_FOUND else ""
+    words = [f"{how}{_counted(len(rows))}"] if rows else []
+    words += [f"{len(accounts)} account{'' if len(accounts) == 1 else 's'}"] if accounts else []
+    more = " Type more digits to find fewer." if how else ""
+    message = f"{' and '.join(words)} {_match_words(part)}.{more}"
+    result = _result(gateway, text, Found.PART, rows, message[:1].upper() + message[1:])
+    return replace(result, accounts=tuple(checksum_address(each) for each in accounts))
+
+
+def _match_words(part: Part) -> str:
+    if part.open_ended:
+        return f"with an id that begins or ends with {part.start}"
+    words = [f"begins with 0x{part.start}"] if part.start else []
+    words += [f"ends with {part.end}"] if part.end else []
+    return f"with an id that {' and '.join(words)}"
 
 
 def _by_foreign_text(gateway: Gateway, text: str) -> SearchResult | None:
@@ -144,18 +207,29 @@ _NO_TRANSFER_OF: Final = (
 )
 
 
-def _advice(text: str, digits: str) -> str:
+_PASTE: Final = (
+    "Paste a transfer id or a transaction hash (64 hex digits) or an address (40 hex digits, or another "
+    "chain's own form)."
+)
+
+
+def _advice(text: str, digits: str, part: Part | None) -> str:
+    if part and max(len(part.start), len(part.end)) < LEAST_PART:
+        return f"Type at least {LEAST_PART} digits of the beginning or of the end of a transfer's id."
     if digits:
         return (
             f"This looks like hex, but has {len(digits)} digits: a transfer id and a transaction hash have "
-            "64, an address 40. Part of it may be missing; paste it whole."
+            "64, an address 40. No transfer's id begins or ends so. A transaction's hash is only found whole."
+        )
+    if part:
+        return (
+            "No transfer's id, and no account, begins and ends so. A transaction's hash is only found whole: "
+            "the click that copies it copies all of it."
         )
     if _WORD.fullmatch(text):
         return (
-            "No transfer names this as a transaction, a sender or a receiver. Hashes and accounts of chains "
-            "that are no EVM are compared letter by letter: check upper and lower case, and paste it whole."
+            "Nothing is called this, and no transfer names it as a transaction, a sender or a receiver. "
+            "Hashes and accounts of chains that are no EVM are compared letter by letter: check upper and "
+            "lower case, and paste it whole."
         )
-    return (
-        "No transfer names this. Paste a transfer id or a transaction hash (64 hex digits) or an address "
-        "(40 hex digits, or another chain's own form), without anything around it."
-    )
+    return f"Nothing is called this, and no transfer names it. {_PASTE}"

@@ -1,0 +1,1 @@
+"""What the search box finds: transfers, accounts, and rows of the network."""

@@ -1,0 +1,1 @@
+"""Notes and saved filters of operators."""
