@@ -43,7 +43,7 @@ class Access:
     grave: bool = False
     """Whether a change asks who it is again where the last proof is too long ago."""
     by_itself: bool = False
-    """Whether an open page asks for it, and nobody: it does not keep a session open, and is nothing to return to."""
+    """Whether an open page asks for it by itself: that keeps no session open, and is nothing to return to."""
 
     def of(self, method: str) -> Audience:
         """The audience of one method."""

@@ -1,4 +1,4 @@
-"""Fields for times. They are typed in the reader's zone, into which the page's script puts them; else in UTC."""
+"""Fields for times, typed in the reader's zone, into which the page's script puts them; or in UTC."""
 
 from __future__ import annotations
 

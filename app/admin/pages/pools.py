@@ -69,22 +69,28 @@ def pool_lines(gateway: Gateway) -> tuple[PoolLine, ...]:
     terms, now = gateway.snapshots.current().terms, gateway.clock()
     with reading(gateway.reads) as connection:
         moved, flows = pool_counters(connection), pool_flows(connection, hour_of(now) - PACE_HOURS)
-        lines = [
-            _line(
-                connection, terms, key, opening.moved_by(moved.get(key, PoolCounters())), now, flows.get(key)
+        lines = []
+        for key, opening in terms.pools.items():
+            pool, epoch = _in_its_epoch(
+                connection, key, opening.moved_by(moved.get(key, PoolCounters())), now
             )
-            for key, opening in terms.pools.items()
-        ]
+            lines.append(_line(terms, key, pool, epoch, flows.get(key, (0, 0))))
     return tuple(sorted(lines, key=lambda line: (*line.order, line.chain.name, line.symbol)))
 
 
+def _in_its_epoch(
+    connection: Connection, key: PoolKey, pool: PoolState, now: datetime
+) -> tuple[PoolState, Epoch | None]:
+    """The pool with the volume of its epoch, and that; None where no epoch caps it."""
+    if pool.epoch_cap is None or not pool.epoch_seconds:
+        return pool, None
+    epoch = Epoch.at(now, pool.epoch_seconds)
+    facts = estimate_facts(connection, RouteKey(key.symbol, key.chain_id, key.chain_id), epoch)
+    return replace(pool, epoch_volume=facts.epoch_volume), epoch
+
+
 def _line(
-    connection: Connection,
-    terms: NetworkTerms,
-    key: PoolKey,
-    pool: PoolState,
-    now: datetime,
-    flow: tuple[int, int] | None,
+    terms: NetworkTerms, key: PoolKey, pool: PoolState, epoch: Epoch | None, flow: tuple[int, int]
 ) -> PoolLine:
     chain_id, symbol = key
 
@@ -94,13 +100,7 @@ def _line(
     def use(used: int, cap: int) -> CapUse:
         return CapUse(amount(used), amount(cap), used * PPM // cap if cap else PPM)
 
-    epoch = None
-    epoch_use: CapUse | None = None
-    if pool.epoch_cap is not None and pool.epoch_seconds:
-        epoch = Epoch.at(now, pool.epoch_seconds)
-        volume = estimate_facts(connection, RouteKey(symbol, chain_id, chain_id), epoch).epoch_volume
-        epoch_use = use(volume, pool.epoch_cap)
-        pool = replace(pool, epoch_volume=volume)
+    in_epoch = epoch is not None and pool.epoch_cap is not None
     return PoolLine(
         chain=chain_name(terms.chain_infos, chain_id),
         symbol=symbol,
@@ -108,7 +108,7 @@ def _line(
         inbound_limit=amount(pool.inbound_limit),
         under_zero=pool.counters.inbound_limit < 0 or pool.counters.balance < 0,
         total=None if pool.total_cap is None else use(pool.balance, pool.total_cap),
-        epoch=epoch_use,
+        epoch=use(pool.epoch_volume, pool.epoch_cap or 0) if in_epoch else None,
         epoch_ends=None if epoch is None else epoch.ends_at,
-        warnings=pool_warnings(pool, *(flow or (0, 0))),
+        warnings=pool_warnings(pool, *flow),
     )

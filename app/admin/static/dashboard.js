@@ -45,7 +45,7 @@
   const configuration = (told) => {
     const axis = { grid: { color: colour("--line") }, border: { color: colour("--line-strong") }, ticks: { color: colour("--faint"), precision: 0, maxRotation: 0 } };
     const datasets = told.bars.map(({ label, look, values }) => ({
-      label, data: values, ...looks[look](), borderWidth: 1, stack: "all", order: 2,
+      label, data: values, ...looks[look](), borderWidth: 1, stack: "all", order: 2, pointStyle: "rect",
     }));
     const scales = {
       x: { ...axis, stacked: true, grid: { display: false }, ticks: { ...axis.ticks, maxTicksLimit: 8 } },
@@ -53,8 +53,8 @@
     };
     if (told.line) {
       datasets.push({
-        label: `${told.line.label} (%, right)`, data: told.line.values, type: "line", yAxisID: "share", order: 1, spanGaps: true,
-        borderColor: colour("--text"), backgroundColor: colour("--card"), borderWidth: 1.6, pointRadius: 2.5, pointStyle: "rectRot",
+        label: `${told.line.label} (%, right)`, data: told.line.values, type: "line", yAxisID: "share", order: 1, showLine: told.unit === "day",
+        borderColor: colour("--text"), backgroundColor: colour("--card"), borderWidth: 1.6, pointRadius: 4, pointStyle: "rectRot",
       });
       scales.share = { ...axis, position: "right", min: 0, max: 100, grid: { display: false } };
     }
@@ -64,7 +64,7 @@
       data: { labels: told.at.map((at) => written.format(new Date(at))), datasets },
       options: {
         animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false }, scales,
-        plugins: { legend: { labels: { color: colour("--text"), usePointStyle: false, boxWidth: 26 } } },
+        plugins: { legend: { labels: { color: colour("--text"), usePointStyle: true, pointStyleWidth: 22 } } },
       },
     };
   };
