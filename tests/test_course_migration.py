@@ -18,7 +18,7 @@ from app.models.pools import CourseCount
 from app.runtime.gateway import current_gateway
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database
-from tests.services.feed.world import NOW, about, build_network, feed, released, sent
+from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent
 
 DIRECTORY = "migrations"
 BEFORE = str(ScriptDirectory(DIRECTORY).get_revision("0029").down_revision)
@@ -39,11 +39,13 @@ def fed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
             build_network(connection)
         feed(
             gateway,
-            *(event for n in range(1, 6) for event in (sent(n, at=-n * DAY), released(n, at=60 - n * DAY))),
+            *(each for n in range(1, 6) for each in (sent(n, at=-n * DAY), released(n, at=60 - n * DAY))),
             sent(6, amount=str(2**200)),
             sent(7),
             about(7, "refund.requested"),
             about(8, "transfer.failed"),
+            sent(9, block=900),
+            event("chain.reorged", chain_id=1, from_block=900),
         )
         yield application
         close_connections()

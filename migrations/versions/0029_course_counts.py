@@ -68,7 +68,7 @@ def _counted(hours: int) -> str:
             sum(CASE WHEN status = 2 THEN 1 ELSE 0 END),
             {", ".join(sums)}
         FROM transfers
-        WHERE began_at IS NOT NULL AND src_chain_id IS NOT NULL AND dst_chain_id IS NOT NULL
+        WHERE status <> 0 AND began_at IS NOT NULL AND src_chain_id IS NOT NULL AND dst_chain_id IS NOT NULL
             AND symbol IS NOT NULL
         GROUP BY 1, 2, 3, 4, 5, 6
         """  # noqa: S608  constants of this file

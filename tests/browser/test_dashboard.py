@@ -41,6 +41,7 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     opened(visit)
     page = visit.page
     page.locator("#trend details.numbers summary").click()
+    page.locator("#tiles a").first.focus()
     page.locator("#pools").scroll_into_view_if_needed()
     place = page.locator("#pools").bounding_box()
     chart = page.locator("#trend-chart").element_handle()
@@ -55,6 +56,7 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     assert int(page.locator(STUCK).text_content() or "") == int(before) - 1
     assert page.locator("#pools").bounding_box() == place
     assert page.locator("#trend details.numbers").get_attribute("open") is not None
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#stuck"
     assert chart.evaluate("canvas => canvas.isConnected"), "a chart is drawn on"
     assert page.locator("#not-refreshed").is_hidden()
     visit.check_accessibility()

@@ -53,7 +53,7 @@
     };
     if (told.line) {
       datasets.push({
-        label: `${told.line.label} (%, right)`, data: told.line.values, type: "line", yAxisID: "share", order: 1, showLine: told.unit === "day",
+        label: `${told.line.label} (%, right)`, data: told.line.values, type: "line", yAxisID: "share", order: 1, clip: false, showLine: told.unit === "day",
         borderColor: colour("--text"), backgroundColor: colour("--card"), borderWidth: 1.6, pointRadius: 4, pointStyle: "rectRot",
       });
       scales.share = { ...axis, position: "right", min: 0, max: 100, grid: { display: false } };

@@ -17,9 +17,19 @@
   const parts = (root) => [...root.querySelectorAll("#tiles, section.card[id]")];
 
   const inUse = (part) => {
-    if (part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea, button, summary, a")) return true;
     const selection = getSelection();
-    return !selection.isCollapsed && part.contains(selection.anchorNode);
+    const marked = !selection.isCollapsed && part.contains(selection.anchorNode);
+    return marked || (part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea"));
+  };
+
+  const focusable = (part) => [...part.querySelectorAll("a, button, summary, [tabindex]")];
+
+  // The focus goes to what took the place of what had it, so that the keyboard stays where it is.
+  const focusAgain = (part, had, place) => {
+    const now = focusable(part);
+    const same = now.find((item) => item.tagName === had.tagName && item.hasAttribute("href") && item.getAttribute("href") === had.getAttribute("href"));
+    const next = same || now[Math.min(place, now.length - 1)];
+    if (next) next.focus({ preventScroll: true });
   };
 
   // What is open is known by the words of its summary, without times and numbers.
@@ -44,7 +54,10 @@
       known.dataset.chart = canvas.dataset.chart;
       canvas.replaceWith(known);
     }
+    const had = old.contains(document.activeElement) ? document.activeElement : null;
+    const place = had ? focusable(old).indexOf(had) : -1;
     old.replaceChildren(...fresh.childNodes);
+    if (had) focusAgain(old, had, place);
     [...old.querySelectorAll(".table-frame")].forEach((frame, n) => {
       if (scrolled[n]) [frame.scrollLeft, frame.scrollTop] = scrolled[n];
     });
@@ -77,9 +90,10 @@
   };
 
   const refresh = async () => {
-    let answer;
+    let answer, sent;
     try {
       answer = await fetch(asOf.dataset.refreshFrom, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(seconds * 1000) });
+      sent = await answer.text();
     } catch {
       complain("The gateway cannot be reached; it is asked again.");
       return;
@@ -96,7 +110,7 @@
       complain("The gateway could not read the dashboard; it is asked again.");
       return;
     }
-    show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    show(new DOMParser().parseFromString(sent, "text/html"));
     refreshed = new Date();
     note.hidden = true;
     asOf.classList.remove("stale");

@@ -78,8 +78,8 @@ class SharedChange:
 
     def add(self, state: TransferState, sign: int = 1) -> None:
         """Add what a state contributes, or with -1 subtract it."""
-        if (key := course_key(state)) is not None:
-            self.courses[key].add(_course(state), sign)
+        if (course := course_key(state)) is not None:
+            self.courses[course].add(_course(state), sign)
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:
@@ -93,12 +93,16 @@ class SharedChange:
 
 
 def course_key(state: TransferState) -> CourseKey | None:
-    """Under what a transfer is counted: by when it was first heard of, which no reorganisation changes."""
-    ends = state.src_chain_id, state.dst_chain_id
-    if state.began_at is None or state.symbol is None or None in ends:
+    """Under what a transfer is counted: by when it was first heard of, which no reorganisation changes.
+
+    None while nothing of it stands, and where its chains or its token are not known.
+    """
+    src, dst, symbol = state.src_chain_id, state.dst_chain_id, state.symbol
+    if state.began_at is None or src is None or dst is None or symbol is None:
         return None
-    kind = state.kind.value if state.kind else ""
-    return CourseKey(hour_of(state.began_at), kind, *ends, state.symbol)  # type: ignore[arg-type]  # no None
+    if state.status is TransferHistoryStatus.TRANSFER_UNKNOWN:
+        return None
+    return CourseKey(hour_of(state.began_at), state.kind.value if state.kind else "", src, dst, symbol)
 
 
 def _course(state: TransferState) -> Courses:

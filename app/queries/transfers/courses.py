@@ -5,14 +5,14 @@ Read from sums that the feed keeps, a row for each span and way: as many at ten 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Select, select
 
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey
-from app.domain.transfer.effects import Courses
+from app.domain.transfer.effects import CourseKey, Courses
 from app.models.pools import CourseCount
 from app.models.types import exact_sum
 
@@ -39,6 +39,11 @@ class SpanKey(NamedTuple):
     dst_chain_id: ChainId
     symbol: str
 
+    @classmethod
+    def of(cls, key: CourseKey, hours: int) -> SpanKey:
+        """The span of a length that the hour is in."""
+        return cls(hours, key.hour // hours, key.kind, key.src_chain_id, key.dst_chain_id, key.symbol)
+
 
 def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Courses]:
     """What is counted under these keys, of those that have any."""
@@ -54,16 +59,18 @@ def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[Span
     return {key: found[key] for key in keys if key in found}
 
 
-def course_counts(connection: Connection, hours: int, first: int) -> Sequence[Row[*tuple[Any, ...]]]:
-    """``span``, the way and the counts of each way and span, from a span on.
+def course_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Courses]]:
+    """What is counted in each span of a length, from a span on.
 
-    Ways of one kind, token and pair of chains are rows of their own: amounts have the units of their tokens.
+    Ways of one kind, token and pair of chains are apart: amounts have the units of their tokens.
     """
-    return connection.execute(
-        select(CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS)
-        .where(CourseCount.hours == hours, CourseCount.span >= first)
-        .order_by(CourseCount.span)
-    ).all()
+    rows = connection.execute(
+        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
+            CourseCount.hours == hours, CourseCount.span >= first
+        )
+    )
+    for row in rows:
+        yield SpanKey(*row[:6]), Courses(*row[6:])
 
 
 def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[int, int]]:

@@ -57,12 +57,12 @@ def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], si
     The caller is the only writer.
     """
     sums: dict[SpanKey, Courses] = defaultdict(Courses)
-    for (hour, *way), change in moved.items():
+    for key, change in moved.items():
         for hours in SPANS:
-            sums[SpanKey(hours, hour // hours, *way)].add(change, sign)
-    for key, known in load_courses(connection, sums).items():
-        sums[key].add(known)
-    upsert(connection, CourseCount, [{**key._asdict(), **asdict(counts)} for key, counts in sums.items()])
+            sums[SpanKey.of(key, hours)].add(change, sign)
+    for span, known in load_courses(connection, sums).items():
+        sums[span].add(known)
+    upsert(connection, CourseCount, [{**span._asdict(), **asdict(counts)} for span, counts in sums.items()])
 
 
 def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:

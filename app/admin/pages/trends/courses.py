@@ -8,19 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Final
-
-from sqlalchemy import Row
+from typing import Final, NamedTuple
 
 from app.domain.amounts import PPM
 from app.domain.codes import SendKind
 from app.domain.estimate.inputs import TokenTerms
 from app.domain.estimate.network_terms import NetworkTerms
-from app.domain.keys import ChainId, PoolKey, RouteKey
+from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import hour_of, hour_start
 from app.domain.transfer.effects import Courses
 from app.models.engine import reading
-from app.queries.transfers.courses import DAILY, HOURLY, course_counts
+from app.queries.transfers.courses import DAILY, HOURLY, SpanKey, course_counts
 from app.runtime.gateway import Gateway
 
 
@@ -123,53 +121,65 @@ def trend(gateway: Gateway, period: Period) -> Trend:
     terms, shape = gateway.snapshots.current().terms, _SHAPES[period]
     last = hour_of(gateway.clock()) // shape.hours
     first = last - shape.spans + 1
-    with reading(gateway.reads) as connection:
-        rows = course_counts(connection, shape.hours, first)
     sums: dict[int, Courses] = defaultdict(Courses)
-    tokens: dict[str, _TokenSums] = defaultdict(_TokenSums)
+    amounts: dict[_Units, dict[int, Courses]] = defaultdict(lambda: defaultdict(Courses))
     unmeasured = 0
-    for row in rows:
-        span = min(row.span, last)  # a clock that is ahead of this one counts as now
-        sums[span].add(_courses(row))
-        ends = _decimals(terms, row)
-        if ends is None:
-            unmeasured += row.begun
-            continue
-        tokens[row.symbol].add(span, row, *ends)
+    with reading(gateway.reads) as connection:
+        for key, courses in course_counts(connection, shape.hours, first):
+            span = min(key.span, last)  # a clock that is ahead of this one counts as now
+            sums[span].add(courses)
+            units = _units(terms, key)
+            if units is None:
+                unmeasured += courses.begun
+            else:
+                amounts[units][span].add(courses)
     spans = range(first, last + 1)
     return Trend(
         period=period,
         spans=tuple(_count(hour_start(span * shape.hours), sums[span]) for span in spans),
         total=_count(hour_start(first * shape.hours), _sum(sums.values())),
-        tokens=tuple(
-            found.trend(symbol, spans)
-            for symbol, found in sorted(tokens.items(), key=lambda item: (-item[1].begun, item[0]))
-        ),
+        tokens=_token_trends(amounts, spans),
         unmeasured=unmeasured,
+    )
+
+
+class _Units(NamedTuple):
+    """Amounts that can be added up: of one token, with these decimals on the source and the destination."""
+
+    symbol: str
+    src_decimals: int
+    dst_decimals: int
+
+
+def _token_trends(amounts: Mapping[_Units, Mapping[int, Courses]], spans: range) -> tuple[TokenTrend, ...]:
+    """Each token in whole tokens, whatever its decimals are on a chain."""
+    begun: dict[str, int] = defaultdict(int)
+    found: dict[str, _TokenSums] = defaultdict(_TokenSums)
+    for units, counted in amounts.items():
+        src, dst = 10**units.src_decimals, 10**units.dst_decimals
+        token = found[units.symbol]
+        for span, courses in counted.items():
+            paid_for = Fraction(courses.paid_for, src)
+            begun[units.symbol] += courses.begun
+            token.paid_for += paid_for
+            token.sent[span] += Fraction(courses.sent, src)
+            token.kept[span] += paid_for - Fraction(courses.received, dst)
+    return tuple(
+        TokenTrend(
+            symbol,
+            tuple(found[symbol].sent[span] for span in spans),
+            tuple(found[symbol].kept[span] for span in spans),
+            found[symbol].paid_for,
+        )
+        for symbol in sorted(found, key=lambda symbol: (-begun[symbol], symbol))
     )
 
 
 @dataclass(slots=True)
 class _TokenSums:
-    begun: int = 0
     paid_for: Fraction = Fraction()
     sent: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
     kept: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-
-    def add(self, span: int, row: Row[*tuple[Any, ...]], src_decimals: int, dst_decimals: int) -> None:
-        paid_for = Fraction(row.paid_for, 10**src_decimals)
-        self.begun += row.begun
-        self.paid_for += paid_for
-        self.sent[span] += Fraction(row.sent, 10**src_decimals)
-        self.kept[span] += paid_for - Fraction(row.received, 10**dst_decimals)
-
-    def trend(self, symbol: str, spans: Iterable[int]) -> TokenTrend:
-        sent = tuple(self.sent[span] for span in spans)
-        return TokenTrend(symbol, sent, tuple(self.kept[span] for span in spans), self.paid_for)
-
-
-def _courses(row: Row[*tuple[Any, ...]]) -> Courses:
-    return Courses(begun=row.begun, completed=row.completed, refund=row.refund, failed=row.failed)
 
 
 def _sum(every: Iterable[Courses]) -> Courses:
@@ -183,17 +193,16 @@ def _count(at: datetime, courses: Courses) -> SpanCount:
     return SpanCount(at, courses.begun, courses.completed, courses.refund, courses.failed)
 
 
-def _decimals(terms: NetworkTerms, row: Row[*tuple[Any, ...]]) -> tuple[int, int] | None:
+def _units(terms: NetworkTerms, key: SpanKey) -> _Units | None:
     """Of the token on the source and on the destination; None while either is not configured.
 
     A pegged transfer moves the tokens of its pair, where that has its own.
     """
-    src_id, dst_id = ChainId(row.src_chain_id), ChainId(row.dst_chain_id)
-    pegged = terms.pegged.get(RouteKey(row.symbol, src_id, dst_id))
+    pegged = terms.pegged.get(RouteKey(key.symbol, key.src_chain_id, key.dst_chain_id))
     src: TokenTerms | None = None
     dst: TokenTerms | None = None
-    if row.kind in (SendKind.DEPOSIT, SendKind.BURN) and pegged is not None:
+    if pegged is not None and key.kind in (SendKind.DEPOSIT, SendKind.BURN):
         src, dst = pegged.src_token, pegged.dst_token
-    src = src or terms.tokens.get(PoolKey(src_id, row.symbol))
-    dst = dst or terms.tokens.get(PoolKey(dst_id, row.symbol))
-    return None if src is None or dst is None else (src.decimals, dst.decimals)
+    src = src or terms.tokens.get(PoolKey(key.src_chain_id, key.symbol))
+    dst = dst or terms.tokens.get(PoolKey(key.dst_chain_id, key.symbol))
+    return None if src is None or dst is None else _Units(key.symbol, src.decimals, dst.decimals)

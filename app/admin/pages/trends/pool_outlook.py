@@ -46,7 +46,7 @@ def pool_warnings(pool: PoolState, came: int, went: int) -> tuple[PoolWarning, .
     """
     found = [*_of_total_cap(pool), *_of_epoch_cap(pool), *_of_pace(pool, came - went)]
     if pool.counters.balance <= 0:
-        found.append(PoolWarning(Severity.REACHED, "is empty: nothing can be paid out"))
+        found.append(PoolWarning(Severity.REACHED, "empty: nothing can be paid out"))
     return tuple(sorted(found, key=lambda warning: warning.severity is not Severity.REACHED))
 
 
@@ -55,9 +55,9 @@ def _of_total_cap(pool: PoolState) -> Iterator[PoolWarning]:
     if rest is None or pool.total_cap is None:
         return
     if rest <= 0:
-        yield PoolWarning(Severity.REACHED, "is at its cap: nothing more can be sent from this chain")
+        yield PoolWarning(Severity.REACHED, "at its cap: nothing more can be sent from this chain")
     elif pool.balance * PPM >= pool.total_cap * NEAR_PPM:
-        yield PoolWarning(Severity.NEAR, "is nearly at its cap")
+        yield PoolWarning(Severity.NEAR, "nearly at its cap")
 
 
 def _of_epoch_cap(pool: PoolState) -> Iterator[PoolWarning]:
@@ -65,9 +65,9 @@ def _of_epoch_cap(pool: PoolState) -> Iterator[PoolWarning]:
     if rest is None or pool.epoch_cap is None:
         return
     if rest <= 0:
-        yield PoolWarning(Severity.REACHED, "has used up its epoch: nothing more can be sent until the next")
+        yield PoolWarning(Severity.REACHED, "its epoch is used up: nothing more can be sent until the next")
     elif pool.epoch_volume * PPM >= pool.epoch_cap * NEAR_PPM:
-        yield PoolWarning(Severity.NEAR, "has nearly used up its epoch")
+        yield PoolWarning(Severity.NEAR, "its epoch is nearly used up")
 
 
 def _of_pace(pool: PoolState, gained: int) -> Iterator[PoolWarning]:
@@ -76,11 +76,11 @@ def _of_pace(pool: PoolState, gained: int) -> Iterator[PoolWarning]:
     if gained > 0 and rest is not None and rest > 0:
         within = _lasts(rest, gained)
         if within <= AHEAD:
-            yield PoolWarning(Severity.NEAR, "will be at its cap", within)
+            yield PoolWarning(Severity.NEAR, "at its cap", within)
     if gained < 0 and pool.counters.balance > 0:
         within = _lasts(pool.balance, -gained)
         if within <= AHEAD:
-            yield PoolWarning(Severity.NEAR, "will be empty", within)
+            yield PoolWarning(Severity.NEAR, "empty", within)
 
 
 def _lasts(amount: int, per_pace: int) -> timedelta:
