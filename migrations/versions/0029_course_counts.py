@@ -1,6 +1,6 @@
 """What became of transfers, counted by the hour and by the day.
 
-Every transfer is read once: some ten seconds for a million. Run it while the feed may wait.
+Every transfer is read twice. Run it while the feed may wait.
 """
 
 import sqlalchemy as sa

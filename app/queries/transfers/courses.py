@@ -66,7 +66,7 @@ def course_counts(connection: Connection, hours: int, first: int) -> Iterator[tu
     """
     rows = connection.execute(
         select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
-            CourseCount.hours == hours, CourseCount.span >= first
+            CourseCount.hours == hours, CourseCount.span >= first, CourseCount.begun > 0
         )
     )
     for row in rows:
