@@ -27,6 +27,7 @@ EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR), "rem
 EXPECTED: dict[str, tuple[str, str]] = {
     "console.static": (ANYONE, NOBODY),
     "admin.index": (VIEWER, NOBODY),
+    "admin.refresh": (VIEWER, NOBODY),
     "security.static": (NOBODY, NOBODY),
     "security.login": (ANYONE, ANYONE),
     "security.logout": (NOBODY, VIEWER),
