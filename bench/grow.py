@@ -19,7 +19,7 @@ from app.domain.audit import Actor
 from app.domain.keys import ChainId, PoolKey, account_key
 from app.domain.pools import PoolCounters
 from app.domain.times import from_unix_microseconds
-from app.domain.transfer.effects import SharedChange
+from app.domain.transfer.effects import CourseKey, Courses, SharedChange
 from app.domain.transfer.events import TransferEvent
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.state import ChainReading, TransferHistory
@@ -58,6 +58,7 @@ FOLDED: Final = 500
 
 _MICROSECONDS: Final = 1_000_000
 _MINUTE: Final = 60 * _MICROSECONDS
+_HOUR: Final = 60 * _MINUTE
 
 
 def grow(
@@ -151,6 +152,8 @@ class CompletedRows:
     sent: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
     """Amounts by series and minute, of which pools and their volumes are the sums."""
     relayed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    courses: dict[tuple[int, int], Courses] = field(default_factory=lambda: defaultdict(Courses))
+    """What became of them, by series and hour."""
     seconds: dict[int, str] = field(default_factory=dict)
     synthetic_routes: Sequence[SyntheticRoute] = field(default_factory=synthetic_routes)
     senders: Sequence[str] = field(default_factory=senders)
@@ -167,6 +170,9 @@ class CompletedRows:
             relayed = str(paid)
             self.sent[transfer.route, sent_us // _MINUTE] += amount
             self.relayed[transfer.route] += paid
+        self.courses[transfer.route, sent_us // _HOUR].add(
+            Courses(begun=1, completed=1, sent=amount, paid_for=amount, received=paid)
+        )
         src, dst = route.src_chain_id, route.dst_chain_id
         self.transfers.append(
             (
@@ -203,7 +209,7 @@ class CompletedRows:
         }
 
     def change(self) -> SharedChange:
-        """What the pools' counters and volumes grow by."""
+        """What the pools' counters and volumes and the courses grow by."""
         change = SharedChange()
         for (number, minute), amount in self.sent.items():
             route = self.synthetic_routes[number]
@@ -214,6 +220,10 @@ class CompletedRows:
             route = self.synthetic_routes[number]
             pool = PoolKey(ChainId(int(route.dst_chain_id)), route.symbol)
             change.counters[pool] += PoolCounters(relayed=amount)
+        for (number, hour), courses in self.courses.items():
+            route = self.synthetic_routes[number]
+            ends = ChainId(int(route.src_chain_id)), ChainId(int(route.dst_chain_id))
+            change.courses[CourseKey(hour, route.kind, *ends, route.symbol)].add(courses)
         return change
 
     def _text(self, microseconds: int) -> str:

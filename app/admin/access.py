@@ -42,6 +42,8 @@ class Access:
     change: Audience = Audience.NOBODY
     grave: bool = False
     """Whether a change asks who it is again where the last proof is too long ago."""
+    by_itself: bool = False
+    """Whether an open page asks for it by itself: that keeps no session open, and is nothing to return to."""
 
     def of(self, method: str) -> Audience:
         """The audience of one method."""
@@ -52,6 +54,8 @@ Rules = Mapping[str, Access]
 """The rule of each endpoint. An endpoint without a rule is for nobody."""
 
 READ: Final = Access(Audience.VIEWER)
+REFRESH: Final = Access(Audience.VIEWER, by_itself=True)
+"""What a page that is open reads again."""
 EDIT: Final = Access(Audience.OPERATOR, Audience.OPERATOR)
 ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, grave=True)
 ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, grave=True)
@@ -107,7 +111,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     audience = rule.of(request.method) if rule else Audience.NOBODY
     if audience is Audience.NOBODY:
         abort(404)
-    ended = leave_ended_session()
+    by_itself = rule is not None and rule.by_itself
+    ended = leave_ended_session(counts_as_use=not by_itself)
     changes = request.method not in READ_METHODS
     if not may(audience):
         if current_user.is_authenticated:
@@ -116,7 +121,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         if changes and (page := keep_after_end(ended)) is not None:
             return page
         # Without what was sent, only the address of a read page is worth coming back to.
-        back = request.full_path.rstrip("?") if request.method == "GET" else None
+        back = request.full_path.rstrip("?") if request.method == "GET" and not by_itself else None
         why = None if ended is None else (ended.why or "1")
         return redirect(url_for("security.login", next=back, ended=why))
     if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:

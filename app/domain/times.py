@@ -11,6 +11,7 @@ UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
 MILLISECOND: Final = timedelta(milliseconds=1)
 MINUTE: Final = timedelta(minutes=1)
+HOUR: Final = timedelta(hours=1)
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
@@ -23,6 +24,16 @@ def minute_of(at: datetime) -> int:
 def minute_start(minute: int) -> datetime:
     """The time at which a minute, as :func:`minute_of` counts them, begins."""
     return UNIX_EPOCH + minute * MINUTE
+
+
+def hour_of(at: datetime) -> int:
+    """Whole hours from the Unix epoch to ``at``, rounded down."""
+    return (at - UNIX_EPOCH) // HOUR
+
+
+def hour_start(hour: int) -> datetime:
+    """The time at which an hour, as :func:`hour_of` counts them, begins."""
+    return UNIX_EPOCH + hour * HOUR
 
 
 def unix_microseconds(at: datetime) -> int:

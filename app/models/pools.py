@@ -1,10 +1,10 @@
-"""What the feed adds to pools and fees. The opening values stand in the network tables."""
+"""Sums over what the feed tells: of pools, fees and courses. Opening values stand in the network tables."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, String
+from sqlalchemy import BigInteger, SmallInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId
@@ -36,6 +36,33 @@ class PoolVolume(Base):
         BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 60"
     )
     amount: Mapped[int] = mapped_column(ExactInteger)
+
+
+class CourseCount(Base):
+    """What became of transfers of one way that began within one span (``domain.transfer.effects.Courses``).
+
+    Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.
+    """
+
+    __tablename__ = "course_counts"
+
+    hours: Mapped[int] = mapped_column(
+        SmallInteger, primary_key=True, autoincrement=False, doc="length of the span: 1 or 24"
+    )
+    span: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 3600 // hours"
+    )
+    kind: Mapped[str] = mapped_column(String(8), primary_key=True, doc="SendKind; empty for a submission")
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
+    begun: Mapped[int] = mapped_column(BigInteger)
+    completed: Mapped[int] = mapped_column(BigInteger)
+    refund: Mapped[int] = mapped_column(BigInteger)
+    failed: Mapped[int] = mapped_column(BigInteger)
+    sent: Mapped[int] = mapped_column(ExactInteger, doc="source units")
+    paid_for: Mapped[int] = mapped_column(ExactInteger, doc="source units, of what was paid out")
+    received: Mapped[int] = mapped_column(ExactInteger, doc="destination units")
 
 
 class ReportedFee(Base):

@@ -29,6 +29,7 @@ SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (
 EXPECTED: dict[str, tuple[str, str]] = {
     "console.static": (ANYONE, NOBODY),
     "admin.index": (VIEWER, NOBODY),
+    "admin.refresh": (VIEWER, NOBODY),
     "security.static": (NOBODY, NOBODY),
     "security.login": (ANYONE, ANYONE),
     "security.logout": (NOBODY, VIEWER),

@@ -19,7 +19,7 @@ from tests.admin.visitor import NOW, signed_in
 
 PARTS = (
     "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "heat_map", "pool_lines",
-    "anomalies_to_acknowledge", "estimate_summary", "freshness",
+    "anomalies_to_acknowledge", "estimate_summary", "freshness", "trend",
 )  # fmt: skip
 WAY_TO_STOP = '<a href="/admin/chains/1/stop">Ethereum</a>'
 
@@ -88,7 +88,7 @@ def test_everything_fails_but_the_way_to_stop_a_chain(
     answer = visitor.get("/admin/")
     assert answer.status_code == 200
     assert WAY_TO_STOP in answer.text
-    assert answer.text.count("The database did not answer in time") == 10
+    assert answer.text.count("The database did not answer in time") == 12
     assert "could not be read" in answer.text
     monkeypatch.setattr(parts.Dashboard, "chains", property(down))
     assert '<a href="/admin/chains/">All chains</a>' in visitor.get("/admin/").text

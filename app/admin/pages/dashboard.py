@@ -23,6 +23,7 @@ from app.admin.pages.latencies import Pair, PairLatency, heat_map, latencies_by_
 from app.admin.pages.pools import PoolLine, pool_lines
 from app.admin.pages.refunds import RefundView, refund_view
 from app.admin.pages.stuck import MustAct, StuckCount, StuckPage, count_stuck, stuck_transfers
+from app.admin.pages.trends.courses import Period, Trend, trend
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
 from app.models.engine import reading, reading_consistently
@@ -70,6 +71,13 @@ class Dashboard:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self.now = gateway.clock()
+        self._trends: dict[Period, Trend] = {}
+
+    def trend(self, period: Period) -> Trend:
+        """What became of transfers over a period."""
+        if period not in self._trends:
+            self._trends[period] = trend(self._gateway, period)
+        return self._trends[period]
 
     @cached_property
     def chains(self) -> tuple[ChainName, ...]:
@@ -134,6 +142,11 @@ class Dashboard:
     def pools(self) -> tuple[PoolLine, ...]:
         """The pools."""
         return pool_lines(self._gateway)
+
+    @cached_property
+    def pools_near_a_limit(self) -> int:
+        """How many of them have a warning."""
+        return sum(bool(pool.warnings) for pool in self.pools)
 
     @cached_property
     def estimates(self) -> EstimateSummary:

@@ -150,6 +150,31 @@ REFUSAL_WORDS: Final[dict[str, str]] = {
 }
 """Why an estimate was refused, by the reason."""
 
+REFUSAL_ADVICE: Final[dict[str, str]] = {
+    Reason.BAD_REQUEST.value: "A client sends what the interface does not have.",
+    Reason.NETWORK_BLOCKED.value: "Protection, Blocked networks lists them.",
+    Reason.ADDRESS_BLOCKED.value: "Protection, Blocked addresses lists them.",
+    Reason.CHAIN_UNKNOWN.value: "Clients know a chain that is not configured here.",
+    Reason.CHAIN_DISABLED.value: "It is stopped until somebody resumes it.",
+    Reason.NO_ROUTE.value: "Clients offer a way that is not configured here.",
+    Reason.NO_PEGGED_PAIR.value: "Clients offer a way that is not configured here.",
+    Reason.TRANSFER_DISABLED.value: "The token's page has the switch.",
+    Reason.DIRECTION_BLOCKED.value: "Protection, Route blocks lists them.",
+    Reason.AMOUNT_UNDER_MINIMUM.value: "The token's page has the minimum.",
+    Reason.AMOUNT_OVER_MAXIMUM.value: "The token's page has the maximum.",
+    Reason.AMOUNT_TOO_SMALL.value: "Where this is frequent, look at the base fee of the route.",
+    Reason.FEE_STALE.value: "Nobody reports the fee any more: look at Last seen, then at the route.",
+    Reason.INBOUND_LIMIT.value: "Providers withdrew, or most transfers go one way.",
+    Reason.EPOCH_CAP.value: "The pool takes more when its next epoch begins.",
+    Reason.TOTAL_CAP.value: "The pool takes more when transfers back empty it, or with a higher cap.",
+    Reason.NOT_ENOUGH_LIQUIDITY.value: "The pool needs liquidity, or transfers the other way.",
+    Reason.CURVE_UNSETTLED.value: "The pools of the route are far out of balance.",
+    Reason.SLIPPAGE_TOO_HIGH.value: "The pools of the route are out of balance.",
+    Reason.UNAVAILABLE.value: "The database did not answer. The log tells more.",
+    Reason.INTERNAL.value: "This is a fault of the gateway. The log tells what happened.",
+}
+"""Where to look, of the reasons that operators can do something about."""
+
 
 def refusal_words(code: int, reason: str) -> str:
     """Why estimates were refused, for people. Without a known reason the name of the code has to do."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.admin.pages.estimate_labels import refusal_words
+from app.admin.pages.estimate_labels import REFUSAL_ADVICE, refusal_words
 from app.admin.pages.refunds import share_down
 from app.domain.codes import ErrCode
 from app.domain.times import MINUTE, minute_of, minute_start
@@ -23,13 +23,15 @@ _MINUTE: Final = timedelta(minutes=1)
 class RefusalCount:
     """Refusals with the same code and reason: ``err.code`` and the header X-Gateway-Reason.
 
-    ``words`` say it for people. ``share`` is of all estimates that were asked for.
+    ``words`` say it for people, ``advice`` where to look (empty: nowhere). ``share`` is of all
+    estimates that were asked for.
     """
 
     code: int
     name: str
     reason: str
     words: str
+    advice: str
     count: int
     share: str
 
@@ -78,7 +80,13 @@ def estimate_summary(gateway: Gateway, span: timedelta = timedelta(hours=1)) -> 
         answered=answered.total(),
         refusals=tuple(
             RefusalCount(
-                code, _name(code), reason, refusal_words(code, reason), count, share_down(count, asked)
+                code=code,
+                name=_name(code),
+                reason=reason,
+                words=refusal_words(code, reason),
+                advice=REFUSAL_ADVICE.get(reason, ""),
+                count=count,
+                share=share_down(count, asked),
             )
             for (code, reason), count in sorted(ends.items(), key=lambda end: (-end[1], end[0]))
         ),

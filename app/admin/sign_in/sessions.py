@@ -41,15 +41,17 @@ def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, *
     session[SECRET] = begin_session(current_gateway(), user.id, actor_named(user.email), browser, how)
 
 
-def leave_ended_session() -> EndedSession | None:
+def leave_ended_session(*, counts_as_use: bool = True) -> EndedSession | None:
     """Sign out a user whose session has ended. Returns whose it was and why, None where there was none.
 
     A session that was ended everywhere no longer says who is signed in; its secret still tells.
+
+    :param counts_as_use: whether an open session is used by this request, which keeps it open.
     """
     secret, signed_in = session.get(SECRET, ""), current_user.is_authenticated
     if not signed_in and not secret:
         return None
-    if signed_in and session_is_open(current_gateway(), current_user.id, secret):
+    if signed_in and session_is_open(current_gateway(), current_user.id, secret, counts_as_use=counts_as_use):
         return None
     ended = ended_session(current_gateway(), secret) or EndedSession("", None)
     if signed_in:

@@ -39,10 +39,14 @@
   const local = new Intl.DateTimeFormat(undefined, {
     year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
   });
-  for (const time of document.querySelectorAll("time[datetime]")) {
-    const at = new Date(time.dateTime);
-    if (!Number.isNaN(at.getTime())) time.textContent = local.format(at);
-  }
+  const localise = (root) => {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (!Number.isNaN(at.getTime())) time.textContent = local.format(at);
+    }
+  };
+  localise(document);
+  document.addEventListener("contentchange", (event) => localise(event.target));
 
   const dark = () =>
     root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

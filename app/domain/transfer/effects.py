@@ -1,27 +1,74 @@
-"""What a transfer's state adds to sums that many transfers share: pools, epochs, latencies."""
+"""What a transfer's state adds to sums that many transfers share: pools, epochs, latencies, courses."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
-from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.codes import REFUND_STATUSES, SendKind, TransferHistoryStatus
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
-from app.domain.times import MICROSECOND, minute_of
+from app.domain.times import MICROSECOND, hour_of, minute_of
 from app.domain.transfer.state import TransferState
 
 VolumeKey = tuple[ChainId, str, int]
 """Chain id, symbol and minute since the Unix epoch."""
 
 
+class CourseKey(NamedTuple):
+    """Transfers of one kind and way that began within one hour, counted from the Unix epoch.
+
+    ``kind`` is a ``SendKind``, or empty where only a submission is known.
+    """
+
+    hour: int
+    kind: str
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
+    symbol: str
+
+
+@dataclass(slots=True)
+class Courses:
+    """What became of some transfers; or a change of that, which may be negative.
+
+    ``refund``: it is being refunded or was. Amounts are in smallest units: ``sent`` of all that were sent,
+    ``paid_for`` of those that were paid out, both of the source's token, and what those ``received`` of the
+    destination's.
+    """
+
+    begun: int = 0
+    completed: int = 0
+    refund: int = 0
+    failed: int = 0
+    sent: int = 0
+    paid_for: int = 0
+    received: int = 0
+
+    def add(self, other: Courses, sign: int = 1) -> None:
+        """Add other transfers, or with -1 subtract them."""
+        self.begun += sign * other.begun
+        self.completed += sign * other.completed
+        self.refund += sign * other.refund
+        self.failed += sign * other.failed
+        self.sent += sign * other.sent
+        self.paid_for += sign * other.paid_for
+        self.received += sign * other.received
+
+    def __bool__(self) -> bool:
+        counts = self.begun or self.completed or self.refund or self.failed
+        return bool(counts or self.sent or self.paid_for or self.received)
+
+
 @dataclass(slots=True)
 class SharedChange:
-    """The sum of many transfers' changes to pools and epoch volumes."""
+    """The sum of many transfers' changes to pools, epoch volumes and courses."""
 
     counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
     volumes: dict[VolumeKey, int] = field(default_factory=lambda: defaultdict(int))
+    courses: dict[CourseKey, Courses] = field(default_factory=lambda: defaultdict(Courses))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
         """Subtract what ``old`` contributed and add what ``new`` does."""
@@ -31,6 +78,8 @@ class SharedChange:
 
     def add(self, state: TransferState, sign: int = 1) -> None:
         """Add what a state contributes, or with -1 subtract it."""
+        if (course := course_key(state)) is not None:
+            self.courses[course].add(_course(state), sign)
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:
@@ -41,6 +90,34 @@ class SharedChange:
         if state.relayed_amount is not None and state.dst_chain_id is not None:
             key = PoolKey(state.dst_chain_id, state.symbol)
             self.counters[key] += PoolCounters(relayed=sign * state.relayed_amount)
+
+
+def course_key(state: TransferState) -> CourseKey | None:
+    """Under what a transfer is counted: by when it was first heard of, which no reorganisation changes.
+
+    None while nothing of it stands, and where its chains or its token are not known.
+    """
+    src, dst, symbol = state.src_chain_id, state.dst_chain_id, state.symbol
+    if state.began_at is None or src is None or dst is None or symbol is None:
+        return None
+    if state.status is TransferHistoryStatus.TRANSFER_UNKNOWN:
+        return None
+    return CourseKey(hour_of(state.began_at), state.kind.value if state.kind else "", src, dst, symbol)
+
+
+def _course(state: TransferState) -> Courses:
+    amount = state.amount or 0
+    completed = state.status is TransferHistoryStatus.TRANSFER_COMPLETED
+    paid = completed and state.sent_at is not None and state.received_amount is not None
+    return Courses(
+        begun=1,
+        completed=int(completed),
+        refund=int(state.status in REFUND_STATUSES),
+        failed=int(state.status is TransferHistoryStatus.TRANSFER_FAILED),
+        sent=amount if state.sent_at is not None else 0,
+        paid_for=amount if paid else 0,
+        received=(state.received_amount or 0) if paid else 0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

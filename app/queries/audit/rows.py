@@ -46,10 +46,14 @@ def network_records_since(connection: Connection, since: datetime) -> Iterator[A
         last = rows[-1].id
 
 
-def network_records_at(connection: Connection, at: datetime) -> list[AuditRow]:
-    """The records that changed the network configuration at exactly this time, newest first."""
-    query = select(_TABLE).where(AuditRecord.at == at, _MADE).order_by(AuditRecord.id.desc())
-    return list(connection.execute(query))
+def maker_of_row_at(connection: Connection, subject: str, at: datetime) -> tuple[str, int] | None:
+    """Who changed the row at exactly this time, and the id of the record of it; None where no record tells.
+
+    The texts of the records are not read: the pages that ask for it are many, and an import's text is long.
+    """
+    query = select(AuditRecord.actor, AuditRecord.id).where(AuditRecord.at == at, _MADE, _names(subject))
+    row = connection.execute(query.order_by(AuditRecord.id.desc()).limit(1)).one_or_none()
+    return None if row is None else (row.actor, row.id)
 
 
 def _names(subject: str) -> ColumnElement[bool]:

@@ -16,7 +16,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly, StuckAcknowledgement
 from app.models.desk.notes import TransferNote
 from app.models.events import Event, TransferBlock
-from app.models.pools import PoolVolume
+from app.models.pools import CourseCount, PoolVolume
 from app.models.refunds.asks import RefundAsk
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
@@ -29,7 +29,7 @@ from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pool
 from app.services.feed.accounts import write_account_entries
 from app.services.feed.latencies import write_latencies
 from app.services.feed.projection import latencies_of
-from app.services.feed.sums import apply_volumes
+from app.services.feed.sums import apply_courses, apply_volumes
 from app.services.refunds.withdraw_ids import keep_paid_ids
 
 
@@ -39,7 +39,7 @@ def remove_transfers(
     """Remove finished transfers with their events. The caller is the only writer.
 
     :param states: what is projected of them now.
-    :param moved: what they add to the pools: counters go on to hold it, volumes lose it.
+    :param moved: what they add to sums: the pools' counters go on to hold it, volumes and courses lose it.
     """
     ids = list(states)
     rows = events_of_transfers(connection, ids)
@@ -51,6 +51,8 @@ def remove_transfers(
     write_latencies(connection, latencies_of(states), {})
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
+    apply_courses(connection, moved.courses, -1)
+    connection.execute(delete(CourseCount).where(CourseCount.begun == 0))
     for model in (
         Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, StuckAcknowledgement, TransferNote,
         TransferBlock, TransferHash, Transfer,

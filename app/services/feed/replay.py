@@ -14,7 +14,7 @@ from app.extensions import Base
 from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.models.events import ChainProgress, RetractedEvent, TransferBlock
-from app.models.pools import PoolCounter, PoolVolume, ReportedFee
+from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import (
     LatencyRecord,
@@ -42,7 +42,7 @@ from app.services.feed.sums import advance
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
-    PoolCounter, PoolVolume, ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
+    PoolCounter, PoolVolume, CourseCount, ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
     SignatureNotNeeded,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""

@@ -1,7 +1,8 @@
-"""Adding to the sums that many transfers share: pools' counters and volumes, how far chains were read."""
+"""Adding to the sums that many transfers share: pools, volumes, courses, how far chains were read."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -10,23 +11,26 @@ from sqlalchemy import Connection
 
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
-from app.domain.transfer.effects import SharedChange, VolumeKey
+from app.domain.transfer.effects import CourseKey, Courses, SharedChange, VolumeKey
 from app.domain.transfer.state import ChainReading
 from app.models.events import ChainProgress
-from app.models.pools import PoolCounter, PoolVolume
+from app.models.pools import CourseCount, PoolCounter, PoolVolume
 from app.models.upsert import upsert
 from app.queries.feed.chain_progress import load_progress
 from app.queries.feed.pools import load_counters, load_volumes
+from app.queries.transfers.courses import SPANS, SpanKey, load_courses
 from app.services.feed.anomalies import judge_pools
 
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
-    """Add a change to the pools' counters and epoch volumes. The caller is the only writer."""
+    """Add a change to the pools' counters, epoch volumes and courses. The caller is the only writer."""
     if counters := {key: moved for key, moved in change.counters.items() if moved}:
         _apply_counters(connection, counters)
         judge_pools(connection, counters, now)
     if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
         apply_volumes(connection, volumes)
+    if courses := {key: change for key, change in change.courses.items() if change}:
+        apply_courses(connection, courses)
 
 
 def _apply_counters(connection: Connection, counters: Mapping[PoolKey, PoolCounters]) -> None:
@@ -45,6 +49,20 @@ def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> Non
         for key, amount in moved.items()
     ]
     upsert(connection, PoolVolume, rows)
+
+
+def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], sign: int = 1) -> None:
+    """Add to what became of transfers, by the hour and by the day; with -1 subtract.
+
+    The caller is the only writer.
+    """
+    sums: dict[SpanKey, Courses] = defaultdict(Courses)
+    for key, change in moved.items():
+        for hours in SPANS:
+            sums[SpanKey.of(key, hours)].add(change, sign)
+    for span, known in load_courses(connection, sums).items():
+        sums[span].add(known)
+    upsert(connection, CourseCount, [{**span._asdict(), **asdict(counts)} for span, counts in sums.items()])
 
 
 def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:

@@ -72,13 +72,13 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
     return secret
 
 
-def session_is_open(gateway: Gateway, operator_id: int, secret: str) -> bool:
-    """Whether the cookie's session is still open. The call counts as a use, which keeps it open."""
+def session_is_open(gateway: Gateway, operator_id: int, secret: str, *, counts_as_use: bool = True) -> bool:
+    """Whether the cookie's session is still open. A use keeps it open."""
     now = gateway.clock()
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with reading(gateway.engine) as connection:
         seen_at = session_last_used(connection, operator_id, session_digest(secret), now)
-    if seen_at is not None and now - seen_at >= _SEEN_EVERY:
+    if counts_as_use and seen_at is not None and now - seen_at >= _SEEN_EVERY:
         # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
         with suppress(OperationalError), writing(gateway.engine) as connection:
             # A session that was ended meanwhile stays ended.

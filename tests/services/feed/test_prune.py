@@ -68,7 +68,7 @@ def without(rows: Rows, gone: set[bytes]) -> Rows:
     kept = {name: [row for row in rows[name] if row[0] not in gone] for name in OF_TRANSFERS}
     kept["transfer_accounts"] = [row for row in rows["transfer_accounts"] if row[2] not in gone]
     anomalies = [row for row in rows["anomalies"] if row[1] not in subjects]
-    return rows | kept | {"anomalies": anomalies, "pool_volumes": []}
+    return rows | kept | {"anomalies": anomalies, "pool_volumes": [], "course_counts": []}
 
 
 @settings(max_examples=40, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes

@@ -17,7 +17,7 @@ from app.domain.refund.request import RefundRequest, encode_request
 from app.models.anomalies import Anomaly
 from app.models.engine import writing
 from app.models.events import ChainProgress, TransferBlock
-from app.models.pools import PoolCounter, PoolVolume, ReportedFee
+from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
@@ -193,11 +193,12 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         TransferHash,
         PoolCounter,
         PoolVolume,
+        CourseCount,
         ReportedFee,
         ReportedValidatorSet,
     )
     dump = {model.__tablename__: _rows(connection, model) for model in (*tables, ChainProgress)}
-    for name, first_sum in ((PoolCounter.__tablename__, 2), (PoolVolume.__tablename__, 3)):
+    for name, first_sum in (("pool_counters", 2), ("pool_volumes", 3), ("course_counts", 6)):
         dump[name] = [row for row in dump[name] if any(row[first_sum:])]
     columns = (
         Anomaly.kind,

@@ -7,9 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.domain.audit import read_changes
 from app.models.engine import reading
-from app.queries.audit.rows import network_records_at
+from app.queries.audit.rows import maker_of_row_at
 from app.queries.network.stopped import StoppedRow, stopped_chains
 from app.runtime.gateway import Gateway
 
@@ -38,7 +37,5 @@ def chains_stopped_now(gateway: Gateway) -> list[StoppedChain]:
 
 def _stopped_by(connection: Connection, row: StoppedRow) -> tuple[str, int] | tuple[None, None]:
     """Who stopped the chain, and the record of it: that of the same time, which was written with the row."""
-    for record in network_records_at(connection, row.at) if row.at is not None else ():
-        if any(change.subject == f"chain {row.chain_id}" for change in read_changes(record.changes)):
-            return record.actor, record.id
-    return None, None
+    made = None if row.at is None else maker_of_row_at(connection, f"chain {row.chain_id}", row.at)
+    return made or (None, None)

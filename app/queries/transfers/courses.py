@@ -1,0 +1,97 @@
+"""What became of the transfers that began in each hour or day?
+
+Read from sums that the feed keeps, a row for each span and way: as many at ten million transfers as at one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Select, select
+
+from app.domain.codes import SendKind
+from app.domain.keys import ChainId, PoolKey
+from app.domain.transfer.effects import CourseKey, Courses
+from app.models.pools import CourseCount
+from app.models.types import exact_sum
+
+HOURLY: Final = 1
+DAILY: Final = 24
+SPANS: Final = (HOURLY, DAILY)
+"""Lengths of the spans that are kept, in hours."""
+
+_CHUNK: Final = 500
+"""Spans named in one statement."""
+
+_WAY: Final = (CourseCount.kind, CourseCount.src_chain_id, CourseCount.dst_chain_id, CourseCount.symbol)
+_COUNTS: Final = (CourseCount.begun, CourseCount.completed, CourseCount.refund, CourseCount.failed)
+_AMOUNTS: Final = (CourseCount.sent, CourseCount.paid_for, CourseCount.received)
+
+
+class SpanKey(NamedTuple):
+    """The primary key of a ``CourseCount``."""
+
+    hours: int
+    span: int
+    kind: str
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
+    symbol: str
+
+    @classmethod
+    def of(cls, key: CourseKey, hours: int) -> SpanKey:
+        """The span of a length that the hour is in."""
+        return cls(hours, key.hour // hours, key.kind, key.src_chain_id, key.dst_chain_id, key.symbol)
+
+
+def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Courses]:
+    """What is counted under these keys, of those that have any."""
+    found: dict[SpanKey, Courses] = {}
+    for hours in SPANS:
+        spans = sorted({key.span for key in keys if key.hours == hours})
+        for start in range(0, len(spans), _CHUNK):
+            of_spans = CourseCount.hours == hours, CourseCount.span.in_(spans[start : start + _CHUNK])
+            rows = connection.execute(
+                select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(*of_spans)
+            )
+            found |= {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
+    return {key: found[key] for key in keys if key in found}
+
+
+def course_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Courses]]:
+    """What is counted in each span of a length, from a span on.
+
+    Ways of one kind, token and pair of chains are apart: amounts have the units of their tokens.
+    """
+    rows = connection.execute(
+        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
+            CourseCount.hours == hours, CourseCount.span >= first, CourseCount.begun > 0
+        )
+    )
+    for row in rows:
+        yield SpanKey(*row[:6]), Courses(*row[6:])
+
+
+def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[int, int]]:
+    """What transfers that were paid out brought into each pool and took from it, since an hour on.
+
+    In smallest units of the pool's token; pools without any are left out.
+    """
+    came = _flow(CourseCount.src_chain_id, CourseCount.paid_for, first_hour)
+    went = _flow(CourseCount.dst_chain_id, CourseCount.received, first_hour)
+    into, out = (
+        {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(flow)}
+        for flow in (came, went)
+    )
+    return {key: (into.get(key, 0), out.get(key, 0)) for key in into.keys() | out.keys()}
+
+
+def _flow(chain: Any, amount: Any, first_hour: int) -> Select[*tuple[Any, ...]]:
+    of_pools = CourseCount.kind == SendKind.POOL.value
+    since = CourseCount.hours == HOURLY, CourseCount.span >= first_hour
+    return (
+        select(chain, CourseCount.symbol, exact_sum(amount))
+        .where(*since, of_pools)
+        .group_by(chain, CourseCount.symbol)
+    )

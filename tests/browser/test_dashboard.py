@@ -1,0 +1,98 @@
+"""The dashboard in a browser: it refreshes itself, nothing moves, and it says when it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, create_engine, text
+
+from app.domain.operators import Role
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+from tests.databases import SharedSqlite
+
+STUCK = "#tiles li:first-child .tile-number"
+INTERVAL = 16_000
+
+
+@pytest.fixture
+def rows(sandbox: SharedSqlite) -> Iterator[Engine]:
+    """The server's database: what is changed here came from a reporter as far as a page can tell."""
+    engine = create_engine(sandbox.url)
+    yield engine
+    engine.dispose()
+
+
+def opened(visit: Visit) -> None:
+    """The dashboard, whose time goes when it is told to."""
+    visit.sign_in(email_of(Role.OPERATOR))
+    visit.page.wait_for_url("**/admin/")
+    visit.page.clock.install()
+    visit.open("/admin/")
+
+
+def later(visit: Visit) -> None:
+    with visit.page.expect_response("**/admin/refresh*"):
+        visit.page.clock.fast_forward(INTERVAL)
+
+
+def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> None:
+    opened(visit)
+    page = visit.page
+    page.locator("#trend details.numbers summary").click()
+    page.locator("#tiles a").first.focus()
+    page.locator("#pools").scroll_into_view_if_needed()
+    place = page.locator("#pools").bounding_box()
+    chart = page.locator("#trend-chart").element_handle()
+    before = page.locator(STUCK).text_content() or ""
+    with rows.begin() as connection:
+        gone = "SELECT transfer_id FROM transfers WHERE status = 7 LIMIT 1"
+        connection.execute(text(f"UPDATE transfers SET status = 5 WHERE transfer_id = ({gone})"))
+    later(visit)
+    page.wait_for_function(
+        "([selector, old]) => document.querySelector(selector).textContent !== old", arg=[STUCK, before]
+    )
+    assert int(page.locator(STUCK).text_content() or "") == int(before) - 1
+    assert page.locator("#pools").bounding_box() == place
+    assert page.locator("#trend details.numbers").get_attribute("open") is not None
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#stuck"
+    assert chart.evaluate("canvas => canvas.isConnected"), "a chart is drawn on"
+    assert page.locator("#not-refreshed").is_hidden()
+    visit.check_accessibility()
+
+
+def test_it_can_be_paused(visit: Visit) -> None:
+    opened(visit)
+    asked: list[str] = []
+    visit.page.on("request", lambda request: asked.append(request.url))
+    visit.page.get_by_role("button", name="Pause updates").click()
+    visit.page.clock.fast_forward(4 * INTERVAL)
+    assert not [url for url in asked if "/refresh" in url]
+    with visit.page.expect_response("**/admin/refresh*"):
+        visit.page.get_by_role("button", name="Resume updates").click()
+        visit.page.clock.fast_forward(INTERVAL)
+
+
+def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
+    opened(visit)
+    page, note = visit.page, visit.page.locator("#not-refreshed")
+    page.route("**/admin/refresh*", lambda route: route.fulfill(status=503, body=""))
+    later(visit)
+    note.wait_for(state="visible")
+    assert "could not read" in note.inner_text() and "What is shown is of" in note.inner_text()
+    visit.check_accessibility()
+    page.unroute("**/admin/refresh*")
+    later(visit)
+    note.wait_for(state="hidden")
+    visit.complaints.clear()  # the browser's own, of the 503
+
+
+def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
+    opened(visit)
+    with rows.begin() as connection:
+        connection.execute(text("UPDATE operator_sessions SET ended_at = seen_at, ended_why = 'everywhere'"))
+    later(visit)
+    visit.page.locator("#not-refreshed").get_by_role("link", name="Sign in").click()
+    assert "refresh" not in visit.page.url
+    visit.page.get_by_label("Password").wait_for()
