@@ -83,6 +83,14 @@ def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None
     assert all(row.get("pinned_base_fee") is None for row in new)
 
 
+def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, network: Gateway) -> None:
+    send(operator, "/admin/chains/1/stop", disabled_reason="halted", typed="ethereum", confirm="1")
+    preview = send(operator, PATH, **BASE)
+    assert send(operator, PATH, preview, confirm="1").location.startswith(
+        "/admin/estimates/?src=8453&dst=56&"
+    )
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

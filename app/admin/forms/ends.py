@@ -72,4 +72,4 @@ class EndField(TextValueField):
         return "" if value is None else value.replace("T", " ").removesuffix("Z")
 
     def in_words(self, text: str, part: str = "") -> tuple[str, str]:
-        return ("none", "") if text == "null" else (f"{self.format(text)} UTC", "")
+        return ("none" if text == "null" else text), ""

@@ -16,9 +16,10 @@ from app.admin.requests import actor
 from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import flash_saved, note_unconfirmed
 from app.admin.views.network.words import told
+from app.domain.keys import ChainId, PoolKey
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
-from app.services.network.edits.connect import NewChain, connection_edits, example_of
+from app.services.network.edits.connect import NewChain, NewRoute, connection_edits, example_of
 from app.services.network.edits.results import Invalid, Preview
 from app.services.network.edits.several import preview_edits, save_edits
 from app.services.proposals.results import ReasonMissing, TooManyProposals
@@ -99,14 +100,22 @@ class ConnectView(ConsoleView):
 
 
 def _next_page(new: NewChain) -> str:
-    """Where one goes on: an estimate from the new chain, or its own page where it has no route."""
-    for route in new.routes:
-        if route.there:
-            return url_for(
-                "estimates.index",
-                src=new.chain["id"],
-                dst=route.example.peer,
-                token=route.example.symbol,
-                amount="100",
-            )
-    return url_for("chains.edit", key=new.chain["id"])
+    """Where one goes on: an estimate from the new chain, or its own page where it has no route.
+
+    A route on which something is stopped, or with a fee that is not known, is the last choice.
+    """
+    routes = sorted((route for route in new.routes if route.there), key=lambda route: not _may_pass(route))
+    if not routes:
+        return url_for("chains.edit", key=new.chain["id"])
+    first = routes[0].example
+    return url_for("estimates.index", src=new.chain["id"], dst=first.peer, token=first.symbol, amount="100")
+
+
+def _may_pass(route: NewRoute) -> bool:
+    """Whether an estimate can come of the route, as far as its other end tells."""
+    terms = current_gateway().snapshots.current().terms
+    end = PoolKey(ChainId(route.example.peer), route.example.symbol)
+    token, chain = terms.tokens.get(end), terms.chains.get(end.chain_id)
+    if token is None or chain is None or route.base_fee is None:
+        return False
+    return not (token.stopped or token.pool_disabled or chain.disabled)
