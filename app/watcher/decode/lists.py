@@ -1,0 +1,36 @@
+"""The one event with arguments of no fixed length: two lists, each at an offset that the data tell."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.watcher.decode.values import SignersUpdated
+from app.watcher.decode.words import WORD, Undecodable, address, uint256
+
+MAX_ENTRIES: Final = 4096
+"""Of a list; a block's gas allows no more, and bytes of a node are not to be believed about memory."""
+
+
+def signers_updated(data: bytes) -> SignersUpdated:
+    """The lists of signers and powers.
+
+    The offsets and lengths are taken as they stand wherever they stay within the data, as the contracts' own
+    decoder does.
+    """
+    signers = tuple(address(data, at) for at in _entries(data, 0))
+    powers = tuple(uint256(data, at) for at in _entries(data, WORD))
+    return SignersUpdated(signers, powers)
+
+
+def _entries(data: bytes, at: int) -> range:
+    """Where the entries of the list begin whose offset stands at ``at``."""
+    if len(data) < 2 * WORD:
+        raise Undecodable(f"two lists need at least {2 * WORD} bytes, not {len(data)}")
+    offset = uint256(data, at)
+    if offset + WORD > len(data):
+        raise Undecodable("a list begins behind the end of the data")
+    length = uint256(data, offset)
+    first = offset + WORD
+    if length > MAX_ENTRIES or first + length * WORD > len(data):
+        raise Undecodable(f"a list of {length} entries does not fit into the data")
+    return range(first, first + length * WORD, WORD)
