@@ -22,9 +22,6 @@ from demo.chains import (
 )
 from demo.validators import Validators
 
-DECIMALS = {LEFT: 6, RIGHT: 18}
-"""Of USDX: the two chains' differ, as those of real ones do."""
-
 RPC_NAMES = {LEFT: "RPC_URL_LEFT", RIGHT: "RPC_URL_RIGHT"}
 CHAIN_NAMES = {LEFT: "Left", RIGHT: "Right", ELSEWHERE: "Elsewhere"}
 NOWHERE = "0x" + "77" * 20
