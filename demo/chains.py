@@ -19,7 +19,7 @@ DEPLOYER: Final = b"\xde" * 20
 USERS: Final = tuple(bytes([0xA0 + n]) * 20 for n in range(8))
 PLENTY: Final = 10**30
 DELAYED_OVER: Final = {LEFT: 10**12, RIGHT: 10**24}
-"""A payout of more USDX than this waits in the contracts' queues; of other tokens it is the larger on both."""
+"""A payout of more USDX than this waits in a queue. Of other tokens it is the larger of both on both."""
 
 DELAY_SECONDS: Final = 20
 DECIMALS: Final = {LEFT: 6, RIGHT: 18}

@@ -1,7 +1,7 @@
 """What happens on the two chains and what the network's reporters say of it, block by block.
 
-A plan is made before anything happens, so it can be played again: with the same times, the same transactions and
-so the same answers, whatever was on the chains in between.
+A plan is made before anything happens, so it can be played again: with the same times, the same transactions
+and so the same answers, whatever was on the chains in between.
 """
 
 from __future__ import annotations
