@@ -49,8 +49,8 @@ class Seconds(fields.Field[float]):
             raise self.make_error("invalid")
         return _whole(value)
 
-    def _serialize(self, value: float, attr: str | None, obj: Any, **kwargs: Any) -> float:
-        return _whole(value)
+    def _serialize(self, value: float | None, attr: str | None, obj: Any, **kwargs: Any) -> float | None:
+        return None if value is None else _whole(value)
 
 
 def _whole(value: float) -> float:
