@@ -147,16 +147,20 @@ class Plan:
         """The network gives it up, and the validators sign its refund; the turn in which all have."""
         seen = self.begin(turn, send)
         self.tell(seen + 1, send, "network.status", xfer_status=4)
-        self.tell(seen + 1, send, "refund.requested")
+        self.tell(seen + 2, send, "refund.requested")
         wd_onchain = base64.b64encode(send.refund_request).decode()
         self.tell(seen + 2, send, "refund.prepared", wd_onchain=wd_onchain)
-        signers = self.validators(send.chain, seen + 3)
+        self.sign(seen + 3, send)
+        return seen + 3
+
+    def sign(self, turn: int, send: Send) -> None:
+        """Everybody whom the contract believes in this turn signs its refund."""
+        signers = self.validators(send.chain, turn)
         for signature in signers.signatures(
             send.chain, send.contract.address, send.refund_purpose, send.refund_request
         ):
             signed = base64.b64encode(signature).decode()
-            self.tell(seen + 3, send, "refund.signed", signature=signed)
-        return seen + 3
+            self.tell(turn, send, "refund.signed", signature=signed)
 
     def refunded(self, turn: int, send: Send, *, delayed: bool = False) -> int:
         """The refund is taken; the turn in which it is paid."""
@@ -170,7 +174,7 @@ class Plan:
 
 def large(send: Send) -> int:
     """An amount over the threshold of both contracts that may pay it."""
-    return max(DELAYED_OVER.values()) + 10**6 if send.token != USDX else DELAYED_OVER[send.chain] + 10**6
+    return 2 * (max(DELAYED_OVER.values()) if send.token != USDX else DELAYED_OVER[send.chain])
 
 
 def full_plan(start: int, seed: int = 1, spread: int = 60) -> Plan:

@@ -61,14 +61,12 @@ class Watching:
                 max_reorg=self.gateway.max_reorg_blocks,
             )
             if self.window is not None:
-                view.window = Window(self.window, most=self.window)
+                view.window = Window(self.window, ceiling=self.window)
             book = FaultBook(self.gateway, chain, self.monotonic)
             self.readers[chain] = Reader(self.gateway, lease, view, WriterShare(self.monotonic), book)
 
     def _nodes(self, chain: ChainId) -> Nodes:
-        nodes = [
-            Node(name, chain, Client(url, seconds=self.timeout)) for name, url in self.urls[chain]
-        ]
+        nodes = [Node(name, chain, Client(url, seconds=self.timeout)) for name, url in self.urls[chain]]
         return Nodes(nodes, self.monotonic, lambda trouble: self.troubles.append((chain, trouble)))
 
     def stop(self) -> None:
