@@ -77,7 +77,7 @@ def _spans(connection: Connection, chain_id: ChainId, *conditions: Any) -> Seque
         Span(
             BlockNumber(row.first),
             BlockNumber(row.last),
-            row.count,
+            row._mapping["count"],  # a tuple has a method of that name
             bytes(row.digest),
             row.source,
             SpanState(row.state),
