@@ -14,8 +14,7 @@ MAX_ENTRIES: Final = 4096
 def signers_updated(data: bytes) -> SignersUpdated:
     """The lists of signers and powers.
 
-    The offsets and lengths are taken as they stand wherever they stay within the data, as the contracts' own
-    decoder does.
+    Offsets and lengths are taken as they stand where they point into the data, behind the two offsets.
     """
     signers = tuple(address(data, at) for at in _entries(data, 0))
     powers = tuple(uint256(data, at) for at in _entries(data, WORD))
@@ -27,8 +26,8 @@ def _entries(data: bytes, at: int) -> range:
     if len(data) < 2 * WORD:
         raise Undecodable(f"two lists need at least {2 * WORD} bytes, not {len(data)}")
     offset = uint256(data, at)
-    if offset + WORD > len(data):
-        raise Undecodable("a list begins behind the end of the data")
+    if not 2 * WORD <= offset <= len(data) - WORD:
+        raise Undecodable("a list begins outside of the data")
     length = uint256(data, offset)
     first = offset + WORD
     if length > MAX_ENTRIES or first + length * WORD > len(data):
