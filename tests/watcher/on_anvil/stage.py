@@ -88,8 +88,10 @@ def answers(app: Flask, sends: Iterable[Send]) -> Answers:
     found: Answers = {}
 
     def ask(path: str, **query: Any) -> None:
-        response = client.get(path, query_string=query)
-        found[f"{path}?{json.dumps(query, sort_keys=True)}"] = response.get_json()
+        answer = client.get(path, query_string=query).get_json()
+        if "history" in answer:
+            answer["history"] = {row["transfer_id"]: row for row in answer["history"]}
+        found[f"{path}?{json.dumps(query, sort_keys=True)}"] = answer
 
     for send in sends:
         body = {"transfer_id": send.text}
@@ -108,14 +110,16 @@ def answers(app: Flask, sends: Iterable[Send]) -> Answers:
     return found
 
 
-def differences(expected: Answers, found: Answers) -> dict[str, tuple[Any, Any]]:
-    """The answers that are not the same."""
-    names = expected.keys() | found.keys()
-    return {
-        name: (expected.get(name), found.get(name))
-        for name in sorted(names)
-        if expected.get(name) != found.get(name)
-    }
+def differences(expected: Any, found: Any, place: str = "") -> list[str]:
+    """Where two answers are not the same, each place in a line."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        names = sorted(expected.keys() | found.keys())
+        parts = [(f"{place}/{name}", expected.get(name), found.get(name)) for name in names]
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        parts = [(f"{place}/{at}", *pair) for at, pair in enumerate(zip(expected, found, strict=True))]
+    else:
+        return [] if expected == found else [f"{place}: {expected!r} became {found!r}"]
+    return [line for name, one, other in parts for line in differences(one, other, name)]
 
 
 def statuses(app: Flask, sends: Iterable[Send]) -> dict[str, int]:

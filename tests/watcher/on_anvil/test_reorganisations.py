@@ -1,7 +1,7 @@
 """Random reorganisations of two real EVMs: every answer is that of the run without them.
 
-``make test`` has some, ``make soak`` 1,000 (``SOAK_SEED`` varies them): of depth 1 to the chain's block delay and
-two more, on either chain, at every stage, where nothing happens, while the watcher is off, and during backfill.
+``make test`` has some, ``make soak`` 1,000 (``SOAK_SEED`` varies them): of depth 1 to two more than the chain's
+block delay, on either chain, at every stage, where nothing happens, while the watcher is off, and in backfill.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.watcher.on_anvil.watching import Watching
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-COUNT = 1_000 if SOAK else 12
+COUNT = 1_000 if SOAK else int(os.environ.get("N", "12"))
 EVERY = 5
 
 pytestmark = pytest.mark.one_database
