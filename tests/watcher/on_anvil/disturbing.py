@@ -140,12 +140,8 @@ class Disturbance:
         planned = (self.plan.turns[each].calls[chain] for each in range(turn - depth + 1, turn + 1)
                    if each in self.plan.turns)  # fmt: skip
         self.eventless += not any(planned)
-        readers = self.watching.readers
-        if chain in readers:
-            readings = readers[chain].view.readings
-            self.in_backfill += (readings.live_from or 0) > (
-                -1 if readings.backfilled_to is None else readings.backfilled_to
-            ) + 1
+        if chain in self.watching.readers:
+            self.in_backfill += self.watching.backfilling(chain)
 
     def _other_branch(self, chain: int, below: int, length: int) -> None:
         """Some of what was planned, in other blocks, and sends that never come to be; or nothing at all."""
@@ -186,7 +182,7 @@ class Disturbance:
 
     def _compare(self, turn: int) -> None:
         """What is answered now, once the watcher has seen everything, is what was answered then."""
-        if not self.watching.readers:
+        if any(not self._in_sight(chain) for chain in CHAINS):
             return
         for chain in CHAINS:
             self.watching.settle(chain, str(self.chains.nodes[chain].block()["hash"]))
@@ -195,3 +191,10 @@ class Disturbance:
         # Nothing stands of what was on other branches alone; the log still knows the ids.
         assert set(statuses(self.app, ghosts(self.plan)).values()) == {0}
         self.compared += 1
+
+    def _in_sight(self, chain: int) -> bool:
+        """Whether the chain is as high again as the branch that was read: below that it only seems to lag."""
+        if chain not in self.watching.readers:
+            return False
+        live_to = self.watching.readers[chain].view.readings.live_to
+        return live_to is None or live_to.number <= self.chains.height(chain)

@@ -1,7 +1,7 @@
 """Random reorganisations of two real EVMs: every answer is that of the run without them.
 
-``make test`` has some, ``make soak`` 1,000 (``SOAK_SEED`` varies them): of depth 1 to two more than the chain's
-block delay, on either chain, at every stage, where nothing happens, while the watcher is off, and in backfill.
+``make test`` has a few, ``make soak`` 1,000 (``SOAK_SEED`` varies them): down to two blocks more than the block
+delay, on either chain, at every stage, where nothing happens, while the watcher is off, and during backfill.
 """
 
 from __future__ import annotations

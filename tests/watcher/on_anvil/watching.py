@@ -97,12 +97,14 @@ class Watching:
 
     def caught_up(self, chain: int, head: str) -> bool:
         """Whether the newest block of the node is the last one read, and nothing is to be backfilled."""
+        live_to = self.readers[chain].view.readings.live_to
+        return live_to is not None and live_to.hash == head and not self.backfilling(chain)
+
+    def backfilling(self, chain: int) -> bool:
+        """Whether blocks below the live reading are still to be read."""
         readings = self.readers[chain].view.readings
-        return (
-            readings.live_to is not None
-            and readings.live_to.hash == head
-            and (readings.live_from or 0) <= ((readings.backfilled_to or -1) + 1 or 0)
-        )
+        done = -1 if readings.backfilled_to is None else readings.backfilled_to
+        return readings.live_from is not None and readings.live_from > done + 1
 
     def settle(self, chain: int, head: str, tries: int = 200) -> None:
         """Poll until the newest block is read and all below it, and what is final was reread."""
