@@ -44,12 +44,13 @@ def document(
     :param watching: further keys of both chains: how they are watched.
     """
     delays = dict(zip((LEFT, RIGHT), block_delays, strict=True))
+    watched = {chain: {"rpc": [RPC_NAMES[chain]]} | watching for chain in (LEFT, RIGHT)}
     free = [{"from": "0", "ppm": 0}]
     return {
         "version": 1,
         "chains": [
-            _chain(LEFT, delays[LEFT], contract_addr=POOL.text, rpc=[RPC_NAMES[LEFT]], **watching),
-            _chain(RIGHT, delays[RIGHT], contract_addr=POOL.text, rpc=[RPC_NAMES[RIGHT]], **watching),
+            _chain(LEFT, delays[LEFT], contract_addr=POOL.text, **watched[LEFT]),
+            _chain(RIGHT, delays[RIGHT], contract_addr=POOL.text, **watched[RIGHT]),
             _chain(ELSEWHERE, 12),
         ],
         "tokens": [

@@ -1,6 +1,6 @@
 """Random reorganisations of two real EVMs: every answer is that of the run without them.
 
-``make test`` has a few, ``make soak`` 1,000 (``SOAK_SEED`` varies them): down to two blocks more than the block
+``make test`` has a few, ``make soak`` 1,000 (``SOAK_SEED`` varies them): down to two blocks more than the
 delay, on either chain, at every stage, where nothing happens, while the watcher is off, and during backfill.
 """
 
