@@ -106,6 +106,6 @@ def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
 def _too_deep(view: View, fork: Fork) -> str:
     depth = "all that is kept of it" if fork.ancestor is None else f"{fork.depth} blocks"
     return (
-        f"a reorganisation took back {depth}, from block {fork.from_block} on; at most {view.max_reorg} blocks "
-        "below the newest are believed (MAX_REORG_BLOCKS). Make sure that the URLs are of this chain"
+        f"a reorganisation took back {depth}, from block {fork.from_block} on; at most {view.max_reorg} "
+        "blocks below the newest are believed (MAX_REORG_BLOCKS). Make sure that the URLs are of this chain"
     )

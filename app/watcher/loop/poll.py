@@ -71,10 +71,7 @@ def _read(view: View, node: Node) -> _Read:
 
 def _next(view: View, look: Look, final: BlockNumber | None, anchor: BlockId | None) -> Blocks | None:
     head = look.head.number
-    if anchor is None:
-        first = live_start(view.terms, head, final)
-    else:
-        first = BlockNumber(anchor.number + 1)
+    first = live_start(view.terms, head, final) if anchor is None else BlockNumber(anchor.number + 1)
     return live_blocks(first, head, final, view.window.size)
 
 
@@ -118,7 +115,7 @@ def _told(view: View, read: _Read) -> Told:
 
 
 def _retold(view: View, read: _Read) -> Told:
-    """What waits for the configuration is tried again when that has changed, also on a chain that stands still."""
+    """What waits for the configuration is tried again when that has changed, though no block is new."""
     live_to = view.readings.live_to
     version = view.network.version
     unknown = [each for each in view.readings.waiting if each.kind is WaitingKind.UNKNOWN]

@@ -1,4 +1,4 @@
-"""Blocks against their own headers: the filter says where there can be no log, the receipts' root what there is."""
+"""Blocks against their own headers: the filter says where no log can be, the receipts' root what there is."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Reader:
     def _note_differences(self, told: Told) -> None:
         for missed in () if told.step is None else told.step.missed:
             words = (
-                f"blocks {missed.first} to {missed.last} were incomplete when they were read: {missed.missing} logs "
-                f"were missing, {missed.surplus} were too many; that is mended"
+                f"blocks {missed.first} to {missed.last} were read incompletely at first: {missed.missing} "
+                f"logs were missing, {missed.surplus} were too many; that is mended"
             )
             self.faults.note(Trouble(missed.source, words))

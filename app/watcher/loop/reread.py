@@ -1,4 +1,4 @@
-"""Everything is read a second time when it is final: what was missing is found, and what is there is proven."""
+"""What is final is read a second time: what was missing is found, and what is there is proven."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _differs(view: View, span: Span, again: Sequence[Log], by: str) -> Told:
 
 
 def _missed(span: Span, new: Span, by: str) -> Missed:
-    """What the first reading lacked, or had too much; by their number, for the logs themselves are not kept."""
+    """What the first reading lacked, or had too much; by number, for the logs are not kept."""
     missing, surplus = max(0, new.count - span.count), max(0, span.count - new.count)
     if missing == surplus:  # as many, and others
         missing = surplus = 1
@@ -107,9 +107,9 @@ def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
     live_to = view.readings.live_to
     if live_to is not None and live_to.number - span.first > view.max_reorg:
         raise TooDeep(
-            f"blocks {span.first} to {span.last} were read by {span.source} with logs that the chain does not "
-            f"have, and lie more than {view.max_reorg} blocks deep (MAX_REORG_BLOCKS): retract what was told of "
-            "them, then start the chain again"
+            f"blocks {span.first} to {span.last} were read by {span.source} with logs that the chain does "
+            f"not have, and lie more than {view.max_reorg} blocks deep (MAX_REORG_BLOCKS): retract what was "
+            "told of them, then start the chain again"
         )
     replaced = f"0x{span.digest.hex()}" if span.digest else "unknown"
     events: list[Event] = [

@@ -1,4 +1,4 @@
-"""Reorganisations: at every depth, also of chains where nothing happens, while nobody reads, and in a backfill."""
+"""Reorganisations: at every depth, also where nothing happens, while nobody reads, and in a backfill."""
 
 from __future__ import annotations
 
