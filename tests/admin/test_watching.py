@@ -3,65 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
 
-from app.domain.keys import BlockNumber
 from app.domain.operators import Role
-from app.domain.watching.steps import Missed, SpanState
-from app.models.engine import writing
-from app.models.network import Chain
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network
-from app.services.watching.advance import advance
-from app.services.watching.lease import note_fault, take
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
-from tests.services.watching.world import (
-    CHAIN,
-    URL_A,
-    URL_B,
-    block,
-    head_event,
-    header,
-    span,
-    step,
-)
+from tests.services.watching.world import CHAIN, URL_A, URL_B, watch_a_chain
 
 PAGE = f"/admin/watching/{CHAIN}"
 
 
 @pytest.fixture
-def read(app: Flask, network: Gateway, clock: MovableClock) -> Gateway:
-    """Chain 1 is watched, half of its backfill is done, one reread differed, and a URL failed."""
-    with writing(network.engine) as connection:
-        values = {"watch_from_block": 1, "rpc": [URL_A, URL_B]}
-        connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
-    lease = take(network, CHAIN, "host 1", 3600)
-    assert lease is not None
-    seen = replace(header(21_000_120), at=clock())
-    missed = Missed(BlockNumber(11), BlockNumber(40), 2, 0, URL_A, URL_B)
-    advance(
-        network,
-        lease,
-        step(
-            at=clock(),
-            events=[replace(head_event(21_000_118), at=clock())],
-            backfill_from=1,
-            backfilled_to=500,
-            live_from=1001,
-            live_to=block(21_000_118),
-            head=seen,
-            calls=7,
-            spans=[span(1, 500, SpanState.PROVEN)],
-            missed=[missed],
-        ),
-    )
-    note_fault(network, lease, "it answered 429 and asks for 30 s", URL_B)
+def read(app: Flask, network: Gateway) -> Gateway:
+    """Chain 1 is watched."""
+    watch_a_chain(network)
     return network
 
 
