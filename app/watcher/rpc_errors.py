@@ -138,7 +138,7 @@ _HEADER_MISSING: Final = _patterns(
     r"(?:from|to|end|begin)[ _]?block (?:is )?(?:in the future|(?:is )?(?:greater|higher|after))",
     r"block range extends beyond|invalid block range(?: params)?$|requested block in the future",
     r"resource not found|after last accepted block|not yet (?:available|indexed|synced)",
-    r"failed to get logs for block",
+    r"failed to get logs for block|blocks? specified in filter .{0,60}cannot be found",
 )
 
 _TOO_LARGE_STATUSES: Final = frozenset({413})
