@@ -23,7 +23,8 @@ TOO_LARGE: list[tuple[str, int | None]] = [
     (
         "Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no "
         "limit on the response size, or you can request any block range with a cap of 10K logs in the "
-        "response. Based on your parameters and the response size limit, this block range should work: [0x0, 0x79bcb3]",
+        "response. Based on your parameters and the response size limit, this block range should work: "
+        "[0x0, 0x79bcb3]",
         0x79BCB4,
     ),
     (
