@@ -166,15 +166,15 @@ def test_backfill_beside_live_reading(seed: int) -> None:
 def test_reorganisations_on_the_way(seed: int) -> None:
     chance = random.Random(1000 + seed)
     logs = random_chain(chance, 0, BLOCKS, "a")
-    told, read_to = Told(), -1
+    told, read_to, highest = Told(), -1, -1
     branch = 0
     while read_to < BLOCKS:
         end = min(BLOCKS, read_to + 1 + chance.randrange(6))
-        told.read(between(logs, read_to + 1, end), end, final_to=end - 20)
-        read_to = end
+        told.read(between(logs, read_to + 1, end), end, final_to=max(highest, end) - 20)
+        read_to, highest = end, max(highest, end)
         if chance.random() < 0.3 and branch < 12:
             branch += 1
-            fork = max(0, read_to - chance.randrange(15))
+            fork = max(0, min(read_to, highest - chance.randrange(20) + 1))
             told.take_back(fork)
             below = between(logs, 0, fork - 1)
             logs = below + random_chain(chance, fork, BLOCKS, f"b{branch}", in_queue(below))
