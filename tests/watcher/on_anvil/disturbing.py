@@ -39,7 +39,7 @@ def undisturbed(app: Flask, chains: Chains, watching: Watching, plan: Plan, ever
             assert watching.poll(chain), watching.faults
         tell(gateway_of(app), plan, turn)
         if turn % every == 0 or turn == last:
-            found[turn] = answers(app, plan.sends)
+            found[turn] = answers(app, plan.begun(turn))
     for node in chains.nodes.values():
         assert_all_went_well(node, last)
     return found
@@ -186,10 +186,11 @@ class Disturbance:
             return
         for chain in CHAINS:
             self.watching.settle(chain, str(self.chains.nodes[chain].block()["hash"]))
-        found = differences(self.expected[turn], answers(self.app, self.plan.sends))
+        found = differences(self.expected[turn], answers(self.app, self.plan.begun(turn)))
         assert not found, f"after turn {turn}:\n" + "\n".join(found[:12])
         # Nothing stands of what was on other branches alone; the log still knows the ids.
-        assert set(statuses(self.app, ghosts(self.plan)).values()) == {0}
+        others = [send for send in self.plan.sends if self.plan.begins[send] > turn] + ghosts(self.plan)
+        assert set(statuses(self.app, others).values()) == {0}
         self.compared += 1
 
     def _in_sight(self, chain: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -82,7 +82,7 @@ def tell(gateway: Gateway, plan: Plan, turn: int) -> None:
         assert not refused, refused
 
 
-def answers(app: Flask, sends: Iterable[Send]) -> Answers:
+def answers(app: Flask, sends: Sequence[Send]) -> Answers:
     """Everything that users and wallets can ask about these transfers and what surrounds them.
 
     How new the newest event is that was ever accepted, which stands beside "transfer not found", is left out:
@@ -90,11 +90,13 @@ def answers(app: Flask, sends: Iterable[Send]) -> Answers:
     """
     client = app.test_client()
     found: Answers = {}
+    known = {send.text for send in sends}
 
     def ask(path: str, **query: Any) -> None:
         answer = client.get(path, query_string=query).get_json()
         if "history" in answer:
-            answer["history"] = {row["transfer_id"]: row for row in answer["history"]}
+            rows = {row["transfer_id"]: row for row in answer["history"]}
+            answer = {"err": answer["err"], "history": {each: rows[each] for each in rows if each in known}}
         found[f"{path}?{json.dumps(query, sort_keys=True)}"] = _without_age(answer)
 
     for send in sends:
