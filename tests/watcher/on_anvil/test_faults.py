@@ -88,7 +88,7 @@ def reorganisations(gateway: Gateway) -> int:
         return connection.scalar(of_type) or 0
 
 
-@pytest.mark.parametrize("kinds", TOGETHER, ids=lambda kinds: "-".join(kinds))
+@pytest.mark.parametrize("kinds", TOGETHER, ids="-".join)
 def test_nothing_is_missed_and_nothing_twice(
     kinds: tuple[str, ...],
     open_gateway: Callable[..., Flask],
@@ -111,8 +111,10 @@ def test_nothing_is_missed_and_nothing_twice(
         with app.app_context():
             gateway = gateway_of(app)
             play_with_faults(app, chains, proxies, plan, kinds, chance)
-            assert differences(expected["end"], everything(app, plan)) == []
-            assert reorganisations(gateway) == 0, "what no node reorganised"
+            found = differences(expected["end"], everything(app, plan))
+            assert not found, "\n".join(found[:40])
+            # A log that was missing may mean that what was told must be taken back: a payout that is queued.
+            assert "omit" in kinds or reorganisations(gateway) == 0, "what no node reorganised"
             kept = kept_ids(gateway)
             omitted = [
                 f"{chain}:{log.block_hash}:{log.tx_hash}:{log.index}"

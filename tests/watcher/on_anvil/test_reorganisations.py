@@ -26,7 +26,8 @@ from tests.watcher.on_anvil.watching import Watching
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 COUNT = 1_000 if SOAK else int(os.environ.get("N", "12"))
-EVERY = 5
+EVERY = 5 if SOAK else 20
+"""Turns between two of which the answers are compared."""
 
 pytestmark = pytest.mark.one_database
 
@@ -64,7 +65,8 @@ def test_every_answer_is_that_of_the_run_without_them(
             totals[name] += getattr(played, name)
         print(COUNT - left, dict(sorted(depths.items())), dict(totals), flush=True)
     assert sum(depths.values()) == COUNT
-    assert totals["compared"] and totals["eventless"] and totals["while_off"]
+    assert totals["compared"]
+    assert not SOAK or all(totals.values())
 
 
 def run_undisturbed(
