@@ -154,6 +154,17 @@ class Anvil:
         sent: str = self.rpc("eth_sendTransaction", call)
         return sent
 
+    def would_succeed(self, sender: bytes, to: bytes | None, data: bytes) -> bool:
+        """Whether a transaction would, in the next block."""
+        call = {"from": f"0x{sender.hex()}", "data": f"0x{data.hex()}"}
+        if to is not None:
+            call["to"] = f"0x{to.hex()}"
+        try:
+            self.rpc("eth_call", call, "pending")
+        except RpcError:
+            return False
+        return True
+
     def receipt(self, tx_hash: str) -> Mapping[str, Any] | None:
         """The receipt of a transaction; None while it is in no block."""
         found: Mapping[str, Any] | None = self.rpc("eth_getTransactionReceipt", tx_hash)
