@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV, BENCH = "requirements", "requirements-dev", "requirements-bench"
 FILES = (RUN, DEV, BENCH)
 """Each contains the one before it."""
-OURS = {"app", "bench", "config", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
+OURS = {"app", "bench", "config", "demo", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
 USED_OTHERWISE = {
@@ -168,7 +168,7 @@ def test_what_the_gateway_imports_is_asked_for() -> None:
 
 
 def test_what_the_tests_import_is_pinned() -> None:
-    assert_installed_by(set(pins(DEV)), ["tests", "scripts"])
+    assert_installed_by(set(pins(DEV)), ["tests", "demo", "scripts"])
 
 
 @for_benchmarks
@@ -191,7 +191,7 @@ def used_of(file: str) -> set[str]:
     distributions = packages_distributions()
     used = {
         canonicalize_name(name)
-        for place in ("app", "migrations", "scripts", "tests", "bench", "config.py", "gunicorn.conf.py")
+        for place in ("app", "migrations", "demo", "scripts", "tests", "bench", "config.py", "gunicorn.conf.py")
         for source in python_files(ROOT / place)
         for module in imported_modules(source)
         for name in distributions.get(module, [])
