@@ -19,6 +19,7 @@ from app.models import (
     validators,
 )
 from app.models.refunds import asks
+from app.models.watching import readings, watches
 
 __all__ = [
     "anomalies",
@@ -35,7 +36,9 @@ __all__ = [
     "pools",
     "proposals",
     "pruned",
+    "readings",
     "signatures",
     "transfers",
     "validators",
+    "watches",
 ]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.watching.configured import Watching
 from app.queries.network.versions import PartVersion
 from app.runtime.config_index import ConfigIndex
 
@@ -31,6 +32,7 @@ class NetworkSnapshot:
     blocked_addresses: BlockedAddresses
     blocked_networks: BlockedNetworks
     config_index: ConfigIndex
+    watching: Watching
 
 
 class SnapshotSource(Protocol):

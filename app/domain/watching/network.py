@@ -14,8 +14,8 @@ class WatchedPair:
 
     :param vaults: contracts on the original chain that take its deposits.
     :param bridges: contracts on the pegged chain that mint and burn it.
-    :param org_token: the token's address on the original chain: the pair's own one, else the chain's. None where
-        it is no EVM address, or not known.
+    :param org_token: the token's address on the original chain: the pair's own one, else the chain's. None
+        where it is no EVM address, or not known.
     :param pegged_token: as ``org_token``, on the pegged chain.
     """
 
@@ -32,9 +32,10 @@ class WatchedPair:
 class WatchedNetwork:
     """What translating logs into events looks at. Addresses are 20 raw bytes.
 
-    :param version: changes whenever anything in here does; what waits for the configuration is tried again then.
+    :param version: changes whenever anything in here does; what waits for the configuration is tried
+        again then.
     :param chain_ids: the chains that are configured.
-    :param tokens: the symbols that a chain lists at an address, in the document's order. There may be several.
+    :param tokens: the symbols that a chain lists at an address, in the document's order; maybe several.
     :param pools: tokens that have a pool.
     :param pool_bridges: the contract of each chain's pools.
     """
@@ -51,8 +52,8 @@ class WatchedNetwork:
     ) -> str | None:
         """The symbol of a token in a log of a chain's pool bridge; None while it is not known.
 
-        Where a chain lists several symbols at one address, such as a native coin and its wrapped token, the one
-        counts that has a pool on both chains; then one that has a pool on this chain; then the first.
+        Where a chain lists several symbols at one address, such as a native coin and its wrapped token, the
+        one counts that has a pool on both chains; then one that has a pool on this chain; then the first.
 
         :param other_chain_id: the other chain of the transfer; None of a provider's deposit or withdrawal.
         """

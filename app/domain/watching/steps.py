@@ -73,7 +73,9 @@ class Span:
     """A range of blocks that was read, both ends included.
 
     :param count: of the logs of the watched contracts in it.
-    :param digest: SHA-256 over these logs in their order (``app.watcher`` says how).
+    :param digest: SHA-256 over these logs in their order (``app.watcher`` says how). Empty where it is not
+        known: of what is left of a span that a reorganisation cut, of neighbours that were joined, and of
+        spans that were read for other contracts. Then ``count`` says nothing, either.
     :param source: the name of the environment variable of the URL that answered.
     """
 
@@ -103,7 +105,10 @@ class Step:
 
     :param events: in their order; a ``ChainReorged`` comes first.
     :param forget_from: of a reorganisation: headers, spans and waiting facts from this block on are forgotten
-        before the new ones are kept, and the cursors step back below it.
+        before the new ones are kept, and the cursors step back below it. The header below it is a kept one,
+        unless ``live_to`` is given.
+    :param live_from: where live reading begins; given with its first step, None leaves it.
+    :param backfill_from: where the backfill begins; given with the first step, None leaves it.
     :param live_to: the last block that live reading has read now; None leaves it.
     :param backfilled_to: the last block that the backfill has read now; None leaves it.
     :param headers: headers to keep, by which a later reorganisation is found.
@@ -111,11 +116,16 @@ class Step:
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
     :param head: the newest block that the node told of.
     :param missed: rereads that differed.
+    :param source: the name of the variable of the URL that answered.
+    :param calls: HTTP requests that it took.
+    :param extra: what else the reader keeps, JSON values alone; None leaves it.
     """
 
     at: datetime
     events: Sequence[Event] = ()
     forget_from: BlockNumber | None = None
+    live_from: BlockNumber | None = None
+    backfill_from: BlockNumber | None = None
     live_to: BlockId | None = None
     backfilled_to: BlockNumber | None = None
     headers: Sequence[Header] = ()
@@ -127,6 +137,7 @@ class Step:
     missed: Sequence[Missed] = ()
     source: str = ""
     calls: int = 0
+    extra: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +148,10 @@ class ChainReadings:
     :param live_to: the last block that live reading has read; None before the first.
     :param backfill_from: where the backfill began, the chain's ``watch_from_block``.
     :param headers: those kept, ascending; the last is that of ``live_to``.
-    :param spans: those not proven yet, ascending.
+    :param spans: those not proven yet, ascending. Neighbours that were reread by one URL are one span.
+    :param contracts: whose logs all of this is about; None before the first reading.
+    :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap.
+    :param proven_to: up to here everything is proven, from ``backfill_from`` without a gap.
     """
 
     chain_id: ChainId
@@ -148,5 +162,8 @@ class ChainReadings:
     headers: Sequence[Header] = ()
     spans: Sequence[Span] = ()
     waiting: Sequence[Waiting] = ()
+    contracts: frozenset[bytes] | None = None
+    reread_to: BlockNumber | None = None
+    proven_to: BlockNumber | None = None
     stopped: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)

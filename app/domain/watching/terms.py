@@ -63,7 +63,7 @@ class WatchTerms:
 def default_finality(block_delay: int) -> int:
     """The finality of a chain for which none is configured: twice as deep as a send must be.
 
-    A reorganisation that goes deeper makes the ranges above it be read, and read again, anew, so a value that is
-    too small costs calls and no truth.
+    A reorganisation that goes deeper makes the ranges above it be read, and read again, anew, so a value
+    that is too small costs calls and no truth.
     """
     return 2 * block_delay

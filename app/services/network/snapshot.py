@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms
+from app.domain.watching.configured import Watching, build_watching
 from app.models.engine import reading, reading_consistently
 from app.outages import FAILURES
 from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
@@ -47,6 +48,7 @@ _NOTHING: Final = NetworkSnapshot(
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
     config_index=ConfigIndex(build_configs({section.name: [] for section in _CORE}).answer),
+    watching=build_watching({section.name: [] for section in _CORE}, version=""),
 )
 
 
@@ -139,20 +141,39 @@ def load_snapshot(
         def same(part: Part) -> bool:
             return before.versions.get(part) == versions.get(part)
 
-        core = (before.terms, before.configs) if same(Part.CORE) else _load_core(connection)
+        core = _Core.of(before) if same(Part.CORE) else _load_core(connection, versions)
         return NetworkSnapshot(
             versions,
-            *core,
+            core.terms,
+            core.configs,
             before.blocked_addresses
             if same(Part.BLOCKED_ADDRESSES)
             else BlockedAddresses(load_blocked_addresses(connection)),
             before.blocked_networks
             if same(Part.BLOCKED_NETWORKS)
             else BlockedNetworks(load_blocked_networks(connection)),
-            before.config_index if same(Part.CORE) else ConfigIndex(core[1].answer),
+            core.config_index,
+            core.watching,
         )
 
 
-def _load_core(connection: Connection) -> tuple[NetworkTerms, TransferConfigs]:
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What is made of the core sections."""
+
+    terms: NetworkTerms
+    configs: TransferConfigs
+    config_index: ConfigIndex
+    watching: Watching
+
+    @classmethod
+    def of(cls, snapshot: NetworkSnapshot) -> _Core:
+        return cls(snapshot.terms, snapshot.configs, snapshot.config_index, snapshot.watching)
+
+
+def _load_core(connection: Connection, versions: Mapping[str, PartVersion]) -> _Core:
     rows = {section.name: load_rows(connection, section.model) for section in _CORE}
-    return build_terms(rows), build_configs(rows)
+    configs = build_configs(rows)
+    version = versions.get(Part.CORE)
+    watching = build_watching(rows, version="" if version is None else str(version.version))
+    return _Core(build_terms(rows), configs, ConfigIndex(configs.answer), watching)

@@ -1,0 +1,116 @@
+"""What a watcher reads of chain 1 of the small network, and a clock that tests move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.domain.codes import SendKind
+from app.domain.keys import BlockNumber, ChainId, TransferId
+from app.domain.transfer.events import ChainHead, ChainReorged, TransferSent
+from app.domain.watching.blocks import BlockId, Header
+from app.domain.watching.steps import Span, SpanState, Step
+from app.domain.watching.terms import WatchTerms
+from app.runtime.gateway import Gateway
+from tests.services.feed.world import NOW, SENDER
+
+CHAIN = ChainId(1)
+URL_A, URL_B = "RPC_URL_A", "RPC_URL_B"
+
+
+@dataclass
+class Clock:
+    """A clock that stands until it is moved."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def go(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+
+def with_clock(gateway: Gateway) -> tuple[Gateway, Clock]:
+    """The gateway with a clock of its own."""
+    clock = Clock()
+    return replace(gateway, clock=clock), clock
+
+
+def block_hash(number: int, fork: int = 0) -> str:
+    """The hash of a made-up block."""
+    return f"0x{fork:032x}{number:032x}"
+
+
+def header(number: int, fork: int = 0) -> Header:
+    """A made-up header."""
+    return Header(BlockNumber(number), block_hash(number, fork), block_hash(number - 1, fork), NOW)
+
+
+def block(number: int, fork: int = 0) -> BlockId:
+    """A made-up block."""
+    return header(number, fork).id
+
+
+def span(first: int, last: int, state: SpanState = SpanState.READ, source: str = URL_A) -> Span:
+    """A span with the digest of its ends."""
+    digest = bytes([first % 256, last % 256])
+    return Span(BlockNumber(first), BlockNumber(last), 1, digest, source, state)
+
+
+def head_event(number: int, fork: int = 0) -> ChainHead:
+    """``chain.head``."""
+    event_id = f"1:{block_hash(number, fork)}:head"
+    return ChainHead(
+        id=event_id, at=NOW, chain_id=CHAIN, block=BlockNumber(number), block_hash=block_hash(number, fork)
+    )
+
+
+def reorg_event(from_block: int, event_id: str = "reorg") -> ChainReorged:
+    """``chain.reorged``."""
+    return ChainReorged(id=event_id, at=NOW, chain_id=CHAIN, from_block=BlockNumber(from_block))
+
+
+def sent_event(n: int, number: int = 100, **changes: Any) -> TransferSent:
+    """A pool send from chain 1 to chain 2."""
+    values: dict[str, Any] = {
+        "id": f"1:{block_hash(number)}:0x{n:064x}:0",
+        "at": NOW - timedelta(seconds=100),
+        "transfer_id": TransferId(n.to_bytes(32, "big")),
+        "kind": SendKind.POOL,
+        "src_chain_id": CHAIN,
+        "dst_chain_id": ChainId(2),
+        "symbol": "USDT",
+        "amount": 1_000_000_000,
+        "sender": SENDER,
+        "receiver": SENDER,
+        "src_tx_hash": f"0x{n:064x}",
+        "block": BlockNumber(number),
+        "block_hash": block_hash(number),
+        "log_index": 0,
+    }
+    return TransferSent(**(values | changes))
+
+
+def step(**values: Any) -> Step:
+    """A step that was read now."""
+    return Step(**({"at": NOW, "source": URL_A} | values))
+
+
+def terms(**changes: Any) -> WatchTerms:
+    """Chain 1 from block 1 on."""
+    values: dict[str, Any] = {
+        "chain_id": CHAIN,
+        "name": "Chain 1",
+        "block_delay": 10,
+        "from_block": BlockNumber(1),
+        "finality": 20,
+        "poll_seconds": 5.0,
+        "rpc": (URL_A, URL_B),
+        "pool_bridge": b"\x01" * 20,
+        "vaults": frozenset({b"\x02" * 20}),
+        "bridges": frozenset(),
+    }
+    return WatchTerms(**(values | changes))
