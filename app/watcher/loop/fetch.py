@@ -1,0 +1,105 @@
+"""Read the logs of a range of blocks from one node, and check each of them against the block that it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.blocks import BlockId, Header, Log
+from app.domain.watching.steps import Span
+from app.watcher.checks import answers
+from app.watcher.checks.bloom import BloomTest
+from app.watcher.checks.digests import digest
+from app.watcher.loop.plan import Blocks
+from app.watcher.rpc.faults import Lie, Moved
+from app.watcher.rpc.node import Node, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The logs of a range, as one node told them and its headers confirm.
+
+    :param headers: of every block with a log, of the last block, and of the one before the first.
+    :param doubtful: the filter of the last block speaks of logs, and none of them was told.
+    """
+
+    blocks: Blocks
+    logs: Sequence[Log]
+    headers: Mapping[BlockNumber, Header]
+    source: str
+    doubtful: bool
+
+    @property
+    def end(self) -> Header:
+        """The header of the last block."""
+        return self.headers[self.blocks.last]
+
+    def span(self) -> Span:
+        """What is kept of the range."""
+        return span_of(self.blocks, self.logs, self.source)
+
+    def kept_headers(self) -> list[Header]:
+        """The headers by which a later reorganisation is found."""
+        return [
+            Header(header.number, header.hash, header.parent_hash, header.at)
+            for _, header in sorted(self.headers.items())
+        ]
+
+
+def span_of(blocks: Blocks, logs: Sequence[Log], source: str) -> Span:
+    """A range that was read once."""
+    return Span(blocks.first, blocks.last, len(logs), digest(logs), source)
+
+
+def fetch(
+    node: Node, wanted: Wanted, blocks: Blocks, *, anchor: BlockId | None = None, head: Header | None = None
+) -> Fetched:
+    """The logs of a range with the headers that vouch for them.
+
+    :param anchor: the block before the range, as it was read; the range has to build on it.
+    :param head: a header told before the logs. Where it is the last block's, it has to be the same after them.
+    :raises Moved: the answers do not fit together, as if the chain had changed between them.
+    :raises Lie: a log that was not asked for, or that its own block does not know.
+    """
+    before = BlockNumber(blocks.first - 1) if blocks.first > 0 else None
+    answer = node.logs(wanted, blocks.first, blocks.last, before)
+    if anchor is not None and answer.before is not None and answer.before.hash != anchor.hash:
+        raise Moved(f"block {anchor.number} changed while the blocks above it were read")
+    if head is not None and head.number == answer.end.number and head.hash != answer.end.hash:
+        raise Moved(f"block {head.number} changed while it was read")
+    logs = _in_order(answer.logs, wanted, blocks)
+    headers = {answer.end.number: answer.end}
+    if answer.before is not None:
+        headers[answer.before.number] = answer.before
+    if missing := sorted({log.block for log in logs} - headers.keys()):
+        headers.update(node.headers(missing))
+    try:
+        answers.check_parents(headers.values())
+        answers.check_blocks(logs, headers)
+    except answers.Lie as error:  # of several answers: the chain may have changed between them
+        raise Moved(str(error)) from None
+    return Fetched(blocks, logs, headers, node.name, _is_doubtful(answer.end, logs, wanted))
+
+
+def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[Log]:
+    """The logs by block and place.
+
+    :raises Lie: one of them was not asked for, or they contradict each other.
+    """
+    ordered = sorted(logs, key=lambda log: (log.block, log.index))
+    try:
+        answers.check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
+    except answers.Lie as error:
+        raise Lie(str(error)) from None
+    return ordered
+
+
+def _is_doubtful(end: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
+    """Whether the last block should have had a log, going by its filter.
+
+    Nodes that serve a new block before they have indexed it answer like this.
+    """
+    if end.bloom is None or not any(end.bloom) or (logs and logs[-1].block == end.number):
+        return False
+    return BloomTest(wanted.addresses, wanted.topics).may_hold(end.bloom)
