@@ -97,7 +97,8 @@ def _read(options: argparse.Namespace, databases: Cluster, folder: Path) -> bool
     print("|---|---:|---:|---:|---:|")
     for who in dict.fromkeys(reading.who for made in rounds for reading in made):
         _row([reading for made in rounds for reading in made if reading.who == who])
-    return all([_bar(bar, rounds) for bar in BARS if any(bar.theirs == r.who for r in rounds[0])])
+    held = [_bar(bar, rounds) for bar in BARS if any(bar.theirs == r.who for r in rounds[0])]
+    return all(held)
 
 
 def _round(arena: Arena, number: int, without: Sequence[str]) -> list[Reading]:
