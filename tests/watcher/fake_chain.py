@@ -15,8 +15,8 @@ from trie import HexaryTrie
 
 from app.domain.crypto import keccak256
 
-START = 1_790_000_000
-"""The time of block 0, in Unix seconds."""
+START = 1_780_000_000
+"""The time of block 0, in Unix seconds: 2026-05-28."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import BlockId, Header
+from app.watcher.checks import answers
 from app.watcher.loop.view import TooDeep, View
-from app.watcher.reorg import common_ancestor
-from app.watcher.rpc.faults import Lie, NotThere, RpcFault
+from app.watcher.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
+from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 
 
@@ -16,12 +18,12 @@ from app.watcher.rpc.node import Look, Node
 class Branch:
     """A reorganisation that a node has told, with what has taken the place of the old blocks.
 
-    :param ancestor: the highest kept block that is on both branches.
+    :param anchor: the block below the first that was replaced.
     :param replaced: the hash of a block that was read and stands no longer.
-    :param first: the header of the block that follows the ancestor now.
+    :param first: the header of the lowest block that is taken as replaced, as it is now.
     """
 
-    ancestor: Header
+    anchor: BlockId
     replaced: str
     first: Header
 
@@ -36,56 +38,61 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     kept = view.readings.live_to
     if kept is None or (look.last is not None and look.last.hash == kept.hash):
         return None
-    if look.last is None:
-        if look.head.number >= kept.number:
-            raise NotThere(f"it tells block {look.head.number}, and has not got block {kept.number}")
-        _refuse_lag(view, node, look, kept)
+    if look.last is None and look.head.number >= kept.number:
+        raise NotThere(f"it tells block {look.head.number}, and has not got block {kept.number}")
+    headers = [header for header in view.readings.headers if header.number <= kept.number]
+    fork = _fork(node, look, headers)
+    if fork is None:
+        raise NotThere(f"it is {kept.number - look.head.number} blocks behind what was read already")
     if not node.takes_batches:
         node.check_chain()
-    branch = _found(view, node, kept)
-    shorter = look.head.number < kept.number
-    from_final = view.final is not None and branch.first.number <= view.final
-    if (shorter or from_final) and (other := _who_has(view, node, kept)):
-        words = f"block {kept.number} is another one for it, and as it was for {other}"
-        raise Lie(words) if from_final else NotThere(words)
-    depth = kept.number - branch.first.number
-    if depth > view.max_reorg:
-        raise TooDeep(_too_deep(view, f"{depth} blocks", branch.ancestor.number))
-    return branch
+    _confirm(view, node, look, kept, fork)
+    if fork.ancestor is None or fork.depth - 1 > view.max_reorg:
+        raise TooDeep(_too_deep(view, fork))
+    first = node.header(fork.from_block)
+    if first is None or first.number > look.head.number:
+        raise NotThere(f"it has no block in the place of block {fork.from_block}")
+    below = BlockNumber(fork.from_block - 1)
+    if fork.ancestor.number == below:
+        return Branch(fork.ancestor.id, fork.replaced, first)
+    return Branch(BlockId(below, first.parent_hash), fork.replaced, first)
 
 
-def _refuse_lag(view: View, node: Node, look: Look, kept: BlockId) -> None:
-    """A node whose newest block is older than what was read lags, if its blocks are those that were read.
+def _fork(node: Node, look: Look, headers: Sequence[Header]) -> Fork | None:
+    """Where the node's chain leaves what was read; None where the node only lags."""
 
-    :raises NotThere: it lags.
+    def fetch(numbers: Sequence[BlockNumber]) -> Mapping[BlockNumber, Header]:
+        return node.known_headers(numbers)
+
+    try:
+        found = find_fork(headers, look.head, fetch)
+    except answers.Lie as error:
+        raise Lie(str(error)) from None
+    except Unanswered as error:
+        raise NotThere(str(error)) from None
+    match found:
+        case Fork():
+            return found
+        case Lagging():
+            return None
+        case Unbroken():
+            raise Moved("the last block that was read was another one a moment ago")
+
+
+def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> None:
+    """Ask the others about a reorganisation that is no everyday one: to a shorter branch, or of final blocks.
+
+    :raises NotThere: another URL still has the longer branch.
+    :raises Lie: another URL still has the final blocks.
     """
-    below = [header for header in view.readings.headers if header.number <= look.head.number]
-    known = below[-1] if below else None
-    if known is not None and known.number == look.head.number:
-        told: Header | None = look.head
-    else:
-        told = None if known is None else node.header(known.number)
-    if known is None or told is None or told.hash == known.hash:
-        behind = kept.number - look.head.number
-        raise NotThere(f"it is {behind} blocks behind what was read already")
-
-
-def _found(view: View, node: Node, kept: BlockId) -> Branch:
-    """The branch, by the kept headers.
-
-    :raises TooDeep: none of them is on it.
-    """
-    headers = [header for header in view.readings.headers if header.number <= kept.number]
-    ancestor = common_ancestor(headers, node.header)
-    if ancestor is None:
-        if other := _who_has(view, node, kept):
-            raise Lie(f"none of the blocks that were read is one of its chain; {other} has them")
-        raise TooDeep(_too_deep(view, "all that is kept of it", None))
-    above = [header for header in headers if header.number > ancestor.number]
-    first = node.header(BlockNumber(ancestor.number + 1))
-    if first is None or not above:
-        raise NotThere(f"it has no block that takes the place of block {kept.number}")
-    return Branch(ancestor, above[0].hash, first)
+    of_final = view.final is not None and fork.from_block <= view.final
+    if look.head.number >= kept.number and not of_final:
+        return
+    other = _who_has(view, node, kept)
+    if other is None:
+        return
+    words = f"it tells other blocks from block {fork.from_block} on; {other} has those that were read"
+    raise Lie(words) if of_final else NotThere(words)
 
 
 def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
@@ -102,9 +109,9 @@ def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
     return None
 
 
-def _too_deep(view: View, depth: str, ancestor: BlockNumber | None) -> str:
-    below = "" if ancestor is None else f", to block {ancestor}"
+def _too_deep(view: View, fork: Fork) -> str:
+    depth = "all that is kept of it" if fork.ancestor is None else f"{fork.depth} blocks"
     return (
-        f"a reorganisation took back {depth}{below}; at most {view.max_reorg} blocks are believed "
-        "(MAX_REORG_BLOCKS). Look at the chain, and at whether the URL is one of it"
+        f"a reorganisation took back {depth}, from block {fork.from_block} on; at most {view.max_reorg} blocks "
+        "below the newest are believed (MAX_REORG_BLOCKS). Make sure that the URLs are of this chain"
     )

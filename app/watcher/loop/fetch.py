@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import BlockId, Header, Log
@@ -12,8 +13,11 @@ from app.watcher.checks import answers
 from app.watcher.checks.bloom import BloomTest
 from app.watcher.checks.digests import digest
 from app.watcher.loop.plan import Blocks
-from app.watcher.rpc.faults import Lie, Moved
+from app.watcher.loop.view import MAX_TRIES, View
+from app.watcher.rpc.faults import Lie, Moved, TooLarge
 from app.watcher.rpc.node import Node, Wanted
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +107,70 @@ def _is_doubtful(end: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
     if end.bloom is None or not any(end.bloom) or (logs and logs[-1].block == end.number):
         return False
     return BloomTest(wanted.addresses, wanted.topics).may_hold(end.bloom)
+
+
+def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
+    """As :func:`fetch`, in as many requests as the window makes of the range.
+
+    :raises Moved: as :func:`fetch`, and where the range is not on the branch that was read.
+    """
+    logs: list[Log] = []
+    headers: dict[BlockNumber, Header] = {}
+    for part in _parts(view, blocks):
+        before = headers.get(BlockNumber(part.first - 1))
+        fetched = fetch(node, view.wanted, part, anchor=None if before is None else before.id)
+        _check_kept(view, fetched.end)
+        logs += fetched.logs
+        headers.update(fetched.headers)
+    return Fetched(blocks, logs, headers, node.name, doubtful=False)
+
+
+def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
+    """The logs of a range, without the headers of their blocks: to be compared with what was read before.
+
+    :raises Moved: the range is not on the branch that was read.
+    """
+    logs: list[Log] = []
+    for part in _parts(view, blocks):
+        answer = node.logs(view.wanted, part.first, part.last)
+        _check_kept(view, answer.end)
+        logs += _in_order(answer.logs, view.wanted, part)
+    return logs
+
+
+def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
+    """The range in parts of the window's size, as it is when each is asked for."""
+    first = blocks.first
+    while first <= blocks.last:
+        part = Blocks(first, blocks.last).cut(view.window.size)
+        yield part
+        first = BlockNumber(part.last + 1)
+
+
+def _check_kept(view: View, header: Header) -> None:
+    kept = next((kept for kept in view.readings.headers if kept.number == header.number), None)
+    if kept is not None and kept.hash != header.hash:
+        raise Moved(f"block {kept.number} is another one than was read")
+
+
+def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
+    """Ask a question about a range of the view's window, a smaller one where that is refused.
+
+    A chain that changes meanwhile is asked again at once, a few times.
+
+    :param rather_not: as ``Nodes.ask`` takes it.
+    :raises NoNode: no URL can be asked now.
+    :raises Moved: it changed each time.
+    """
+    moved = 0
+    while True:
+        try:
+            return view.nodes.ask(question, rather_not=rather_not)
+        except TooLarge as fault:
+            if fault.asked <= 1:
+                raise Moved(f"not even one block is answered: {fault}") from None
+            view.window = view.window.refused(fault.asked, fault.suggested)
+        except Moved:
+            moved += 1
+            if moved == MAX_TRIES:
+                raise

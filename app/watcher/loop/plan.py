@@ -44,9 +44,7 @@ def live_start(terms: WatchTerms, head: BlockNumber, final: BlockNumber | None) 
     return BlockNumber(max(terms.from_block, above))
 
 
-def live_blocks(
-    first: BlockNumber, head: BlockNumber, final: BlockNumber | None, most: int
-) -> Blocks | None:
+def live_blocks(first: BlockNumber, head: BlockNumber, final: BlockNumber | None, most: int) -> Blocks | None:
     """The next range of live reading; None where the newest block was read.
 
     A range does not reach over the last final block: so what a reorganisation takes back is never much more
@@ -94,11 +92,12 @@ def _go_together(chosen: Sequence[Span], span: Span, most: int) -> bool:
     )
 
 
-def headers_needed_from(headers: Sequence[Header], live_to: BlockNumber, max_reorg: int) -> BlockNumber | None:
+def headers_needed_from(
+    headers: Sequence[Header], live_to: BlockNumber, max_reorg: int
+) -> BlockNumber | None:
     """Below this block no header is needed any more, whatever is reorganised. None where all are.
 
     One that lies as deep as a reorganisation may go stays, so that each of them has a block to start from.
     """
     deep = [header.number for header in headers if header.number < live_to - max_reorg]
     return max(deep) if deep else None
-

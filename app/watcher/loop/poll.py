@@ -49,7 +49,7 @@ def poll(view: View) -> Told:
     read, node = in_windows(view, lambda node: _read(view, node))
     if read.fetched is not None and read.fetched.doubtful:
         _ask_again(view, read.fetched, node)
-    view.look, view.final = read.look, read.final
+    view.look, view.final, view.source = read.look, read.final, node.name
     return _told(view, read)
 
 
@@ -61,7 +61,7 @@ def _read(view: View, node: Node) -> _Read:
     # What was final stays so, whatever a lagging node says.
     final = max((block for block in told if block is not None), default=None)
     branch = branch_of(view, node, look)
-    anchor = kept if branch is None else branch.ancestor.id
+    anchor = kept if branch is None else branch.anchor
     blocks = _next(view, look, final, anchor)
     if blocks is None:
         return _Read(look, final, branch, None)
@@ -98,16 +98,12 @@ def _told(view: View, read: _Read) -> Told:
     """The step that comes of what was read."""
     branch, fetched = read.branch, read.fetched
     forget_from = None if branch is None else branch.first.number
-    waiting = [
-        each for each in view.readings.waiting if forget_from is None or each.block < forget_from
-    ]
-    if fetched is None and branch is None:
+    waiting = [each for each in view.readings.waiting if forget_from is None or each.block < forget_from]
+    if fetched is None:
         return _retold(view, read)
     events: list[Event] = []
     if branch is not None:
         events.append(reorged_event(view.terms.chain_id, branch.replaced, branch.first))
-    if fetched is None:
-        return Told(_step(view, read, events, None))
     translation = translate(
         view.network,
         view.terms,
@@ -134,13 +130,11 @@ def _retold(view: View, read: _Read) -> Told:
     return Told(_step(view, read, again.events, again), again.unreadable)
 
 
-def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation | None) -> Step:
+def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:
     fetched, branch = read.fetched, read.branch
     first_time = view.readings.live_to is None
     headers: list[Header] = [] if fetched is None else fetched.kept_headers()
     live_to = None if fetched is None else fetched.end.id
-    if live_to is None and branch is not None:
-        live_to = branch.ancestor.id
     return Step(
         at=view.clock(),
         events=events,
@@ -151,9 +145,9 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         headers=headers,
         forget_headers_below=None if live_to is None else view.forgettable(live_to.number),
         spans=() if fetched is None else (fetched.span(),),
-        waiting=() if translation is None else translation.waiting,
-        done=() if translation is None else translation.done,
+        waiting=translation.waiting,
+        done=translation.done,
         head=read.look.head,
-        source=view.source if fetched is None else fetched.source,
+        source=view.source,
         calls=view.calls(),
     )

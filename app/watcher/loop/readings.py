@@ -62,5 +62,3 @@ def _waiting(kept: Iterable[Waiting], step: Step) -> list[Waiting]:
         found.pop((done.kind, done.key), None)
     found.update({(waiting.kind, waiting.key): waiting for waiting in step.waiting})
     return sorted(found.values(), key=lambda waiting: (waiting.block, waiting.kind, waiting.key))
-
-

@@ -28,9 +28,11 @@ class View:
     """What a reader of a chain knows.
 
     :param readings: what is kept, as it is in the database.
+    :param monotonic: seconds that only grow, to measure by.
     :param max_reorg: blocks below the newest one that a reorganisation may reach.
     :param window: how many blocks are asked for at once.
     :param look: what a node told of the newest blocks at the last poll.
+    :param source: the name of the URL that was asked last.
     :param final: the newest final block, never one below that of before.
     """
 
@@ -39,10 +41,12 @@ class View:
     nodes: Nodes
     readings: ChainReadings
     clock: Callable[[], datetime]
+    monotonic: Callable[[], float]
     max_reorg: int
     window: Window = field(default_factory=Window)
     look: Look | None = None
     final: BlockNumber | None = None
+    source: str = ""
     counted: int = 0
 
     @property

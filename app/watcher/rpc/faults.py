@@ -44,12 +44,15 @@ class NoBatches(RpcFault):
 class TooLarge(RpcFault):
     """The range of blocks has more logs than the node answers at once, or is longer than it allows.
 
+    ``asked`` is the number of blocks that were too many.
+
     :param suggested: how many blocks it would answer, where it says so.
     """
 
     def __init__(self, words: str, suggested: int | None = None) -> None:
         super().__init__(words)
         self.suggested = suggested
+        self.asked = 1
 
 
 class NotThere(RpcFault):
@@ -89,7 +92,14 @@ def without_secrets(text: str, url: str) -> str:
 
 def _secrets(url: str) -> set[str]:
     parts = urlsplit(url)
-    found = {parts.netloc, parts.hostname or "", parts.username or "", parts.password or "", parts.path, parts.query}
+    found = {
+        parts.netloc,
+        parts.hostname or "",
+        parts.username or "",
+        parts.password or "",
+        parts.path,
+        parts.query,
+    }
     found.update(parts.path.split("/"))
     found.update(value for _, value in parse_qsl(parts.query))
     found.update({unquote(part) for part in found})

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.watching.blocks import Header, Log
 from app.watcher.rpc.client import Call, Client, Refused
-from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, RpcFault
+from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, TooLarge
 from app.watcher.rpc.parse import quantity, read_header, read_log
 from app.watcher.rpc.wordings import fault_of
-
-T = TypeVar("T")
 
 MOST_CALLS: Final = 100
 """In one request at first. Nodes that take fewer are asked for half as many until they answer."""
@@ -117,7 +115,11 @@ class Node:
         asked.append(_header(last))
         asked += [] if before is None else [_header(before)]
         answers = iter(self._ask(asked))
-        logs = _logs(next(answers)) if wanted.addresses else ()
+        try:
+            logs = _logs(next(answers)) if wanted.addresses else ()
+        except TooLarge as fault:
+            fault.asked = last - first + 1
+            raise
         end = _present(next(answers), f"block {last}", last)
         return RangeAnswer(
             logs, end, None if before is None else _present(next(answers), f"block {before}", before)
@@ -134,6 +136,13 @@ class Node:
             number: _present(answer, f"block {number}", number)
             for number, answer in zip(wanted, answers, strict=True)
         }
+
+    def known_headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
+        """The headers of those of some blocks that the node has."""
+        wanted = list(numbers)
+        answers = self._ask([_header(number) for number in wanted]) if wanted else []
+        found = (_maybe_header(answer, number) for number, answer in zip(wanted, answers, strict=True))
+        return {header.number: header for header in found if header is not None}
 
     def header(self, number: BlockNumber) -> Header | None:
         """The header of a block; None where the node has none."""
@@ -182,11 +191,6 @@ class Node:
         self.checked = True
 
 
-def find(node: Node) -> Callable[[BlockNumber], Header | None]:
-    """A function that asks a node for headers, one at a time."""
-    return node.header
-
-
 def _header(block: BlockNumber | str) -> Call:
     return Call(_HEADER, [block if isinstance(block, str) else hex(block), False])
 
@@ -222,6 +226,3 @@ def _logs(answer: Any) -> list[Log]:
     if not isinstance(raw, list):
         raise Garbled("it answered something that is no list where logs belong")
     return [read_log(log) for log in raw]
-
-
-__all__ = ["Look", "Node", "RangeAnswer", "RpcFault", "Wanted", "find"]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from app.domain.keys import BlockNumber
 from app.domain.times import from_unix_microseconds
 from app.domain.watching.blocks import Header, Log
+from app.watcher.checks.receipts import Receipt
 from app.watcher.rpc.faults import Garbled, Lie
 
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
@@ -73,6 +74,27 @@ def read_log(raw: Mapping[str, Any]) -> Log:
         )
     except _SHAPELESS:
         raise Garbled("it answered a log that lacks a part") from None
+
+
+def read_receipt(raw: Mapping[str, Any]) -> Receipt:
+    """The receipt of a transaction.
+
+    :raises Garbled: a part of it is missing or has another shape.
+    """
+    try:
+        root = raw.get("root")
+        nonce, version = raw.get("depositNonce"), raw.get("depositReceiptVersion")
+        return Receipt(
+            type=quantity(raw.get("type") or "0x0"),
+            outcome=_bytes(root, HASH_BYTES) if root else quantity(raw["status"]),
+            cumulative_gas=quantity(raw["cumulativeGasUsed"]),
+            bloom=_bytes(raw["logsBloom"], BLOOM_BYTES),
+            logs=[read_log(log) for log in raw["logs"]],
+            deposit_nonce=None if nonce is None else quantity(nonce),
+            deposit_version=None if version is None else quantity(version),
+        )
+    except _SHAPELESS:
+        raise Garbled("it answered a receipt that lacks a part") from None
 
 
 def _time(seconds: int) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.keys import ChainId
+from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import ChainHead, ChainReorged, EventType
 from app.domain.watching.blocks import Header
 
@@ -18,17 +18,18 @@ def head_event(chain_id: ChainId, header: Header) -> ChainHead:
     )
 
 
-def reorged_event(chain_id: ChainId, replaced: str, header: Header) -> ChainReorged:
-    """The block of this header, and all above it, stand in the place of others.
+def reorged_event(chain_id: ChainId, from_block: BlockNumber, replaced: str, header: Header) -> ChainReorged:
+    """Blocks from ``from_block`` on were replaced by others.
 
-    The id is made of both blocks, so the same reorganisation that is seen twice is one fact, and one that
-    comes back to blocks of before is another.
+    The id is made of two blocks, so the same reorganisation that is seen twice is one fact, and the one that
+    goes back to the blocks of before is another.
 
     :param replaced: the hash of a block that was read and stands no longer.
+    :param header: of the block that stands in its place, or of another one of the new branch.
     """
     return ChainReorged(
         id=f"{chain_id}:{replaced}:{header.hash}:{EventType.CHAIN_REORGED.value}",
         at=header.at,
         chain_id=chain_id,
-        from_block=header.number,
+        from_block=from_block,
     )

@@ -1,0 +1,121 @@
+"""Reads one chain under a lease: polls, backfills, rereads, and writes what it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.watching.steps import Step
+from app.runtime.gateway import Gateway
+from app.services.watching.advance import advance
+from app.services.watching.lease import Lease
+from app.watcher.loop.backfill import next_range, read_range, tell_range
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.fetch import Fetched
+from app.watcher.loop.poll import Told, poll
+from app.watcher.loop.reread import due, reread
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.view import View
+from app.watcher.rpc.nodes import Trouble
+
+SEEN_SECONDS: Final = 10.0
+"""At least so often it is written that a chain was looked at, though nothing is new."""
+
+REREAD_EVERY: Final = 4
+"""Polls from one reread to the next, so that it costs a fraction of the calls."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """One chain, as long as its lease is held.
+
+    :param share: what backfill may take of the writer's time.
+    """
+
+    gateway: Gateway
+    lease: Lease
+    view: View
+    share: WriterShare
+    faults: FaultBook
+    waiting: Fetched | None = None
+    """A range of the backfill that was read and not written yet."""
+    seen_at: float = float("-inf")
+    since_reread: int = 0
+
+    def poll(self) -> bool:
+        """One look at the newest blocks. Whether more of them wait to be read at once.
+
+        :raises RpcFault: no node answers, or not so that it fits together.
+        :raises TooDeep: see there.
+        :raises LeaseLost: somebody else reads the chain now.
+        :raises StepRefused: see ``advance``.
+        """
+        self._write(poll(self.view))
+        now = self.view.monotonic()
+        if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
+            self._write(Told(self._seen()))
+        self.since_reread += 1
+        if self.view.lag == 0 and self.since_reread >= REREAD_EVERY:
+            self.reread()
+        return self.view.lag > 0
+
+    def reread(self) -> bool:
+        """Read final blocks a second time. Whether there were any."""
+        told = reread(self.view)
+        if told is None:
+            self.since_reread = 0
+            return False
+        self._note_differences(told)
+        self._write(told)
+        return True
+
+    def background(self) -> float | None:
+        """One piece of what is not urgent. The seconds until the next may be done; None where nothing waits.
+
+        :raises RpcFault: as :meth:`poll`; so are the others.
+        """
+        if self.view.readings.live_to is None:
+            return None
+        if self.waiting is None and next_range(self.view) is not None:
+            self.waiting = read_range(self.view)
+        if self.waiting is not None:
+            with self.share.turn() as mine:
+                if mine:
+                    fetched, self.waiting = self.waiting, None
+                    self._write(tell_range(self.view, fetched))
+            return self.share.wait() if mine else max(self.share.wait(), 0.01)
+        if len(due(self.view)) > REREAD_EVERY or self._is_long():
+            self.reread()
+            return 0.0
+        return None
+
+    def _is_long(self) -> bool:
+        """Whether what is to be reread is a range of the backfill."""
+        spans = due(self.view)
+        return bool(spans) and spans[0].first < (self.view.readings.live_from or 0)
+
+    def _write(self, told: Told) -> None:
+        self.faults.note_unreadable(told.unreadable, self.view.source)
+        if told.step is not None:
+            advance(self.gateway, self.lease, told.step)
+            self.view.taken(told.step)
+            self.seen_at = self.view.monotonic()
+            if told.step.forget_from is not None:
+                self.waiting = None
+
+    def _seen(self) -> Step:
+        look = self.view.look
+        return Step(
+            at=self.view.clock(),
+            head=None if look is None else look.head,
+            source=self.view.source,
+            calls=self.view.calls(),
+        )
+
+    def _note_differences(self, told: Told) -> None:
+        for missed in () if told.step is None else told.step.missed:
+            words = (
+                f"blocks {missed.first} to {missed.last} were incomplete when they were read: {missed.missing} logs "
+                f"were missing, {missed.surplus} were too many; that is mended"
+            )
+            self.faults.note(Trouble(missed.source, words))
