@@ -19,6 +19,7 @@ from app.admin.views.operators import OperatorsView
 from app.admin.views.proposals import ProposalsView
 from app.admin.views.refund_asks import RefundAsksView
 from app.admin.views.transfers import TransfersView
+from app.admin.views.watching import WatchingView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
@@ -27,6 +28,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     RefundAsksView,
     ProposalsView,
     ChainsView,
+    WatchingView,
     TokensView,
     PoolsView,
     RoutesView,
