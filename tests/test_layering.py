@@ -77,6 +77,8 @@ PLANTED = {
     "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
     "library-json": {"app/domain/planted_json.py": "import orjson\n"},
     "library-passwords": {"app/admin/planted_password.py": "import argon2\n"},
+    "library-nodes": {"app/services/planted_nodes.py": "import httpx\n"},
+    "pure-watcher": {"app/watcher/checks/planted.py": "from app.watcher.rpc import node\n"},
     "library-commands": {"app/services/planted_command.py": "import click\n"},
 }
 """For each contract imports that break it."""

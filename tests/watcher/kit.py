@@ -219,5 +219,3 @@ def answers(gateway: Gateway) -> dict[str, Any]:
             **{str(int.from_bytes(key)): status for key, status in transfers if status},
             "pools": [dict(pool) for pool in pools],
         }
-
-

@@ -18,14 +18,14 @@ from app.watcher.rpc.node import Look, Node
 class Branch:
     """A reorganisation that a node has told, with what has taken the place of the old blocks.
 
-    :param anchor: the block below the first that was replaced.
+    :param anchor: the highest block known to stand: reading goes on above it.
     :param replaced: the hash of a block that was read and stands no longer.
-    :param first: the header of the lowest block that is taken as replaced, as it is now.
+    :param from_block: what was told is taken back from this block on.
     """
 
     anchor: BlockId
     replaced: str
-    first: Header
+    from_block: BlockNumber
 
 
 def branch_of(view: View, node: Node, look: Look) -> Branch | None:
@@ -41,31 +41,25 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     if look.last is None and look.head.number >= kept.number:
         raise NotThere(f"it tells block {look.head.number}, and has not got block {kept.number}")
     headers = [header for header in view.readings.headers if header.number <= kept.number]
-    fork = _fork(node, look, headers)
+    fork = _fork(view, node, look, headers)
     if fork is None:
         raise NotThere(f"it is {kept.number - look.head.number} blocks behind what was read already")
     if not node.takes_batches:
         node.check_chain()
     _confirm(view, node, look, kept, fork)
-    if fork.ancestor is None or fork.depth - 1 > view.max_reorg:
+    if fork.ancestor is None or fork.depth > view.max_reorg:
         raise TooDeep(_too_deep(view, fork))
-    first = node.header(fork.from_block)
-    if first is None or first.number > look.head.number:
-        raise NotThere(f"it has no block in the place of block {fork.from_block}")
-    below = BlockNumber(fork.from_block - 1)
-    if fork.ancestor.number == below:
-        return Branch(fork.ancestor.id, fork.replaced, first)
-    return Branch(BlockId(below, first.parent_hash), fork.replaced, first)
+    return Branch(fork.ancestor.id, fork.replaced, fork.from_block)
 
 
-def _fork(node: Node, look: Look, headers: Sequence[Header]) -> Fork | None:
+def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork | None:
     """Where the node's chain leaves what was read; None where the node only lags."""
 
     def fetch(numbers: Sequence[BlockNumber]) -> Mapping[BlockNumber, Header]:
         return node.known_headers(numbers)
 
     try:
-        found = find_fork(headers, look.head, fetch)
+        found = find_fork(headers, look.head, fetch, view.max_reorg)
     except answers.Lie as error:
         raise Lie(str(error)) from None
     except Unanswered as error:

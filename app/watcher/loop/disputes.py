@@ -21,12 +21,10 @@ from app.watcher.rpc.node import Node
 class Truth:
     """What a range holds, as far as can be found out.
 
-    :param first: the header of its first block.
     :param state: proven where two URLs tell the same now.
     """
 
     fetched: Fetched
-    first: Header
     state: SpanState
 
 
@@ -45,7 +43,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
         raise Moved(
             f"blocks {blocks.first} to {blocks.last} were read differently, and nobody tells them now"
         )
-    node, truth = readings[0]
+    _, truth = readings[0]
     state = SpanState.REREAD
     if len({digest(fetched.logs) for _, fetched in readings}) > 1:
         truth, proven = _judged(view, readings)
@@ -54,10 +52,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
         state = SpanState.PROVEN
     elif digest(truth.logs) != digest(again) and digest(truth.logs) != span.digest:
         raise Moved(f"{by} tells the logs of blocks {blocks.first} to {blocks.last} differently each time")
-    first = node.header(blocks.first)
-    if first is None:
-        raise Moved(f"{node.name} has not got block {blocks.first} any more")
-    return Truth(truth, first, state)
+    return Truth(truth, state)
 
 
 def _everybodys(view: View, blocks: Blocks) -> list[tuple[Node, Fetched]]:

@@ -97,13 +97,13 @@ def _ask_again(view: View, fetched: Fetched, node: Node) -> None:
 def _told(view: View, read: _Read) -> Told:
     """The step that comes of what was read."""
     branch, fetched = read.branch, read.fetched
-    forget_from = None if branch is None else branch.first.number
+    forget_from = None if branch is None else BlockNumber(branch.anchor.number + 1)
     waiting = [each for each in view.readings.waiting if forget_from is None or each.block < forget_from]
     if fetched is None:
         return _retold(view, read)
     events: list[Event] = []
     if branch is not None:
-        events.append(reorged_event(view.terms.chain_id, branch.replaced, branch.first))
+        events.append(reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, fetched.end))
     translation = translate(
         view.network,
         view.terms,
@@ -138,7 +138,7 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
     return Step(
         at=view.clock(),
         events=events,
-        forget_from=None if branch is None else branch.first.number,
+        forget_from=None if branch is None else BlockNumber(branch.anchor.number + 1),
         live_from=fetched.blocks.first if first_time and fetched is not None else None,
         backfill_from=view.terms.from_block if first_time else None,
         live_to=live_to,

@@ -112,7 +112,10 @@ def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
             "them, then start the chain again"
         )
     replaced = f"0x{span.digest.hex()}" if span.digest else "unknown"
-    events: list[Event] = [reorged_event(view.terms.chain_id, replaced, truth.first), *step.events]
+    events: list[Event] = [
+        reorged_event(view.terms.chain_id, span.first, replaced, truth.fetched.end),
+        *step.events,
+    ]
     return replace(
         step,
         events=events,

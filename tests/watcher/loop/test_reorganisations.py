@@ -103,9 +103,10 @@ def test_a_shorter_branch_of_one_node_is_not_believed_while_another_has_the_long
     orphaned = FakeNode(type(chain)(chain_id=1, blocks=list(chain.blocks), branches=7))
     watched.nodes.append(orphaned)
     orphaned.chain.mine()
-    chain.mine_many(2)
-    chain.mine(send(1))
     reader = watched.reader()
+    for _ in range(3):
+        chain.mine(send(1))
+        reader.poll()
     watched.settle(reader)
     watched.nodes[0].fault = lambda body: (500, {}, b"") if b"latest" in body else None
     for _ in range(3):
