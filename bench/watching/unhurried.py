@@ -6,15 +6,16 @@ import random
 import statistics
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
 import orjson
 
 from bench.contenders import GUNICORN, OURS, POSTGRES, Setting, command, settings_for
-from bench.serving import ask, cpu_seconds, serving
+from bench.serving import cpu_seconds, serving
 from bench.watching.arena import node
 from bench.watching.contracts import TOPICS, make
 from bench.watching.databases import Cluster
@@ -25,6 +26,9 @@ IDLE_BAR: Final = 0.05
 LIVE_BAR: Final = 0.25
 POLL_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 60.0
+ASKED_EVERY: Final = 0.02
+"""Seconds between two questions: asking without pause would take the processor from those who are measured."""
+
 STATUS: Final = "/v2/getTransferStatus"
 
 
@@ -68,7 +72,7 @@ def idling(cluster: Cluster, folder: Path, seconds: float) -> Idling:
 
 
 def lateness(cluster: Cluster, folder: Path, samples: int) -> list[float]:
-    """Seconds from a block at the node to the status of the send in it, asked over HTTP without pause."""
+    """Seconds from a block at the node to the status of the send in it, asked over HTTP again and again."""
     database, log = cluster.migrated(), folder / "live.log"
     setup = live(1)
     block = setup.shape.last
@@ -83,6 +87,7 @@ def lateness(cluster: Cluster, folder: Path, samples: int) -> list[float]:
         api = stack.enter_context(
             serving(command(key, setting), settings_for(key, setting), folder / "api.log")
         )
+        connection = stack.enter_context(closing(HTTPConnection("127.0.0.1", api.port, timeout=20)))
         child = stack.enter_context(watcher(database, {"RPC_URL_LIVE": served.url(CHAIN, "live")}, log))
         end = time.monotonic() + PATIENCE_SECONDS
         while not _has_caught_up(place(gateway, CHAIN)):
@@ -93,7 +98,7 @@ def lateness(cluster: Cluster, folder: Path, samples: int) -> list[float]:
             block, transfer_id = _next_send(setup.shape.last, block)
             time.sleep(draw.uniform(0, POLL_SECONDS))
             served.move_head(CHAIN, block)
-            found.append(_until_known(api.port, transfer_id))
+            found.append(_until_known(connection, transfer_id))
     return found
 
 
@@ -124,11 +129,13 @@ def _next_send(last: int, block: int) -> tuple[int, str]:
             return block, "0x" + log.data[:32].hex()
 
 
-def _until_known(port: int, transfer_id: str) -> float:
+def _until_known(api: HTTPConnection, transfer_id: str) -> float:
     began = time.monotonic()
-    body = orjson.dumps({"transfer_id": transfer_id}).decode()
-    while orjson.loads(ask(port, "POST", STATUS, body))["status"] == 0:
+    body = orjson.dumps({"transfer_id": transfer_id})
+    while True:
+        api.request("POST", STATUS, body, {"Content-Type": "application/json"})
+        if orjson.loads(api.getresponse().read())["status"] != 0:
+            return time.monotonic() - began
         if time.monotonic() - began > PATIENCE_SECONDS:
             raise SystemExit(f"{transfer_id} is not known after {PATIENCE_SECONDS:.0f} s")
-        time.sleep(0.005)
-    return time.monotonic() - began
+        time.sleep(ASKED_EVERY)
