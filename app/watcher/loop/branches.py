@@ -84,6 +84,10 @@ def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> N
         return
     other = _who_has(view, node, kept)
     if other is None:
+        if look.head.number < kept.number and len(view.nodes.usable()) < len(view.nodes.names):
+            raise NotThere(
+                f"it tells a shorter branch from block {fork.from_block} on, and others cannot be asked"
+            )
         return
     words = f"it tells other blocks from block {fork.from_block} on; {other} has those that were read"
     raise Lie(words) if of_final else NotThere(words)

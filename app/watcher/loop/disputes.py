@@ -21,7 +21,7 @@ from app.watcher.rpc.node import Node
 class Truth:
     """What a range holds, as far as can be found out.
 
-    :param state: proven where two URLs tell the same now.
+    :param state: proven where two URLs tell the same now, or receipts decided where they do not.
     """
 
     fetched: Fetched
@@ -47,6 +47,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
     state = SpanState.REREAD
     if len({digest(fetched.logs) for _, fetched in readings}) > 1:
         truth, proven = _judged(view, readings)
+        state = SpanState.PROVEN if proven else SpanState.REREAD
         _blame(view, readings, truth, proven=proven)
     elif len(readings) > 1:
         state = SpanState.PROVEN

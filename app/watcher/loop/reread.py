@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.domain.transfer.events import Event
+from app.domain.transfer.events import Event, RefundDelayed, TransferDelayed
 from app.domain.watching.blocks import Log
 from app.domain.watching.steps import Missed, Span, SpanState, Step
 from app.watcher.checks.digests import digest
@@ -99,6 +99,16 @@ def _missed(span: Span, new: Span, by: str) -> Missed:
     return Missed(span.first, span.last, missing, surplus, span.source, by)
 
 
+def _as_further_fact(event: Event) -> Event:
+    """What says that a payout is queued has the id of what said before that it was paid: it needs its own.
+
+    Ids as in docs/ingest.md#ids: a further fact of the same log appends its type.
+    """
+    if isinstance(event, TransferDelayed | RefundDelayed):
+        return replace(event, id=f"{event.id}:{event.type.value}")
+    return event
+
+
 def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
     """The step as a reorganisation from the span on: what was told must not stand beside the truth.
 
@@ -112,9 +122,10 @@ def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
             "told of them, then start the chain again"
         )
     replaced = f"0x{span.digest.hex()}" if span.digest else "unknown"
+    retold = [_as_further_fact(event) for event in step.events]
     events: list[Event] = [
         reorged_event(view.terms.chain_id, span.first, replaced, truth.fetched.end),
-        *step.events,
+        *retold,
     ]
     return replace(
         step,
