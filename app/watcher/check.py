@@ -141,11 +141,16 @@ def _tells(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
 
 
 def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
-    for blocks in RANGES:
+    ranges = list(RANGES)
+    while ranges:
+        blocks = ranges.pop(0)
         start = BlockNumber(max(first, head - blocks + 1))
         try:
             node.logs(wanted, start, head)
-        except TooLarge:
+        except TooLarge as fault:
+            ranges = [smaller for smaller in ranges if smaller < fault.asked]
+            if fault.suggested is not None and fault.suggested < fault.asked:
+                ranges.insert(0, fault.suggested)
             continue
         asked = head - start + 1
         return Finding(f"takes ranges of {asked} blocks{' and more' if blocks == RANGES[0] else ''}")

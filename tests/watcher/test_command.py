@@ -64,7 +64,7 @@ def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> No
         ({"oldest": 12}, {}, "FAIL tells logs back to block 12 only, and watch_from_block is 1"),
         ({}, {"rpc": ["RPC_URL_A", "RPC_URL_B"]}, "FAIL not set in this environment"),
         ({"receipts": False}, {}, "tells no receipts: only a second URL can prove what it tells"),
-        ({"most_blocks": 7}, {}, "takes ranges of 1 blocks"),
+        ({"most_blocks": 7}, {}, "takes ranges of 7 blocks"),
         ({"fault": lambda _body: (401, {}, b'{"error":{"message":"no such key"}}')}, {}, "FAIL "),
         ({}, {"watch_from_block": 99}, "is still to come"),
         ({}, {"finality": "finalized"}, "finalized up to block 21"),

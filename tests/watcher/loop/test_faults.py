@@ -216,5 +216,5 @@ def test_a_poll_is_three_requests_at_most(gateway: Gateway, watched: Watched) ->
 
 def test_a_body_without_end_is_not_read(gateway: Gateway, watched: Watched) -> None:
     watched.nodes[0].fault = lambda _body: (200, JSON, b" " * (65 << 20))
-    with pytest.raises(NoNode, match="more than 64 MiB"):
+    with pytest.raises(RpcFault, match="more than 64 MiB"):
         watched.reader().poll()
