@@ -50,7 +50,7 @@ def _watch(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
     terms = watch_terms(gateway)
     if unknown := sorted((only or frozenset()) - terms.keys()):
         raise Refusal(
-            f"chain {unknown[0]} is not watched: it has no watch_from_block in the network document"
+            f"chain {unknown[0]} has no watch_from_block in the network document: it is not watched"
         )
     if not terms:
         _log.warning("no chain has a watch_from_block yet; this process waits for one")
@@ -69,7 +69,7 @@ def _watch(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
 
 
 class _Signals:
-    """Notes that the process is to end. A handler that does more could meet a lock that its own thread holds."""
+    """Notes that the process is to end. A handler that does more could meet its own thread's lock."""
 
     def __init__(self) -> None:
         self.to_end = False

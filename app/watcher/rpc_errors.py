@@ -100,7 +100,7 @@ _TOO_LARGE: Final = _patterns(
     r"(?:block|blocks|epoch|query|log|logs|requested)? ?range (?:is |was )?too (?:large|wide|big|long)",
     r"too (?:large|wide|big) (?:a )?(?:blocks? )?range",
     r"range (?:limit )?(?:exceeds?|exceeded|greater|is larger|is bigger|larger|bigger)",
-    r"exceeds? (?:server|maximum rpc|the) (?:range )?limit",
+    r"exceeds? (?:the )?(?:server|maximum rpc|block range|range) (?:range )?limit",
     r"reduc(?:e|ing) (?:your |the )?(?:block )?range",
     r"(?:smaller|narrower) (?:block )?range",
     r"query (?:timed? ?out|timeout)|timeout exceeded|execution timeout|timed out.*range",
@@ -121,7 +121,7 @@ _RATE_LIMITED: Final = _patterns(
 _PRUNED: Final = _patterns(
     r"pruned",
     r"missing trie node",
-    r"(?:state|history|block|data|logs?|receipts?) (?:is|are|not|was)? ?(?:no longer )?(?:un|not )available",
+    r"(?:state|history|data|logs?|receipts?) (?:is|are|not|was)? ?(?:no longer )?(?:un|not )available",
     r"archive (?:node|request|data|access|method|quer)",
     r"requires? (?:an )?archive",
     r"before (?:the )?(?:first|oldest|earliest) (?:available )?block",
@@ -131,6 +131,7 @@ _PRUNED: Final = _patterns(
 
 _HEADER_MISSING: Final = _patterns(
     r"(?:header|block) (?:hash |number )?(?:\S+ )?(?:was |is )?(?:not found|not exist|unknown|missing)",
+    r"block (?:\S+ )?(?:is )?not (?:yet )?available",
     r"header for hash not found|could not find block|cannot find block|can't find block",
     r"unknown block|no such block|invalid block (?:number|height)|block (?:does not|doesn.t) exist",
     r"(?:beyond|past|above|after|greater than|higher than|exceeds?|ahead of) (?:the )?"
@@ -138,7 +139,7 @@ _HEADER_MISSING: Final = _patterns(
     r"(?:from|to|end|begin)[ _]?block (?:is )?(?:in the future|(?:is )?(?:greater|higher|after))",
     r"block range extends beyond|invalid block range(?: params)?$|requested block in the future",
     r"resource not found|after last accepted block|not yet (?:available|indexed|synced)",
-    r"failed to get logs for block",
+    r"failed to get logs for block|blocks? specified in filter .{0,60}cannot be found",
 )
 
 _TOO_LARGE_STATUSES: Final = frozenset({413})

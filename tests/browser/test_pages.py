@@ -33,6 +33,8 @@ PAGES = (
     "/admin/chains/1/remove",
     "/admin/chains/128/resume",
     "/admin/chains/new",
+    "/admin/watching/",
+    "/admin/watching/1",
     "/admin/tokens/",
     "/admin/tokens/1",
     "/admin/pools/",

@@ -1,4 +1,4 @@
-"""A chain that exists in memory alone: blocks with true hashes, filters and receipts' roots, and other branches.
+"""A chain that exists in memory alone: blocks with hashes, filters and receipts' roots, and branches.
 
 A node of it, with whatever faults a test wants, is a :class:`tests.watcher.fake_node.FakeNode`.
 """

@@ -1,4 +1,4 @@
-"""A node of a :class:`FakeChain`: JSON-RPC over HTTP on loopback or without a socket, with faults on demand."""
+"""A node of a :class:`FakeChain`: JSON-RPC on loopback or without a socket, with faults on demand."""
 
 from __future__ import annotations
 

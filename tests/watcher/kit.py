@@ -175,7 +175,7 @@ class Watched:
         for _ in range(rounds):
             self.time.go(100)
             try:
-                busy = reader.poll() or reader.background() is not None or reader.reread()
+                busy = reader.poll() or reader.background() is not None or reader.reread() or reader.prove()
             except RpcFault:
                 continue
             assert_same(self.gateway, reader)

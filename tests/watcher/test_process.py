@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
+import time
 from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import update
 
 from app import create_app
 from app.extensions import db
 from app.models.engine import writing
+from app.models.watching.watches import ChainWatch
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
@@ -23,6 +30,9 @@ from tests.watcher.kit import answers, row, send
 from tests.watcher.processes import Process, document, until, watching
 
 pytestmark = pytest.mark.one_database
+
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+KILLS = 200 if os.environ.get("SOAK") else 3
 
 
 @pytest.fixture
@@ -53,6 +63,23 @@ def chain() -> FakeChain:
     for number in range(1, 30):
         chain.mine(send(number))
     return chain
+
+
+def free(gateway: Gateway) -> None:
+    """Let the lease of a watcher that was killed run out at once."""
+    with writing(gateway.engine) as connection:
+        connection.execute(update(ChainWatch).values(until=gateway.clock() - timedelta(seconds=1)))
+
+
+def has_begun(process: Process, times: int) -> bool:
+    """Whether a watcher has begun after so many others that wrote into the same log."""
+    return process.said.count("reads it from now on") > times
+
+
+def is_read(gateway: Gateway, last: int) -> bool:
+    """Whether live reading has come to a block, and the backfill to where that began."""
+    kept = row(gateway)
+    return (kept.live_to, kept.backfilled_to) == (last, kept.live_from - 1)
 
 
 def read_to(gateway: Gateway) -> Any:
@@ -96,11 +123,26 @@ def test_another_takes_over_within_ten_seconds(
             assert other.end() == 0
 
 
-def test_it_is_killed_again_and_again(gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path) -> None:
+def test_killed_at_any_moment_it_loses_nothing_and_tells_nothing_twice(
+    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
+) -> None:
+    rng = random.Random(SEED)
     with served(FakeNode(chain)) as rpc:
         urls = {"RPC_URL_A": rpc}
-        process: Process | None = None
-        for number in range(30, 34):
-            with watching(url, tmp_path / "log", urls):
-                until(lambda: row(gateway) is not None)
-                chain.mine(send(number))
+        for number in range(KILLS):
+            with watching(url, tmp_path / "log", urls) as process:
+                until(partial(has_begun, process, number))
+                for _ in range(3):
+                    chain.mine(send(len(chain.blocks)))
+                    time.sleep(rng.uniform(0, 0.1))
+                process.kill()
+                free(gateway)
+        chain.mine_many(10)
+        with watching(url, tmp_path / "log", urls):
+            last = chain.head.number
+            until(lambda: is_read(gateway, last))
+    found = answers(gateway)
+    assert {key: value for key, value in found.items() if key != "pools"} == {
+        str(number): 3 for number in range(1, last - 9)
+    }
+    assert [pool["sent"] for pool in found["pools"] if pool["sent"]] == [1000 * (last - 10)]

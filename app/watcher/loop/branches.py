@@ -84,6 +84,10 @@ def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> N
         return
     other = _who_has(view, node, kept)
     if other is None:
+        if look.head.number < kept.number and len(view.nodes.usable()) < len(view.nodes.names):
+            raise NotThere(
+                f"it tells a shorter branch from block {fork.from_block} on, and others cannot be asked"
+            )
         return
     words = f"it tells other blocks from block {fork.from_block} on; {other} has those that were read"
     raise Lie(words) if of_final else NotThere(words)
@@ -106,6 +110,6 @@ def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
 def _too_deep(view: View, fork: Fork) -> str:
     depth = "all that is kept of it" if fork.ancestor is None else f"{fork.depth} blocks"
     return (
-        f"a reorganisation took back {depth}, from block {fork.from_block} on; at most {view.max_reorg} blocks "
-        "below the newest are believed (MAX_REORG_BLOCKS). Make sure that the URLs are of this chain"
+        f"a reorganisation took back {depth}, from block {fork.from_block} on; at most {view.max_reorg} "
+        "blocks below the newest are believed (MAX_REORG_BLOCKS). Make sure that the URLs are of this chain"
     )

@@ -21,7 +21,7 @@ from app.watcher.rpc.node import Node
 class Truth:
     """What a range holds, as far as can be found out.
 
-    :param state: proven where two URLs tell the same now.
+    :param state: proven where two URLs tell the same now, or receipts decided where they do not.
     """
 
     fetched: Fetched
@@ -31,8 +31,8 @@ class Truth:
 def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
     """Ask every URL about a span whose second reading differed, and find out what is true.
 
-    Where they do not agree now, the receipts of the blocks decide; where a node tells no receipts, the reading
-    with more logs, each of which its block's header vouches for.
+    Where they do not agree now, the receipts of the blocks decide; where a node tells no receipts, the
+    reading with more logs, each of which its block's header vouches for.
 
     :param again: the second reading, of the URL named ``by``.
     :raises Moved: no answer fits together; it is tried again later.
@@ -47,6 +47,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
     state = SpanState.REREAD
     if len({digest(fetched.logs) for _, fetched in readings}) > 1:
         truth, proven = _judged(view, readings)
+        state = SpanState.PROVEN if proven else SpanState.REREAD
         _blame(view, readings, truth, proven=proven)
     elif len(readings) > 1:
         state = SpanState.PROVEN
@@ -83,7 +84,8 @@ def _judged(view: View, readings: Sequence[tuple[Node, Fetched]]) -> tuple[Fetch
         header = headers[block]
         true = next((each for each in candidates if _is_proven(view, readings, header, each)), None)
         proven = proven and true is not None
-        chosen += max(candidates, key=len) if true is None else true
+        longest: list[Log] = max(candidates, key=len)
+        chosen += longest if true is None else true
     return replace(readings[0][1], logs=chosen, headers=headers), proven
 
 

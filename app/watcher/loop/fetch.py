@@ -1,4 +1,4 @@
-"""Read the logs of a range of blocks from one node, and check each of them against the block that it claims."""
+"""Read the logs of a range of blocks from one node, and check each against the block that it claims."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def fetch(
     """The logs of a range with the headers that vouch for them.
 
     :param anchor: the block before the range, as it was read; the range has to build on it.
-    :param head: a header told before the logs. Where it is the last block's, it has to be the same after them.
+    :param head: a header told before the logs. Where it is the last block's, it has to be the same
+        after them.
     :raises Moved: the answers do not fit together, as if the chain had changed between them.
     :raises Lie: a log that was not asked for, or that its own block does not know.
     """

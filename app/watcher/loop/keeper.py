@@ -1,4 +1,4 @@
-"""Keeps the leases of one process: a node that is slow to answer must not cost a lease, a stuck thread must."""
+"""Keeps the leases of one process: a slow node must not cost a lease, a stuck thread must."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def live_blocks(first: BlockNumber, head: BlockNumber, final: BlockNumber | None
 
 
 def backfill_blocks(terms: WatchTerms, readings: ChainReadings, most: int) -> Blocks | None:
-    """The next range of the backfill; None where all below the live reading was read, or none of it is due."""
+    """The next range of the backfill; None where all below the live reading was read."""
     if readings.live_from is None:
         return None
     start = terms.from_block if readings.backfilled_to is None else readings.backfilled_to + 1

@@ -14,7 +14,7 @@ from app.watcher.loop.branches import Branch, branch_of
 from app.watcher.loop.fetch import Fetched, fetch, in_windows
 from app.watcher.loop.plan import Blocks, final_block, live_blocks, live_start
 from app.watcher.loop.view import View
-from app.watcher.rpc.faults import Moved, NotThere, RpcFault
+from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.translate import Translation, Unreadable, head_event, reorged_event, translate
 
@@ -47,8 +47,10 @@ def poll(view: View) -> Told:
     :raises Moved: the chain changed each time that it was asked; the next poll sees.
     """
     read, node = in_windows(view, lambda node: _read(view, node))
-    if read.fetched is not None and read.fetched.doubtful:
-        _ask_again(view, read.fetched, node)
+    for _ in view.nodes.names:
+        if read.fetched is None or not read.fetched.doubtful or _is_complete(view, read.fetched, node):
+            break
+        read, node = in_windows(view, lambda node: _read(view, node))
     view.look, view.final, view.source = read.look, read.final, node.name
     return _told(view, read)
 
@@ -71,27 +73,25 @@ def _read(view: View, node: Node) -> _Read:
 
 def _next(view: View, look: Look, final: BlockNumber | None, anchor: BlockId | None) -> Blocks | None:
     head = look.head.number
-    if anchor is None:
-        first = live_start(view.terms, head, final)
-    else:
-        first = BlockNumber(anchor.number + 1)
+    first = live_start(view.terms, head, final) if anchor is None else BlockNumber(anchor.number + 1)
     return live_blocks(first, head, final, view.window.size)
 
 
-def _ask_again(view: View, fetched: Fetched, node: Node) -> None:
-    """Ask about the last block once more, of another URL where there is one.
+def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
+    """Ask about the last block once more, of another URL where there is one: has it no logs there either?
 
-    :raises Moved: the first answer lacked logs.
+    A node that told too little is left alone for a moment, so that another is asked next.
     """
     last = fetched.blocks.last
     try:
-        answer, _ = view.nodes.ask(lambda other: other.logs(view.wanted, last, last), rather_not=node.name)
+        answer, by = view.nodes.ask(lambda other: other.logs(view.wanted, last, last), rather_not=node.name)
     except RpcFault:
-        return  # the reread will tell
-    if answer.logs and answer.end.hash == fetched.end.hash:
-        fault = NotThere(f"it told none of the {len(answer.logs)} logs of block {last}")
-        view.nodes.failed(node, fault)
-        raise Moved(str(fault))
+        return True  # the reread will tell
+    if not answer.logs or answer.end.hash != fetched.end.hash:
+        return True
+    if by is not node:
+        view.nodes.failed(node, NotThere(f"it told none of the {len(answer.logs)} logs of block {last}"))
+    return False
 
 
 def _told(view: View, read: _Read) -> Told:
@@ -118,7 +118,7 @@ def _told(view: View, read: _Read) -> Told:
 
 
 def _retold(view: View, read: _Read) -> Told:
-    """What waits for the configuration is tried again when that has changed, also on a chain that stands still."""
+    """What waits for the configuration is tried again when that has changed, though no block is new."""
     live_to = view.readings.live_to
     version = view.network.version
     unknown = [each for each in view.readings.waiting if each.kind is WaitingKind.UNKNOWN]

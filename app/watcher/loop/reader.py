@@ -14,6 +14,7 @@ from app.watcher.loop.backfill import read_range, tell_range
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.poll import Told, poll
+from app.watcher.loop.proof import Unprovable, prove, span_to_prove
 from app.watcher.loop.reread import due, reread
 from app.watcher.loop.share import WriterShare
 from app.watcher.loop.view import View
@@ -27,6 +28,12 @@ LOGS_A_STEP: Final = 300
 
 REREAD_EVERY: Final = 4
 """Polls from one reread to the next, so that it costs a fraction of the calls."""
+
+PROVE_EVERY: Final = 12
+"""Polls from one proof by headers to the next; that is what a chain with one URL alone takes."""
+
+UNPROVABLE_SECONDS: Final = 3600.0
+"""Until a node that does not tell what proofs need is asked for it again."""
 
 
 @dataclass(slots=True)
@@ -45,6 +52,10 @@ class Reader:
     """Of a range of the backfill, the parts that were read and not written yet."""
     seen_at: float = float("-inf")
     since_reread: int = 0
+    since_proof: int = 0
+    provable_at: float = float("-inf")
+    accepted: int = 0
+    """Events of the last step that were new."""
 
     def poll(self) -> bool:
         """One look at the newest blocks. Whether more of them wait to be read at once.
@@ -59,6 +70,7 @@ class Reader:
         if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
             self._write(Told(self._seen()))
         self.since_reread += 1
+        self.since_proof += 1
         if self.view.lag == 0 and self.since_reread >= REREAD_EVERY:
             self.reread()
         return self.view.lag > 0
@@ -91,7 +103,28 @@ class Reader:
         if len(due(self.view)) > REREAD_EVERY or self._is_long():
             self.reread()
             return 0.0
+        if self.since_proof >= PROVE_EVERY and self.view.monotonic() >= self.provable_at:
+            self.prove()
         return None
+
+    def prove(self) -> bool:
+        """Prove some blocks that one URL alone has told twice. Whether there were any."""
+        self.since_proof = 0
+        span = span_to_prove(self.view)
+        if span is None:
+            return False
+        try:
+            told, missed = prove(self.view, span)
+        except Unprovable as cannot:
+            self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
+            self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
+            return False
+        self._write(told)
+        if self.accepted:
+            found = Told(Step(at=self.view.clock(), missed=(missed,)))
+            self._note_differences(found)
+            self._write(found)
+        return True
 
     def _is_long(self) -> bool:
         """Whether what is to be reread is a range of the backfill."""
@@ -104,6 +137,7 @@ class Reader:
             written = advance(self.gateway, self.lease, told.step)
             if backfill:
                 self.share.wrote(written)
+            self.accepted = written.accepted
             self.view.taken(told.step)
             self.seen_at = self.view.monotonic()
             if told.step.forget_from is not None:
@@ -121,7 +155,7 @@ class Reader:
     def _note_differences(self, told: Told) -> None:
         for missed in () if told.step is None else told.step.missed:
             words = (
-                f"blocks {missed.first} to {missed.last} were incomplete when they were read: {missed.missing} logs "
-                f"were missing, {missed.surplus} were too many; that is mended"
+                f"blocks {missed.first} to {missed.last} were read incompletely at first: {missed.missing} "
+                f"logs were missing, {missed.surplus} were too many; that is mended"
             )
             self.faults.note(Trouble(missed.source, words))

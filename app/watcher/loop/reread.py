@@ -1,11 +1,11 @@
-"""Everything is read a second time when it is final: what was missing is found, and what is there is proven."""
+"""What is final is read a second time: what was missing is found, and what is there is proven."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.domain.transfer.events import Event
+from app.domain.transfer.events import Event, RefundDelayed, TransferDelayed
 from app.domain.watching.blocks import Log
 from app.domain.watching.steps import Missed, Span, SpanState, Step
 from app.watcher.checks.digests import digest
@@ -92,11 +92,21 @@ def _differs(view: View, span: Span, again: Sequence[Log], by: str) -> Told:
 
 
 def _missed(span: Span, new: Span, by: str) -> Missed:
-    """What the first reading lacked, or had too much; by their number, for the logs themselves are not kept."""
+    """What the first reading lacked, or had too much; by number, for the logs are not kept."""
     missing, surplus = max(0, new.count - span.count), max(0, span.count - new.count)
     if missing == surplus:  # as many, and others
         missing = surplus = 1
     return Missed(span.first, span.last, missing, surplus, span.source, by)
+
+
+def _as_further_fact(event: Event) -> Event:
+    """What says that a payout is queued has the id of what said before that it was paid: it needs its own.
+
+    Ids as in docs/ingest.md#ids: a further fact of the same log appends its type.
+    """
+    if isinstance(event, TransferDelayed | RefundDelayed):
+        return replace(event, id=f"{event.id}:{event.type.value}")
+    return event
 
 
 def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
@@ -107,14 +117,15 @@ def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
     live_to = view.readings.live_to
     if live_to is not None and live_to.number - span.first > view.max_reorg:
         raise TooDeep(
-            f"blocks {span.first} to {span.last} were read by {span.source} with logs that the chain does not "
-            f"have, and lie more than {view.max_reorg} blocks deep (MAX_REORG_BLOCKS): retract what was told of "
-            "them, then start the chain again"
+            f"blocks {span.first} to {span.last} were read by {span.source} with logs that the chain does "
+            f"not have, and lie more than {view.max_reorg} blocks deep (MAX_REORG_BLOCKS): retract what was "
+            "told of them, then start the chain again"
         )
     replaced = f"0x{span.digest.hex()}" if span.digest else "unknown"
+    retold = [_as_further_fact(event) for event in step.events]
     events: list[Event] = [
         reorged_event(view.terms.chain_id, span.first, replaced, truth.fetched.end),
-        *step.events,
+        *retold,
     ]
     return replace(
         step,

@@ -147,7 +147,7 @@ class ChainTask:
             if now >= next_poll:
                 next_poll = now + self._polled(reader)
             else:
-                idle = self._in_between(reader)
+                idle = self._guarded(reader, reader.background)
                 if idle is not None:
                     self.stop.wait(min(idle, max(0.0, next_poll - self.monotonic())))
                 else:
@@ -157,33 +157,24 @@ class ChainTask:
     def _polled(self, reader: Reader) -> float:
         """One poll; the seconds until the next."""
         poll_seconds = reader.view.terms.poll_seconds
-        try:
-            wait = 0.0 if reader.poll() else poll_seconds
-        except RpcFault as fault:
-            wait = self._after(reader, fault, poll_seconds)
-        except StepRefused as refused:
-            if not refused.passing:
-                self._halt(reader, str(refused))
-            reader.faults.note(Trouble(reader.view.source, str(refused)))
-            wait = poll_seconds
-        except TooDeep as deep:
-            self._halt(reader, str(deep))
+        wait = self._guarded(reader, lambda: 0.0 if reader.poll() else poll_seconds)
         reader.faults.write(reader.lease)
-        return wait
+        return poll_seconds if wait is None else wait
 
-    def _in_between(self, reader: Reader) -> float | None:
-        """Something that is not urgent; the seconds until the next such thing, None where there is none."""
+    def _guarded(self, reader: Reader, work: Callable[[], float | None]) -> float | None:
+        """What the work answers, or the seconds to wait where it did not come about.
+
+        :raises LeaseLost: the chain was stopped, because only an operator can say how it goes on.
+        """
         try:
-            return reader.background()
+            return work()
         except RpcFault as fault:
             return self._after(reader, fault, reader.view.terms.poll_seconds)
-        except StepRefused as refused:
-            if not refused.passing:
+        except (StepRefused, TooDeep) as refused:
+            if isinstance(refused, TooDeep) or not refused.passing:
                 self._halt(reader, str(refused))
             reader.faults.note(Trouble(reader.view.source, str(refused)))
             return reader.view.terms.poll_seconds
-        except TooDeep as deep:
-            self._halt(reader, str(deep))
 
     def _after(self, reader: Reader, fault: RpcFault, poll_seconds: float) -> float:
         """The seconds to wait after nodes failed."""

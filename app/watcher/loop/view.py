@@ -52,7 +52,7 @@ class View:
     @property
     def wanted(self) -> Wanted:
         """Which logs are read."""
-        return Wanted(tuple(sorted(self.terms.contracts)), TOPICS)
+        return Wanted(tuple(sorted(self.terms.contracts)), tuple(TOPICS))
 
     @property
     def deep(self) -> BlockNumber | None:

@@ -1,1 +1,1 @@
-"""The edge towards the nodes of chains: JSON-RPC over HTTP, one node a URL, and the order in which they are asked."""
+"""The edge towards the nodes of chains: JSON-RPC over HTTP, a node for each URL, and who is asked first."""

@@ -60,7 +60,7 @@ class NotThere(RpcFault):
 
 
 class Moved(RpcFault):
-    """The chain changed between two of the questions: what was read does not fit together. It is read again."""
+    """The chain changed between two questions: what was read does not fit together. It is read again."""
 
 
 class Lie(RpcFault):

@@ -41,7 +41,8 @@ class Look:
     """What a node tells of the newest blocks, all in one request.
 
     :param last: the header at the asked number, None where the node has none.
-    :param final: the newest block that the node calls finalized; None where that was not asked, or it tells none.
+    :param final: the newest block that the node calls finalized; None where that was not
+        asked, or it tells none.
     """
 
     head: Header

@@ -1,4 +1,4 @@
-"""From the JSON of a node to headers and logs. What does not fit its shape is ``Garbled``, never half read."""
+"""From the JSON of a node to headers and logs. What does not fit is ``Garbled``, never half read."""
 
 from __future__ import annotations
 

@@ -6,13 +6,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import update
+
 from app.domain.codes import SendKind
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.events import ChainHead, ChainReorged, TransferSent
 from app.domain.watching.blocks import BlockId, Header
-from app.domain.watching.steps import Span, SpanState, Step
+from app.domain.watching.steps import Missed, Span, SpanState, Step
 from app.domain.watching.terms import WatchTerms
+from app.models.engine import writing
+from app.models.network import Chain, NetworkPart
 from app.runtime.gateway import Gateway
+from app.services.watching.advance import advance
+from app.services.watching.lease import Lease, note_fault, take
 from tests.services.feed.world import NOW, SENDER
 
 CHAIN = ChainId(1)
@@ -114,3 +120,29 @@ def terms(**changes: Any) -> WatchTerms:
         "bridges": frozenset(),
     }
     return WatchTerms(**(values | changes))
+
+
+def watch_a_chain(gateway: Gateway) -> Lease:
+    """Chain 1 is watched, half of its backfill is done, one reread differed, and one URL failed."""
+    with writing(gateway.engine) as connection:
+        values = {"watch_from_block": 1, "rpc": [URL_A, URL_B]}
+        connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
+        connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
+    lease = take(gateway, CHAIN, "host 1", 3600)
+    assert lease is not None
+    now = gateway.clock()
+    read = step(
+        at=now,
+        events=[replace(head_event(21_000_118), at=now)],
+        backfill_from=1,
+        backfilled_to=500,
+        live_from=1001,
+        live_to=block(21_000_118),
+        head=replace(header(21_000_120), at=now),
+        calls=7,
+        spans=[span(1, 500, SpanState.PROVEN)],
+        missed=[Missed(BlockNumber(11), BlockNumber(40), 2, 0, URL_A, URL_B)],
+    )
+    advance(gateway, lease, read)
+    note_fault(gateway, lease, "it answered 429 and asks for 30 s", URL_B)
+    return lease
