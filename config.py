@@ -50,7 +50,7 @@ _logger = logging.getLogger(__name__)
 
 
 _RPC_NAME = re.compile(r"RPC_URL_[A-Z0-9_]+")
-"""Names of the variables that may hold the URL of a node (docs/chains.md)."""
+"""Names of the variables that may hold the URL of a node (docs/network.md#chains)."""
 
 _HOST_NAME = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
 """A host's name: its last part is no number, as that of an address is."""
