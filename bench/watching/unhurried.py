@@ -27,7 +27,7 @@ LIVE_BAR: Final = 0.25
 POLL_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 60.0
 ASKED_EVERY: Final = 0.02
-"""Seconds between two questions: asking without pause would take the processor from those who are measured."""
+"""Seconds between two questions: asking without pause would take the processor from the watcher."""
 
 STATUS: Final = "/v2/getTransferStatus"
 
