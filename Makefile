@@ -57,9 +57,9 @@ schemathesis: ## send 20,000 requests made from the OpenAPI document, with and w
 	$(VENV) requirements-dev.txt
 	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 
-soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 plays another sequence)
+soak: ## kill workers while 20,000 events come in, and watchers while they read (SOAK_SEED=2 plays another sequence)
 	$(VENV) requirements-dev.txt
-	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
+	@SOAK=1 $(BIN)/python -m pytest -q tests/faults tests/watcher $(ARGS)
 
 ##@ What is generated
 

@@ -77,9 +77,9 @@ class Reader:
 
     def reread(self) -> bool:
         """Read final blocks a second time. Whether there were any."""
+        self.since_reread = 0
         told = reread(self.view)
         if told is None:
-            self.since_reread = 0
             return False
         self._note_differences(told)
         self._write(told)

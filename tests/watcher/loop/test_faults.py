@@ -214,6 +214,26 @@ def test_a_poll_is_three_requests_at_most(gateway: Gateway, watched: Watched) ->
     assert orjson.dumps(missed(gateway)) == b"[]"
 
 
+def test_a_chain_at_rest_costs_little_more_than_a_request_a_poll(gateway: Gateway, watched: Watched) -> None:
+    (node,) = watched.nodes
+    node.receipts = False
+    watched.chain.mine_many(30)
+    reader = watched.reader()
+    watched.settle(reader)
+    before = node.requests
+    for _ in range(20):
+        reader.poll()
+        assert reader.background() is None
+    assert node.requests - before == 20
+    for _ in range(20):
+        watched.chain.mine()
+        reader.poll()
+        assert reader.background() is None
+    # Of new blocks two requests, every fourth poll one more for the reread, every twelfth two for a proof.
+    assert node.requests - before <= 20 + 2 * 20 + 20 // 4 + 2 * (20 // 12)
+    assert row(gateway).live_to == 50
+
+
 def test_a_body_without_end_is_not_read(gateway: Gateway, watched: Watched) -> None:
     watched.nodes[0].fault = lambda _body: (200, JSON, b" " * (65 << 20))
     with pytest.raises(RpcFault, match="more than 64 MiB"):
