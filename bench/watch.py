@@ -68,7 +68,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.quick:
         options.blocks, options.logs, options.rounds = 2_000, 1_000, 1
-        options.idle_seconds, options.samples = 5.0, 5
+        options.idle_seconds, options.samples = 1.0, 3
     return options
 
 
@@ -111,7 +111,12 @@ def _round(arena: Arena, number: int, without: Sequence[str]) -> list[Reading]:
     if "ponder" not in without:
         turns.append(lambda: others.ponder(arena, number))
     turns = turns[number % len(turns) :] + turns[: number % len(turns)]
-    return [watched.read, watched.proven, *(turn() for turn in turns)]
+    made = [watched.read, watched.proven]
+    for turn in turns:
+        made.append(turn())
+    for reading in made:
+        sys.stderr.write(f"{reading.who}: {reading.seconds:.1f} s, {reading.cpu:.1f} s of the processor\n")
+    return made
 
 
 def _row(readings: Sequence[Reading]) -> None:
