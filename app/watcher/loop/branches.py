@@ -47,9 +47,36 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     if not node.takes_batches:
         node.check_chain()
     _confirm(view, node, look, kept, fork)
-    if fork.ancestor is None or fork.depth > view.max_reorg:
+    if fork.ancestor is None:
+        return _of_all(view, node, kept, fork)
+    if fork.depth > view.max_reorg:
         raise TooDeep(_too_deep(view, fork))
     return Branch(fork.ancestor.id, fork.replaced, fork.from_block)
+
+
+def _of_all(view: View, node: Node, kept: BlockId, fork: Fork) -> Branch:
+    """Take back all that was read: soon after the start, a reorganisation may go below the first block read.
+
+    Where that leaves the old branch is not known and not needed, for nothing was read there.
+
+    :raises TooDeep: more was read than is believed to be replaced.
+    :raises NotThere: the node has not got the block below all that was read.
+    """
+    first = _first_read(view)
+    if kept.number - first > view.max_reorg:
+        raise TooDeep(_too_deep(view, fork))
+    below = node.header(BlockNumber(first - 1))
+    if below is None:
+        raise NotThere(f"it has not got block {first - 1}, below the first that was read")
+    return Branch(below.id, fork.replaced, first)
+
+
+def _first_read(view: View) -> BlockNumber:
+    """The first block that was read at all; the genesis block has no logs and no other branch."""
+    readings = view.readings
+    backfilled = readings.backfilled_to is not None and readings.backfill_from is not None
+    first = readings.backfill_from if backfilled else readings.live_from
+    return BlockNumber(max(first or 1, 1))
 
 
 def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork | None:

@@ -15,7 +15,7 @@ from app.watcher.checks.bloom import BloomTest
 from app.watcher.checks.digests import digest
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.view import MAX_TRIES, View
-from app.watcher.rpc.faults import Lie, Moved, TooLarge
+from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
 from app.watcher.rpc.node import Node, Wanted
 
 T = TypeVar("T")
@@ -194,10 +194,19 @@ def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | N
     :raises NoNode: no URL can be asked now.
     :raises Moved: it changed each time.
     """
+
+    def guarded(node: Node) -> T:
+        try:
+            return question(node)
+        except Slow as fault:  # the next one is asked for less
+            if fault.asked > 1:
+                view.window = view.window.refused(fault.asked)
+            raise
+
     moved = 0
     while True:
         try:
-            return view.nodes.ask(question, rather_not=rather_not)
+            return view.nodes.ask(guarded, rather_not=rather_not)
         except TooLarge as fault:
             if fault.asked <= 1:
                 raise Moved(f"not even one block is answered: {fault}") from None

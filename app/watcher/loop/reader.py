@@ -135,9 +135,9 @@ class Reader:
         self.faults.note_unreadable(told.unreadable, self.view.source)
         if told.step is not None:
             written = advance(self.gateway, self.lease, told.step)
+            self.accepted = written.accepted
             if backfill:
                 self.share.wrote(written)
-            self.accepted = written.accepted
             self.view.taken(told.step)
             self.seen_at = self.view.monotonic()
             if told.step.forget_from is not None:

@@ -9,6 +9,7 @@ import pytest
 from app.runtime.gateway import Gateway
 from app.watcher.loop.view import TooDeep
 from app.watcher.rpc.faults import NoNode
+from app.watcher.window import Window
 from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, answers, row, send
@@ -58,6 +59,30 @@ def test_while_nobody_reads(gateway: Gateway, watched: Watched) -> None:
     chain.reorg(3, [(send(2),), (), (), (), ()])
     watched.settle(watched.reader())
     assert set(answers(gateway)) == {"2", "pools"}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("polls", [1, 3])
+@pytest.mark.parametrize("backfills", [0, 1])
+def test_one_below_all_that_was_read_takes_all_of_it_back(
+    gateway: Gateway, watched: Watched, polls: int, backfills: int
+) -> None:
+    """Reading has only just begun, near the head, and what lies below it is still to be read."""
+    watched.finality = 0
+    chain = watched.chain
+    chain.mine_many(20)
+    chain.mine(send(1))
+    reader = watched.reader()
+    for _ in range(polls):
+        chain.mine()
+        reader.poll()
+    for _ in range(backfills):
+        reader.view.window = Window(5)
+        reader.background()
+    chain.reorg(polls + 6, [(send(2),)] + [()] * (polls + 7))
+    watched.settle(reader)
+    assert set(answers(gateway)) == {"2", "pools"}
+    assert row(gateway).live_to_hash == chain.head.hash
 
 
 @pytest.mark.one_database
