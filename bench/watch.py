@@ -1,4 +1,4 @@
-"""What reading a chain costs: our watcher beside the feed, Ponder and a loop with web3.py, on the same logs.
+"""What reading a chain costs: our watcher beside the feed, Ponder and a loop with web3, on the same logs.
 
 It takes about a quarter of an hour; ``--quick`` is a smoke run whose figures mean nothing.
 """

@@ -1,4 +1,4 @@
-"""The readers that ours is compared with: Ponder, a loop with web3.py, and the feed itself."""
+"""The readers that ours is compared with: Ponder, a loop with web3, and the feed itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LIMITS: Final = ("const INITIAL_MAX_RPS = 20;", "const MAX_RPS = 500;")
 FEED: Final = "the feed, same facts"
 PONDER: Final = "Ponder, its limit of calls lifted"
 PONDER_AS_IT_COMES: Final = "Ponder as it comes"
-WEB3: Final = "web3.py loop"
+WEB3: Final = "web3 loop"
 
 
 def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
@@ -50,7 +50,7 @@ def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
 
 
 def web3_loop(arena: Arena, round_number: int) -> Reading:
-    """A plain loop with web3.py."""
+    """A plain loop with web3."""
     name = f"web3-{round_number}"
     shape, bridges = arena.setup.shape, arena.setup.bridges
     database = plain(arena.cluster.empty())

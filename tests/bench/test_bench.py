@@ -33,7 +33,7 @@ def test_a_quick_run_reads_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
     report = capsys.readouterr().out
     assert "decoding, µs a log: " in report
     assert "times the speed of the feed, same facts" in report
-    assert "times the speed of web3.py loop" in report
+    assert "times the speed of web3 loop" in report
     assert "20 idle chains: " in report
     assert "from block to answer p50 " in report
 
