@@ -128,13 +128,16 @@ def _row(readings: Sequence[Reading]) -> None:
 
 
 def _bar(bar: Bar, rounds: Sequence[Sequence[Reading]]) -> bool:
-    ratios = [_seconds(made, bar.theirs) / _seconds(made, ours.READ) for made in rounds if len(made) > 1]
-    what = f"times the speed of {bar.theirs} ({min(ratios):.2f} to {max(ratios):.2f})"
+    pairs = [(_of(made, bar.theirs), _of(made, ours.READ)) for made in rounds if len(made) > 1]
+    ratios = [theirs.seconds / own.seconds for theirs, own in pairs]
+    less = statistics.median(theirs.cpu / own.cpu for theirs, own in pairs)
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}; by the processor's time {less:.2f}"
+    what = f"times the speed of {bar.theirs} ({spread})"
     return _verdict(what, statistics.median(ratios), at_least=bar.at_least)
 
 
-def _seconds(made: Sequence[Reading], who: str) -> float:
-    return next(reading.seconds for reading in made if reading.who == who)
+def _of(made: Sequence[Reading], who: str) -> Reading:
+    return next(reading for reading in made if reading.who == who)
 
 
 def _idle(databases: Cluster, folder: Path, seconds: float) -> bool:

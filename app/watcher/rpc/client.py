@@ -213,7 +213,7 @@ class Client:
 
 @lru_cache(maxsize=1)
 def _authorities() -> ssl.SSLContext:
-    """Whom a node's certificate has to come from. Made once: reading them takes 20 ms and nearly a megabyte."""
+    """Whom a node's certificate has to come from. Made once: it takes 20 ms and nearly a megabyte."""
     return httpx.create_ssl_context(trust_env=False)
 
 
