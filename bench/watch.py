@@ -1,4 +1,4 @@
-"""What reading a chain costs: our watcher beside the feed, Ponder and a loop with web3.py, on the same logs.
+"""What reading a chain costs: our watcher beside the feed, Ponder and a loop with web3, on the same logs.
 
 It takes about a quarter of an hour; ``--quick`` is a smoke run whose figures mean nothing.
 """
@@ -68,7 +68,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.quick:
         options.blocks, options.logs, options.rounds = 2_000, 1_000, 1
-        options.idle_seconds, options.samples = 5.0, 5
+        options.idle_seconds, options.samples = 1.0, 3
     return options
 
 
@@ -111,7 +111,12 @@ def _round(arena: Arena, number: int, without: Sequence[str]) -> list[Reading]:
     if "ponder" not in without:
         turns.append(lambda: others.ponder(arena, number))
     turns = turns[number % len(turns) :] + turns[: number % len(turns)]
-    return [watched.read, watched.proven, *(turn() for turn in turns)]
+    made = [watched.read, watched.proven]
+    for turn in turns:
+        made.append(turn())
+    for reading in made:
+        sys.stderr.write(f"{reading.who}: {reading.seconds:.1f} s, {reading.cpu:.1f} s of the processor\n")
+    return made
 
 
 def _row(readings: Sequence[Reading]) -> None:
@@ -123,13 +128,16 @@ def _row(readings: Sequence[Reading]) -> None:
 
 
 def _bar(bar: Bar, rounds: Sequence[Sequence[Reading]]) -> bool:
-    ratios = [_seconds(made, bar.theirs) / _seconds(made, ours.READ) for made in rounds if len(made) > 1]
-    what = f"times the speed of {bar.theirs} ({min(ratios):.2f} to {max(ratios):.2f})"
+    pairs = [(_of(made, bar.theirs), _of(made, ours.READ)) for made in rounds if len(made) > 1]
+    ratios = [theirs.seconds / own.seconds for theirs, own in pairs]
+    less = statistics.median(theirs.cpu / own.cpu for theirs, own in pairs)
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}; by the processor's time {less:.2f}"
+    what = f"times the speed of {bar.theirs} ({spread})"
     return _verdict(what, statistics.median(ratios), at_least=bar.at_least)
 
 
-def _seconds(made: Sequence[Reading], who: str) -> float:
-    return next(reading.seconds for reading in made if reading.who == who)
+def _of(made: Sequence[Reading], who: str) -> Reading:
+    return next(reading for reading in made if reading.who == who)
 
 
 def _idle(databases: Cluster, folder: Path, seconds: float) -> bool:

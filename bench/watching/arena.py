@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -21,7 +21,8 @@ from bench.watching.databases import Cluster
 from bench.watching.node import Setup
 
 PATIENCE_SECONDS = 1_800.0
-LOOKS_EVERY = 0.05
+LOOKS_EVERY = 0.2
+"""Seconds: looking takes time from those who are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Reading:
 
     :param seconds: from its first question to its end.
     :param facts: logs, of a feed its lines.
-    :param cpu: seconds of the reader's own processes; the node's and the database's are not in it.
+    :param cpu: seconds of its own processes after their start, without the node's and the database's.
     :param requests: over HTTP.
     """
 
@@ -126,14 +127,19 @@ def running(
             child.wait()
 
 
-def finish(
-    child: psutil.Popen, is_done: Callable[[], bool], log: Path, patience: float = PATIENCE_SECONDS
-) -> tuple[float, float]:
+def begin(child: psutil.Popen, served: Node, names: Collection[str]) -> float:
+    """Wait for its first question under one of the names; the processor's seconds that its start took."""
+    while child.poll() is None and not served.asked().keys() & set(names):
+        time.sleep(LOOKS_EVERY / 4)
+    return cpu_seconds([child])
+
+
+def finish(child: psutil.Popen, is_done: Callable[[], bool], log: Path) -> tuple[float, float]:
     """Wait until it is done; the moment of it, and the processor's seconds used until then.
 
     :raises SystemExit: the process ended before, or it takes too long.
     """
-    end = time.monotonic() + patience
+    end = time.monotonic() + PATIENCE_SECONDS
     used = 0.0
     while time.monotonic() < end:
         ended = child.poll() is not None

@@ -77,7 +77,7 @@ def costs(setup: Setup, cluster: Cluster) -> list[Cost]:
             lambda: [eth_abi.decode(types[log.topics[0]], log.data) for log in logs],
         ),
         _cost(
-            "for comparison: web3.py's process_log",
+            "for comparison: web3's process_log",
             len(received),
             lambda: [events[log["topics"][0]].process_log(log) for log in received],
         ),
@@ -103,7 +103,7 @@ def _types(signature: str) -> list[str]:
 
 
 def _as_web3_gives_it(raw: dict[str, Any]) -> Any:
-    """The log with the types of web3.py's answers, so that only its decoding is measured."""
+    """The log with the types of web3's answers, so that only its decoding is measured."""
     numbers = {name: int(raw[name], 16) for name in ("blockNumber", "transactionIndex", "logIndex")}
     texts = {name: bytes.fromhex(raw[name][2:]) for name in ("blockHash", "transactionHash", "data")}
     topics = [bytes.fromhex(topic[2:]) for topic in raw["topics"]]

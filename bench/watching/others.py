@@ -1,4 +1,4 @@
-"""The readers that ours is compared with: Ponder, a loop with web3.py, and the feed itself."""
+"""The readers that ours is compared with: Ponder, a loop with web3, and the feed itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.services.network.document import import_network
 from bench.database import gateway_on
 from bench.feed import OPERATOR
 from bench.serving import ROOT, free_port
-from bench.watching.arena import Arena, Reading, finish, module, running
+from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.databases import plain
 
 SOURCES: Final = ROOT / "bench" / "ponder"
@@ -33,7 +33,7 @@ LIMITS: Final = ("const INITIAL_MAX_RPS = 20;", "const MAX_RPS = 500;")
 FEED: Final = "the feed, same facts"
 PONDER: Final = "Ponder, its limit of calls lifted"
 PONDER_AS_IT_COMES: Final = "Ponder as it comes"
-WEB3: Final = "web3.py loop"
+WEB3: Final = "web3 loop"
 
 
 def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
@@ -50,7 +50,7 @@ def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
 
 
 def web3_loop(arena: Arena, round_number: int) -> Reading:
-    """A plain loop with web3.py."""
+    """A plain loop with web3."""
     name = f"web3-{round_number}"
     shape, bridges = arena.setup.shape, arena.setup.bridges
     database = plain(arena.cluster.empty())
@@ -65,12 +65,13 @@ def web3_loop(arena: Arena, round_number: int) -> Reading:
         *addresses,
     )
     with running(command, {}, log) as child:
+        start = begin(child, arena.node, [name])
         end = finish(child, lambda: child.poll() is not None, log)
         if child.returncode:
             raise SystemExit(log.read_text()[-3000:])
     with psycopg.connect(database) as connection:
         found = connection.execute("SELECT count(*) FROM logs").fetchone()
-    return _reading(arena, WEB3, name, end, found[0] if found else 0)
+    return _reading(arena, WEB3, name, (end[0], end[1] - start), found[0] if found else 0)
 
 
 def ponder(arena: Arena, round_number: int, *, lifted: bool = True) -> Reading:
@@ -95,11 +96,18 @@ def ponder(arena: Arena, round_number: int, *, lifted: bool = True) -> Reading:
     where = ("--schema", "bench", "--port", str(port), "--hostname", "127.0.0.1")
     command = [_node(), program, "start", *where, "--log-level", "warn"]
     with running(command, settings, log, cwd=folder) as child:
+        start = begin(child, arena.node, [name])
         end = finish(child, lambda: _is_ready(port), log)
     with psycopg.connect(database) as connection:
         statement = "SELECT (SELECT count(*) FROM bench.transfer) + (SELECT count(*) FROM bench.liquidity)"
         found = connection.execute(statement).fetchone()
-    return _reading(arena, PONDER if lifted else PONDER_AS_IT_COMES, name, end, found[0] if found else 0)
+    return _reading(
+        arena,
+        PONDER if lifted else PONDER_AS_IT_COMES,
+        name,
+        (end[0], end[1] - start),
+        found[0] if found else 0,
+    )
 
 
 def workshop(*, lifted: bool) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_network
 from bench.database import gateway_on
 from bench.feed import OPERATOR
-from bench.watching.arena import Arena, Reading, finish, running
+from bench.watching.arena import Arena, Reading, begin, finish, running
 from bench.watching.setting import CHAIN, watching
 
 READ: Final = "our watcher"
@@ -73,6 +72,7 @@ def watch(arena: Arena, round_number: int) -> Watched:
     names = [f"ours-{round_number}-{place}" for place, _ in enumerate(URLS)]
     urls = {variable: arena.node.url(CHAIN, name) for variable, name in zip(URLS, names, strict=True)}
     with configured(database, watching(URLS)) as gateway, watcher(database, urls, log) as child:
+        start = begin(child, arena.node, names)
         read = finish(child, lambda: _reached(gateway, "backfilled_to", arena.last), log)
         asked_until_read = arena.node.asked()
         proven = finish(child, lambda: _reached(gateway, "proven_to", arena.last), log)
@@ -84,8 +84,8 @@ def watch(arena: Arena, round_number: int) -> Watched:
         sum(counts.get(name, {}).get("HTTP", 0) for name in names) for counts in (asked_until_read, asked)
     ]
     return Watched(
-        Reading(READ, read[0] - began, logs, read[1], made[0]),
-        Reading(PROVEN, proven[0] - began, logs, proven[1], made[1]),
+        Reading(READ, read[0] - began, logs, read[1] - start, made[0]),
+        Reading(PROVEN, proven[0] - began, logs, proven[1] - start, made[1]),
         lines,
     )
 
@@ -110,7 +110,4 @@ def _reached(gateway: Gateway, bound: str, block: int) -> bool:
     if row is not None and row.stopped is not None:
         raise SystemExit(f"the watcher stopped: {row.stopped}")
     known = None if row is None else getattr(row, bound)
-    if known is None or known < block:
-        time.sleep(0.1)
-        return False
-    return True
+    return known is not None and known >= block

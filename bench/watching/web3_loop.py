@@ -1,4 +1,4 @@
-"""The loop that most people would write with web3.py, on the same logs into the same database.
+"""The loop that most people would write with web3, on the same logs into the same database.
 
 ``python -m bench.watching.web3_loop URL DATABASE FIRST LAST ADDRESS…`` asks for the logs of a range,
 processes each, asks for each block's time once and writes a row a log. It checks nothing and keeps no cursor.
