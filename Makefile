@@ -46,8 +46,8 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http feed scale
-bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, feed or scale; docs/performance.md)
+BENCHES := http feed scale watch
+bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, feed, scale or watch; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
@@ -63,7 +63,7 @@ schemathesis: ## send 20,000 requests made from the OpenAPI document, with and w
 
 soak: ## kill workers and watchers, reorganise chains, break nodes, at full size (SOAK_SEED=2 plays other sequences)
 	$(VENV) requirements-dev.txt
-	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher/on_anvil tests/watcher/test_process.py $(ARGS)
+	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher $(ARGS)
 
 ##@ What is generated
 

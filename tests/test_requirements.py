@@ -32,7 +32,6 @@ USED_OTHERWISE = {
     "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that all three files pin it alike",
     "httptools": "uvicorn parses requests with it",
     "uvicorn": "a contestant of make bench",
-    "uvloop": "uvicorn's loop",
     "grpcio-tools": "make proto",
     "import-linter": "make lint",
     "mypy": "make types",

@@ -1,8 +1,7 @@
 """A node that answers from memory: ``python -m bench.watching.node FILE PORT``.
 
-The first argument is a file with a list of what :class:`Setup` holds, the second the port. A chain is asked at
-``/CHAIN_ID/anything``, so that one chain can have several URLs. ``PUT /CHAIN_ID/head/NUMBER`` moves its head,
-``GET /`` answers the counts of what was asked.
+The file has a list of what :class:`Setup` holds. A chain is asked at ``/CHAIN_ID/NAME``, so that it can have
+several URLs. ``PUT /CHAIN_ID/head/NUMBER`` moves its head, ``GET /`` answers what was asked, by name.
 """
 
 from __future__ import annotations
@@ -71,7 +70,6 @@ class Served:
     ticks_every: float
     moved_to: int
     began: float = field(default_factory=time.monotonic)
-    asked: Counter[str] = field(default_factory=Counter)
 
     @property
     def head(self) -> int:
@@ -79,6 +77,14 @@ class Served:
         if not self.ticks_every:
             return self.moved_to
         return self.moved_to + int((time.monotonic() - self.began) / self.ticks_every)
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came in at one URL, and when the first of it did: this machine's monotonic clock, in seconds."""
+
+    first: float = field(default_factory=time.monotonic)
+    methods: Counter[str] = field(default_factory=Counter)
 
 
 class Refused(Exception):
@@ -91,7 +97,6 @@ class Refused(Exception):
 
 def answer(served: Served, method: str, params: list[Any]) -> str:
     """The JSON of the result."""
-    served.asked[method] += 1
     chain, head = served.chain, served.head
     chain.grow(head)
     match method:
@@ -135,8 +140,9 @@ def _logs(served: Served, asked: dict[str, Any], head: int) -> str:
 class Http(asyncio.Protocol):
     """Just enough of HTTP/1.1 for clients that send a length and keep the connection."""
 
-    def __init__(self, chains: dict[int, Served]) -> None:
+    def __init__(self, chains: dict[int, Served], asked: dict[str, Asked]) -> None:
         self.chains = chains
+        self.asked = asked
         self.received = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -160,35 +166,40 @@ class Http(asyncio.Protocol):
 
     def _respond(self, method: bytes, path: bytes, body: bytes) -> None:
         parts = path.decode().split("/")
-        status = b"200 OK"
+        said: bytes
         if method == b"post":
-            served = self.chains[int(parts[1])]
-            served.asked["HTTP"] += 1
-            said = self._rpc(served, orjson.loads(body))
+            if (asked := self.asked.get(parts[2])) is None:
+                asked = self.asked[parts[2]] = Asked()
+            asked.methods["HTTP"] += 1
+            said = _rpc(self.chains[int(parts[1])], asked.methods, orjson.loads(body))
         elif method == b"put":
-            served = self.chains[int(parts[1])]
-            served.moved_to = int(parts[3])
+            self.chains[int(parts[1])].moved_to = int(parts[3])
             said = b"{}"
         else:
-            said = orjson.dumps({str(key): dict(served.asked) for key, served in self.chains.items()})
+            said = orjson.dumps(
+                {name: {"first": each.first, **each.methods} for name, each in self.asked.items()}
+            )
         self.transport.write(
-            b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
-            % (status, len(said), said)
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(said)
+            + said
         )
 
-    def _rpc(self, served: Served, request: Any) -> bytes:
-        if isinstance(request, list):
-            return ("[" + ",".join(self._one(served, each) for each in request) + "]").encode()
-        return self._one(served, request).encode()
 
-    def _one(self, served: Served, request: dict[str, Any]) -> str:
-        number = orjson.dumps(request.get("id")).decode()
-        try:
-            result = answer(served, request["method"], request.get("params") or [])
-        except Refused as refused:
-            error = orjson.dumps({"code": refused.code, "message": str(refused)}).decode()
-            return f'{{"jsonrpc":"2.0","id":{number},"error":{error}}}'
-        return f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'
+def _rpc(served: Served, asked: Counter[str], request: Any) -> bytes:
+    if isinstance(request, list):
+        return ("[" + ",".join(_one(served, asked, each) for each in request) + "]").encode()
+    return _one(served, asked, request).encode()
+
+
+def _one(served: Served, asked: Counter[str], request: dict[str, Any]) -> str:
+    number = orjson.dumps(request.get("id")).decode()
+    asked[request["method"]] += 1
+    try:
+        result = answer(served, request["method"], request.get("params") or [])
+    except Refused as refused:
+        error = orjson.dumps({"code": refused.code, "message": str(refused)}).decode()
+        return f'{{"jsonrpc":"2.0","id":{number},"error":{error}}}'
+    return f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}'
 
 
 async def serve(setups: list[Setup], port: int) -> None:
@@ -199,7 +210,8 @@ async def serve(setups: list[Setup], port: int) -> None:
         )
         for setup in setups
     }
-    server = await asyncio.get_running_loop().create_server(lambda: Http(chains), "127.0.0.1", port)
+    asked: dict[str, Asked] = {}
+    server = await asyncio.get_running_loop().create_server(lambda: Http(chains, asked), "127.0.0.1", port)
     async with server:
         await server.serve_forever()
 

@@ -36,6 +36,8 @@ class FakeNode:
     :param most_blocks: the longest range of ``eth_getLogs``.
     :param most_logs: the most logs that it answers at once.
     :param most_calls: in a batch; 0 takes none.
+    :param codeless: no contract has code.
+    :param oldest: logs of older blocks are pruned.
     :param fault: stands before the node.
     :param change: changes each result before it is sent: method, result.
     """
@@ -48,6 +50,8 @@ class FakeNode:
     most_logs: int = 10_000
     most_calls: int = 1000
     receipts: bool = True
+    codeless: bool = False
+    oldest: int = 0
     finalized_depth: int = 8
     fault: Fault = lambda _body: None
     change: Callable[[str, Any], Any] = lambda _method, result: result
@@ -100,6 +104,8 @@ class FakeNode:
 
     def _eth_getLogs(self, wanted: dict[str, Any]) -> Any:  # noqa: N802
         first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
+        if first < self.oldest:
+            raise RpcError(-32000, "missing trie node: history is pruned")
         if last - first + 1 > self.most_blocks:
             raise RpcError(-32005, f"exceed maximum block range: {self.most_blocks}")
         addresses = {address.lower() for address in wanted["address"]}
@@ -122,7 +128,7 @@ class FakeNode:
         return None if block is None else list(block.receipts_json)
 
     def _eth_getCode(self, _address: str, _block: str) -> str:  # noqa: N802
-        return "0x6001"
+        return "0x" if self.codeless else "0x6001"
 
     def _block(self, number: int) -> FakeBlock | None:
         return self.chain.blocks[number] if number <= self.head else None

@@ -79,7 +79,8 @@ def has_begun(process: Process, times: int) -> bool:
 def is_read(gateway: Gateway, last: int) -> bool:
     """Whether live reading has come to a block, and the backfill to where that began."""
     kept = row(gateway)
-    return (kept.live_to, kept.backfilled_to) == (last, kept.live_from - 1)
+    begun = kept.live_from is not None
+    return begun and (kept.live_to, kept.backfilled_to) == (last, kept.live_from - 1)
 
 
 def read_to(gateway: Gateway) -> Any:

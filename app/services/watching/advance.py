@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from app.domain.watching.steps import Missed, Span, SpanState, Step, Waiting, Wa
 from app.models.engine import writing
 from app.models.upsert import upsert
 from app.models.watching.readings import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
+from app.queries.feed.positions import newest_seq
 from app.queries.watching.readings import kept_hash, newest_misses, reread_spans, spans_between
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult, ingest_events_within
@@ -45,7 +47,23 @@ class StepRefused(Exception):
         self.passing = passing
 
 
-def advance(gateway: Gateway, lease: Lease, step: Step) -> IngestResult:
+@dataclass(slots=True)
+class Advanced(IngestResult):
+    """What became of a step's events, and who else writes.
+
+    What lies in the log between one step's end and the next one's start was written by others.
+
+    :param log_start: the newest position in the log before the step.
+    :param log_end: the newest position after it.
+    :param by_turns: the database lets writers in the order in which they came.
+    """
+
+    log_start: int = 0
+    log_end: int = 0
+    by_turns: bool = False
+
+
+def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
     """Write what a step of reading says, and that the reading has come so far. Both or neither.
 
     Of the events that the feed refuses, two kinds undo the step: a reorganisation that is too deep to be
@@ -59,6 +77,7 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> IngestResult:
     with writing(gateway.feed) as connection:
         now = gateway.clock()
         row = write_under(connection, lease, read_at=now)
+        log_start = newest_seq(connection)
         result = ingest_events_within(connection, gateway, step.events, REPORTER)
         _check(step, result.refused)
         values = _cursor(connection, row, step) | _seen(row, step, result, now)
@@ -68,7 +87,14 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> IngestResult:
         _keep_misses(connection, lease.chain_id, step)
         values |= _bounds(connection, row, values, step, now)
         write_under(connection, lease, **values)
-    return result
+        return Advanced(
+            result.accepted,
+            result.repeated,
+            result.refused,
+            log_start=log_start,
+            log_end=newest_seq(connection),
+            by_turns=connection.dialect.name == "postgresql",
+        )
 
 
 def _check(step: Step, refused: Iterable[RefusedLine]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.domain.keys import BlockNumber
@@ -14,7 +15,7 @@ from app.watcher.checks.bloom import BloomTest
 from app.watcher.checks.digests import digest
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.view import MAX_TRIES, View
-from app.watcher.rpc.faults import Lie, Moved, TooLarge
+from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
 from app.watcher.rpc.node import Node, Wanted
 
 T = TypeVar("T")
@@ -39,6 +40,29 @@ class Fetched:
         """The header of the last block."""
         return self.headers[self.blocks.last]
 
+    def pieces(self, most: int) -> Sequence[Fetched]:
+        """The range in parts of at most so many logs, or one block; all but the last end with a log's."""
+        cuts: list[BlockNumber] = []
+        count, last = 0, self.blocks.first
+        for block, logs in Counter(log.block for log in self.logs).items():
+            if count and count + logs > most:
+                cuts.append(last)
+                count = 0
+            count, last = count + logs, block
+        return [self._part(blocks) for blocks in _cut(self.blocks, cuts)] if cuts else [self]
+
+    def _part(self, blocks: Blocks) -> Fetched:
+        lowest = blocks.first - 1 if blocks.first == self.blocks.first else blocks.first
+        return replace(
+            self,
+            blocks=blocks,
+            logs=[log for log in self.logs if blocks.first <= log.block <= blocks.last],
+            headers={
+                number: header for number, header in self.headers.items() if lowest <= number <= blocks.last
+            },
+            doubtful=self.doubtful and blocks.last == self.blocks.last,
+        )
+
     def span(self) -> Span:
         """What is kept of the range."""
         return span_of(self.blocks, self.logs, self.source)
@@ -49,6 +73,13 @@ class Fetched:
             Header(header.number, header.hash, header.parent_hash, header.at)
             for _, header in sorted(self.headers.items())
         ]
+
+
+def _cut(blocks: Blocks, ends: Sequence[BlockNumber]) -> Iterator[Blocks]:
+    first = blocks.first
+    for last in (*ends, blocks.last):
+        yield Blocks(first, last)
+        first = BlockNumber(last + 1)
 
 
 def span_of(blocks: Blocks, logs: Sequence[Log], source: str) -> Span:
@@ -163,10 +194,19 @@ def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | N
     :raises NoNode: no URL can be asked now.
     :raises Moved: it changed each time.
     """
+
+    def guarded(node: Node) -> T:
+        try:
+            return question(node)
+        except Slow as fault:  # the next one is asked for less
+            if fault.asked > 1:
+                view.window = view.window.refused(fault.asked)
+            raise
+
     moved = 0
     while True:
         try:
-            return view.nodes.ask(question, rather_not=rather_not)
+            return view.nodes.ask(guarded, rather_not=rather_not)
         except TooLarge as fault:
             if fault.asked <= 1:
                 raise Moved(f"not even one block is answered: {fault}") from None

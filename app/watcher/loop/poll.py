@@ -46,7 +46,11 @@ def poll(view: View) -> Told:
     :raises TooDeep: a reorganisation that must not be believed.
     :raises Moved: the chain changed each time that it was asked; the next poll sees.
     """
+    started = view.monotonic()
     read, node = in_windows(view, lambda node: _read(view, node))
+    if (fetched := read.fetched) is not None:
+        spent = view.monotonic() - started
+        view.window = view.window.answered(len(fetched.blocks), spent, len(fetched.logs))
     for _ in view.nodes.names:
         if read.fetched is None or not read.fetched.doubtful or _is_complete(view, read.fetched, node):
             break

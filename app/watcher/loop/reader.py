@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Final
 
 from app.domain.watching.steps import Step
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import advance
 from app.services.watching.lease import Lease
-from app.watcher.loop.backfill import next_range, read_range, tell_range
+from app.watcher.loop.backfill import read_range, tell_range
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.poll import Told, poll
@@ -21,6 +22,9 @@ from app.watcher.rpc.nodes import Trouble
 
 SEEN_SECONDS: Final = 10.0
 """At least so often it is written that a chain was looked at, though nothing is new."""
+
+LOGS_A_STEP: Final = 300
+"""Of the backfill. They make about as many events as a batch of the feed has, so others wait no longer."""
 
 REREAD_EVERY: Final = 4
 """Polls from one reread to the next, so that it costs a fraction of the calls."""
@@ -44,8 +48,8 @@ class Reader:
     view: View
     share: WriterShare
     faults: FaultBook
-    waiting: Fetched | None = None
-    """A range of the backfill that was read and not written yet."""
+    waiting: deque[Fetched] = field(default_factory=deque)
+    """Of a range of the backfill, the parts that were read and not written yet."""
     seen_at: float = float("-inf")
     since_reread: int = 0
     since_proof: int = 0
@@ -73,9 +77,9 @@ class Reader:
 
     def reread(self) -> bool:
         """Read final blocks a second time. Whether there were any."""
+        self.since_reread = 0
         told = reread(self.view)
         if told is None:
-            self.since_reread = 0
             return False
         self._note_differences(told)
         self._write(told)
@@ -88,14 +92,14 @@ class Reader:
         """
         if self.view.readings.live_to is None:
             return None
-        if self.waiting is None and next_range(self.view) is not None:
-            self.waiting = read_range(self.view)
-        if self.waiting is not None:
+        if not self.waiting and (fetched := read_range(self.view)) is not None:
+            self.waiting.extend(fetched.pieces(LOGS_A_STEP))
+        if self.waiting:
             with self.share.turn() as mine:
                 if mine:
-                    fetched, self.waiting = self.waiting, None
-                    self._write(tell_range(self.view, fetched))
-            return self.share.wait() if mine else max(self.share.wait(), 0.01)
+                    self._write(tell_range(self.view, self.waiting.popleft()), backfill=True)
+            # The next range is read while others write.
+            return (self.share.wait() if self.waiting else 0.0) if mine else max(self.share.wait(), 0.01)
         if len(due(self.view)) > REREAD_EVERY or self._is_long():
             self.reread()
             return 0.0
@@ -127,14 +131,17 @@ class Reader:
         spans = due(self.view)
         return bool(spans) and spans[0].first < (self.view.readings.live_from or 0)
 
-    def _write(self, told: Told) -> None:
+    def _write(self, told: Told, *, backfill: bool = False) -> None:
         self.faults.note_unreadable(told.unreadable, self.view.source)
         if told.step is not None:
-            self.accepted = advance(self.gateway, self.lease, told.step).accepted
+            written = advance(self.gateway, self.lease, told.step)
+            self.accepted = written.accepted
+            if backfill:
+                self.share.wrote(written)
             self.view.taken(told.step)
             self.seen_at = self.view.monotonic()
             if told.step.forget_from is not None:
-                self.waiting = None
+                self.waiting.clear()
 
     def _seen(self) -> Step:
         look = self.view.look

@@ -29,6 +29,9 @@ from app.watcher.rpc.nodes import Nodes, Trouble
 STANDBY_SECONDS: Final = 1.0
 """Between two looks at a lease that somebody else has."""
 
+LONGEST_SLEEP: Final = 5.0
+"""Also between rare polls the thread shows that it is alive, and notices other terms."""
+
 MOVED_SECONDS: Final = 0.5
 LONGEST_WAIT: Final = 60.0
 FAULT_SECONDS: Final = (1.0, 5.0, 15.0, 60.0)
@@ -148,10 +151,8 @@ class ChainTask:
                 next_poll = now + self._polled(reader)
             else:
                 idle = self._guarded(reader, reader.background)
-                if idle is not None:
-                    self.stop.wait(min(idle, max(0.0, next_poll - self.monotonic())))
-                else:
-                    self.stop.wait(max(0.0, next_poll - self.monotonic()))
+                until_poll = max(0.0, next_poll - self.monotonic())
+                self.stop.wait(min(until_poll, LONGEST_SLEEP if idle is None else idle))
             self.faults_in_a_row = 0
 
     def _polled(self, reader: Reader) -> float:

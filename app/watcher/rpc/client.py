@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import logging
 import math
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import httpx
 import orjson
 
-from app.watcher.rpc.faults import Garbled, NoBatches, RateLimited, RpcFault, Unreachable, without_secrets
+from app.watcher.rpc.faults import (
+    Garbled,
+    NoBatches,
+    RateLimited,
+    RpcFault,
+    Slow,
+    TooLarge,
+    Unreachable,
+    without_secrets,
+)
+from app.watcher.rpc.wordings import fault_of
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 30.0
@@ -73,6 +85,7 @@ class Client:
             limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=300),
             # Neither proxies nor passwords from this machine's environment, and nowhere else than to the URL.
             trust_env=False,
+            verify=_authorities(),
             follow_redirects=False,
             transport=transport,
         )
@@ -114,21 +127,21 @@ class Client:
             with self._http.stream("POST", self._url, content=body) as response:
                 content = self._read(response, deadline)
         except httpx.TimeoutException:
-            raise Unreachable(f"no answer within {self._seconds:g} seconds") from None
+            raise Slow(f"no answer within {self._seconds:g} seconds") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             raise Unreachable(_in_words(error)) from None
         if response.status_code == 200:
             return self._parse(content)
-        raise self._http_fault(response, content, alone)
+        return self._error_of(response, content, alone)
 
     def _read(self, response: httpx.Response, deadline: float) -> bytes:
         parts, size = [], 0
         for part in response.iter_bytes():
             size += len(part)
             if size > MAX_ANSWER_BYTES:
-                raise Garbled(f"it answered more than {MAX_ANSWER_BYTES >> 20} MiB")
+                raise TooLarge(f"it answered more than {MAX_ANSWER_BYTES >> 20} MiB")
             if self._monotonic() > deadline:
-                raise Unreachable(f"no whole answer within {self._seconds:g} seconds")
+                raise Slow(f"no whole answer within {self._seconds:g} seconds")
             parts.append(part)
         return b"".join(parts)
 
@@ -138,28 +151,34 @@ class Client:
         except orjson.JSONDecodeError:
             raise Garbled("it answered something that is no JSON") from None
 
-    def _http_fault(self, response: httpx.Response, content: bytes, alone: bool) -> RpcFault:
+    def _error_of(self, response: httpx.Response, content: bytes, alone: bool) -> Any:
+        """The JSON-RPC error of a single call, which some nodes answer with another status than 200.
+
+        :raises RpcFault: for any other answer with such a status.
+        """
         status = response.status_code
-        said = f"HTTP {status}"
         if status == 429 or (status == 503 and "retry-after" in response.headers):
-            return RateLimited(said, _retry_after(response.headers))
-        if status in _FAULTS_OF_SIZE and not alone:
-            return NoBatches(said)
+            raise RateLimited(f"HTTP {status}", _retry_after(response.headers))
         try:
             answer = orjson.loads(content)
-            said = f"{said}: {self.say(answer['error']['message'])}"
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            pass
-        return Unreachable(said)
+        except orjson.JSONDecodeError:
+            answer = None
+        told = isinstance(answer, dict) and isinstance(answer.get("error"), dict)
+        if alone and told and "id" in answer:
+            return answer
+        if status in _FAULTS_OF_SIZE and not alone:
+            raise self._whole_refusal(answer) if told else NoBatches(f"HTTP {status}")
+        words = f": {self.say(answer['error'].get('message', ''))}" if told else ""
+        raise Unreachable(f"HTTP {status}{words}")
 
     def _whole_refusal(self, answer: dict[str, Any]) -> RpcFault:
+        """What an error in place of the answers to several calls means."""
         error = answer.get("error")
         if not isinstance(error, dict):
             return NoBatches("it answered several calls as if they were one")
-        words = self.say(error.get("message", ""))
-        if error.get("code") in (-32005, 429) or "rate limit" in words.lower():
-            return RateLimited(words)
-        return NoBatches(words)
+        refused = self._refused(error)
+        fault = fault_of(refused.words, refused.code)
+        return fault if isinstance(fault, RateLimited | TooLarge) else NoBatches(refused.words)
 
     def _in_order(self, answer: list[Any], count: int) -> list[Any]:
         found: dict[int, Any] = {}
@@ -190,6 +209,12 @@ class Client:
         if isinstance(error.get("data"), str):
             words = f"{words}: {error['data']}"
         return Refused(code if type(code) is int else 0, self.say(words))
+
+
+@lru_cache(maxsize=1)
+def _authorities() -> ssl.SSLContext:
+    """Whom a node's certificate has to come from. Made once: it takes 20 ms and nearly a megabyte."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def _in_words(error: Exception) -> str:

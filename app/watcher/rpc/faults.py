@@ -22,6 +22,12 @@ class Unreachable(RpcFault):
     """No answer: refused, cut off, too slow, or an HTTP status that is a fault of the server."""
 
 
+class Slow(Unreachable):
+    """No answer in time. ``asked`` is the number of blocks that were asked about, 1 where it was no range."""
+
+    asked = 1
+
+
 class RateLimited(RpcFault):
     """The node wants to be asked less often.
 

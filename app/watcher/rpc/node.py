@@ -9,7 +9,7 @@ from typing import Any, Final
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.watching.blocks import Header, Log
 from app.watcher.rpc.client import Call, Client, Refused
-from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, TooLarge
+from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, Slow, TooLarge
 from app.watcher.rpc.parse import quantity, read_header, read_log
 from app.watcher.rpc.wordings import fault_of
 
@@ -115,10 +115,10 @@ class Node:
         asked = [Call("eth_getLogs", [wanted.filter(first, last)])] if wanted.addresses else []
         asked.append(_header(last))
         asked += [] if before is None else [_header(before)]
-        answers = iter(self._ask(asked))
         try:
+            answers = iter(self._ask(asked))
             logs = _logs(next(answers)) if wanted.addresses else ()
-        except TooLarge as fault:
+        except (TooLarge, Slow) as fault:
             fault.asked = last - first + 1
             raise
         end = _present(next(answers), f"block {last}", last)
@@ -198,7 +198,7 @@ def _header(block: BlockNumber | str) -> Call:
 
 def _value(answer: Any) -> Any:
     if isinstance(answer, Refused):
-        raise fault_of(answer)
+        raise fault_of(answer.words, answer.code)
     return answer
 
 

@@ -69,6 +69,10 @@ class Nodes:
         """The names of all of them, the preferred one first."""
         return tuple(self._nodes)
 
+    def named(self, name: str) -> Node | None:
+        """The one of this name; None where its URL is not set."""
+        return self._nodes.get(name)
+
     @property
     def requests(self) -> int:
         """HTTP requests sent so far."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from app.watcher.rpc.client import Refused
 from app.watcher.rpc.faults import NotThere, RateLimited, RpcFault, TooLarge, Unreachable
 from app.watcher.rpc_errors import HeaderMissing, Other, Pruned, RangeTooLarge, refusal
 from app.watcher.rpc_errors import RateLimited as AskedTooOften
 
 
-def fault_of(refused: Refused) -> RpcFault:
-    """What a node's refusal means for the one who asked."""
-    match refusal(refused.words, refused.code):
+def fault_of(words: str, code: int | None) -> RpcFault:
+    """What a node's refusal means for the one who asked.
+
+    :param words: the node's own, without secrets.
+    """
+    match refusal(words, code):
         case RangeTooLarge(blocks):
-            return TooLarge(refused.words, blocks)
+            return TooLarge(words, blocks)
         case AskedTooOften():
-            return RateLimited(refused.words)
+            return RateLimited(words)
         case HeaderMissing() | Pruned():
-            return NotThere(refused.words)
+            return NotThere(words)
         case Other():
-            return Unreachable(refused.words)
+            return Unreachable(words)

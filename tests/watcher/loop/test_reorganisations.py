@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -15,6 +16,7 @@ from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, answers, row, send
 
 DEEPEST = 8
+SEEDS = 400 if os.environ.get("SOAK") else 8
 
 
 @pytest.mark.parametrize("depth", range(1, DEEPEST + 1))
@@ -142,7 +144,7 @@ def test_a_shorter_branch_of_one_node_is_not_believed_while_another_has_the_long
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_any_sequence_of_them_leaves_what_a_reading_without_them_says(
     gateway: Gateway, watched: Watched, seed: int
 ) -> None:

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from app.runtime.gateway import Gateway
 from app.watcher.rpc.faults import RpcFault
-from tests.services.feed.world import forget_events
-from tests.watcher.fake_chain import FakeChain
+from tests.services.feed.world import NOW, feed, forget_events, sent
+from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode
-from tests.watcher.kit import NAMES, Watched, answers, liquidity, log_of, missed, relay, row, send
+from tests.watcher.kit import (
+    CHAIN,
+    NAMES,
+    OTHER,
+    Watched,
+    answers,
+    liquidity,
+    log_of,
+    missed,
+    relay,
+    row,
+    send,
+)
 
 pytestmark = pytest.mark.one_database
 
@@ -136,6 +149,8 @@ def test_a_queued_payout_that_was_told_as_paid_is_taken_back(gateway: Gateway, w
     chain, (node,) = watched.chain, watched.nodes
     topic = f"0x{queued.topics[0].hex()}"
     node.omit = lambda log: log["topics"][0] == topic
+    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
+    feed(gateway, sent(7, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     chain.mine_many(3)
     chain.mine(queued, type(paid)(paid.address, paid.topics, paid.data, "payout"))
     reader = watched.reader()

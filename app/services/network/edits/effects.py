@@ -23,6 +23,7 @@ from app.services.network.edits.open_routes import RouteChanges, chain_names, is
 from app.services.network.edits.planning import BLOCKED, PlannedEdit
 from app.services.network.edits.prices import price_effects
 from app.services.network.edits.results import Effect, Severity, counted
+from app.services.network.edits.watching import watching_effects
 from app.services.network.sections import Row
 
 RECENT: Final = timedelta(hours=24)
@@ -49,6 +50,7 @@ def effects_of(connection: Connection, plan: PlannedEdit, now: datetime) -> Iter
     yield from _of_token(change)
     yield from _of_pool(connection, change, after, now)
     yield from _of_route_block(change, before, route_changes)
+    yield from watching_effects(plan.before, plan.after)
 
 
 def needs_typed(change: Change | None) -> str | None:
