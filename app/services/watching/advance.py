@@ -53,8 +53,8 @@ class Advanced(IngestResult):
 
     What lies in the log between one step's end and the next one's start was written by others.
 
-    :param log_start: the newest position in the log before the step.
-    :param log_end: the newest position after it.
+    :param log_start: the newest position in the log before a step of the backfill; of others 0.
+    :param log_end: the newest position after it, likewise.
     :param by_turns: the database lets writers in the order in which they came.
     """
 
@@ -77,7 +77,7 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
     with writing(gateway.feed) as connection:
         now = gateway.clock()
         row = write_under(connection, lease, read_at=now)
-        log_start = newest_seq(connection)
+        log_start = _log_end(connection, step)
         result = ingest_events_within(connection, gateway, step.events, REPORTER)
         _check(step, result.refused)
         values = _cursor(connection, row, step) | _seen(row, step, result, now)
@@ -92,9 +92,14 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
             result.repeated,
             result.refused,
             log_start=log_start,
-            log_end=newest_seq(connection),
+            log_end=_log_end(connection, step),
             by_turns=connection.dialect.name == "postgresql",
         )
+
+
+def _log_end(connection: Connection, step: Step) -> int:
+    """Only the backfill gives way, so only its steps pay for knowing to whom."""
+    return 0 if step.backfilled_to is None else newest_seq(connection)
 
 
 def _check(step: Step, refused: Iterable[RefusedLine]) -> None:
