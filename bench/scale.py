@@ -31,11 +31,19 @@ from bench.dataset import SENDS, Question, write_questions
 from bench.grow import grow
 from bench.load import Load, press, require_wrk
 from bench.serving import Served, ask, serving
-from bench.synthetic_transfers import SyntheticTransfers, digest_of
+from bench.synthetic_transfers import SyntheticTransfers, digest_of, senders
 
 LEVELS = (10_000, 1_000_000, 10_000_000)
 ASKED = 200_000
 """Different transfers that are asked for: many more than a server keeps at hand."""
+
+ASKS = ("status", "latency", "history")
+
+PAGE = 10
+"""Transfers on a page of a history."""
+
+HISTORY_AT_MOST = 1.5
+"""The p99 of a page of a history over that of a status, in the largest database."""
 
 PAIR = SENDS[0]
 """The pair of chains that a fifth of the transfers is of."""
@@ -57,7 +65,7 @@ class Level:
     served: Served
     questions: dict[str, Path]
     sizes: list[tuple[str, int, int, int]]
-    loads: dict[str, list[Load]] = field(default_factory=lambda: {"status": [], "latency": []})
+    loads: dict[str, list[Load]] = field(default_factory=lambda: {asks: [] for asks in ASKS})
     worker_bytes: float = 0
 
     def median(self, asks: str, figure: Callable[[Load], int]) -> float:
@@ -106,7 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
             for level in levels:
                 with writing(level.gateway.engine) as connection:
                     follow_window(connection, level.gateway.clock())  # as the feed does all the time
-            for asks in ("status", "latency"):
+            for asks in ASKS:
                 for level in levels:
                     load = press(
                         level.served.port,
@@ -173,14 +181,26 @@ def _questions(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
     status = [Question(path, f'{{"transfer_id":"0x{digest_of(n)}"}}') for n in numbers]
     path = "/v2/getLatest7DayTransferLatencyForQuery"
     latency = [Question(f"{path}?src_chain_id={PAIR.src_chain_id}&dst_chain_id={PAIR.dst_chain_id}")]
-    for question in (*status[:20], *latency):
+    histories = list(_histories(draw))
+    for question in (*status[:20], *latency, *histories[:20]):
         answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
         if answer["err"] is not None:
             raise SystemExit(f"{question.path} {question.body}: {answer['err']}")
     return {
         "status": write_questions(status, folder / "status.txt"),
         "latency": write_questions(latency, folder / "latency.txt"),
+        "history": write_questions(histories, folder / "history.txt"),
     }
+
+
+def _histories(draw: random.Random) -> Iterator[Question]:
+    """Pages from anywhere in the histories of all users, of whom each has as many transfers."""
+    now = round(time.time() * 1000)
+    users = senders()
+    for _ in range(20_000):
+        before = now - draw.randrange(7 * 86_400_000)
+        address = draw.choice(users)
+        yield Question(f"/v2/transferHistory?acct_addr[]={address}&page_size={PAGE}&next_page_token={before}")
 
 
 def _worker_bytes(master: psutil.Process) -> float:
@@ -189,10 +209,14 @@ def _worker_bytes(master: psutil.Process) -> float:
 
 
 def _report(levels: list[Level]) -> int:
-    print("transfers | status p50, p99 (µs) | latency p50, p99 (µs) | worker (MB) | database (MB)")
+    print(
+        "transfers | "
+        + " | ".join(f"{asks} p50, p99 (µs)" for asks in ASKS)
+        + " | worker (MB) | database (MB)"
+    )
     for level in levels:
         columns = [f"{level.transfers:>11,}"]
-        for asks in ("status", "latency"):
+        for asks in ASKS:
             p50, p99 = level.median(asks, _p50), level.median(asks, _p99)
             columns.append(f"{p50:>8,.0f} {p99:>8,.0f}")
         size = sum(heap + indexes for _, _, heap, indexes in level.sizes)
@@ -207,7 +231,21 @@ def _report(levels: list[Level]) -> int:
         missed += ratio > bar.at_most
         verdict = "" if ratio <= bar.at_most else "  MISSED"
         print(f"{bar.what}: {ratio:.2f} times, at most {bar.at_most}{verdict}")
+    ratio = _history_ratio(levels[-1])
+    missed += ratio > HISTORY_AT_MOST
+    verdict = "" if ratio <= HISTORY_AT_MOST else "  MISSED"
+    of_each = levels[-1].transfers // len(senders())
+    print(
+        f"history p99, {PAGE} of about {of_each:,} transfers of an account, over status p99: "
+        f"{ratio:.2f} times, at most {HISTORY_AT_MOST}{verdict}"
+    )
     return int(missed > 0)
+
+
+def _history_ratio(level: Level) -> float:
+    """The median of the rounds' ratios of both p99s."""
+    pairs = zip(level.loads["history"], level.loads["status"], strict=True)
+    return statistics.median(history.p99_us / status.p99_us for history, status in pairs)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ UNUSUAL_IN: Final = 200
 
 _SLOW_IN: Final = 50
 _LONGEST_TRANSFER: Final = timedelta(hours=1)
-_USERS: Final = 500
+_USERS: Final = 100
 
 _UNUSUAL: Final[tuple[Callable[[TransferBuilder], TransferBuilder], ...]] = (
     lambda transfer: transfer.submitted(),

@@ -85,15 +85,23 @@ def parse_tx_hash(value: object) -> str:
     return "0x" + value[-64:].lower() if _HASH.fullmatch(value) else value
 
 
-def parse_accounts(texts: Iterable[str]) -> list[str]:
-    """The ``account_key`` of each account, each once. A text may hold several, with commas between them."""
-    accounts = [each.strip() for text in texts for each in text.split(",") if each.strip()]
-    if not accounts:
+def parse_accounts(texts: Iterable[str], one_more: str = "") -> list[str]:
+    """The ``account_key`` of each account, each once. A text may hold several, with commas between them.
+
+    :param one_more: what clients send beside the list, often one that the list has as well.
+    """
+    accounts = _divided(texts)
+    further = _divided([one_more])
+    if not accounts and not further:
         raise ValueError(f"{MISSING}: send an account, or up to {MAX_ACCOUNTS} of them")
-    keys = list(dict.fromkeys(account_key(user_address(account)) for account in accounts))
-    if len(keys) > MAX_ACCOUNTS:
+    keys = list(dict.fromkeys(account_key(user_address(account)) for account in [*accounts, *further]))
+    if max(len(accounts), len(keys)) > MAX_ACCOUNTS:
         raise ValueError(f"must be at most {MAX_ACCOUNTS} accounts: ask for the others apart")
     return keys
+
+
+def _divided(texts: Iterable[str]) -> list[str]:
+    return [each.strip() for text in texts for each in text.split(",") if each.strip()]
 
 
 def parse_page_token(text: str) -> int | None:

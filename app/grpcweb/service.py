@@ -68,7 +68,7 @@ def transfer_history_page(call: Call) -> Message:
     """What did these accounts send and receive?"""
     asked = read_question(pb.TransferHistoryRequest, call.message, _HISTORY_RULES)
     try:
-        accounts = parse_accounts([*asked["acct_addr"], asked["addr"]])
+        accounts = parse_accounts(asked["acct_addr"], asked["addr"])
     except ValueError as fault:
         raise BadRequest.naming({"acct_addr": str(fault)}) from None
     page = transfer_history(call.gateway, accounts, asked["next_page_token"], asked["page_size"])

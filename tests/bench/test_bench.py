@@ -26,6 +26,7 @@ def test_a_quick_run_tells_what_many_transfers_cost(capsys: pytest.CaptureFixtur
     report = capsys.readouterr().out
     assert "5,000 transfers against 500" in report
     assert "status p50: " in report
+    assert "history p99, 10 of about " in report
 
 
 def test_a_quick_run_reads_a_chain(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,14 @@ REFUSED = {
 }
 ONLY_IN_JSON = ("sender", "receiver", "dst_deadline")
 """Fields of a transfer for which the protobuf has no place."""
+CHAIN_ONLY_IN_JSON = (
+    "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost", "flat_usd_fee", "disabled",
+    "farming_reward_contract_addr", "transfer_agent_contract_addr",
+)  # fmt: skip
+TOKEN_ONLY_IN_JSON = (
+    "liq_add_disabled", "liq_rm_disabled", "liq_agg_rm_src_disabled", "delay_threshold", "delay_period",
+    "min_send", "max_send",
+)  # fmt: skip
 
 QUESTIONS = [asked for _, asked in ANSWERED.values()] + [asked for asked, _, _ in REFUSED.values()]
 
@@ -110,9 +118,35 @@ def alike(answer: dict[str, Any]) -> dict[str, Any]:
             | {name: str(transfer[name]) for name in ("ts", "update_ts")}
             for transfer in answer["history"]
         ]
+    if "chains" in answer:
+        answer = as_the_messages_have_it(answer)
     for route_key in answer.get("blocked_bridge_direct", ()):
         route_key |= {name: int(route_key[name]) for name in PAIR}
     return answer
+
+
+def without(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def as_the_messages_have_it(configs: dict[str, Any]) -> dict[str, Any]:
+    """The configs without what the protobuf has no place for."""
+
+    def listed(info: dict[str, Any]) -> dict[str, Any]:
+        return without(info, TOKEN_ONLY_IN_JSON)
+
+    return without(configs, ("redirect_to_aggregators_config",)) | {
+        "chains": [without(chain, CHAIN_ONLY_IN_JSON) for chain in configs["chains"]],
+        "chain_token": {
+            chain_id: {"token": [listed(info) for info in tokens["token"]]}
+            for chain_id, tokens in configs["chain_token"].items()
+        },
+        "pegged_pair_configs": [
+            without(pair, ("migration_peg_burn_contract_addr",))
+            | {name: listed(pair[name]) for name in ("org_token", "pegged_token")}
+            for pair in configs["pegged_pair_configs"]
+        ],
+    }
 
 
 def check(answers: list[dict[str, Any]], over_http: dict[str, tuple[dict[str, Any], str | None]]) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
-from app.domain.refund.ask import decode_base64, read_withdraw_request
+from app.domain.refund.ask import INSTEAD, decode_base64, read_withdraw_request
 from app.domain.wire_values import MISSING
+
+_MISSING: Final = f"{MISSING}: {INSTEAD}"
 
 
 class WithdrawRequestText(fields.String):
     """A withdraw request: base64 of its message in JSON, a ``WithdrawRequest`` in Python."""
 
-    default_error_messages = {"required": MISSING, "null": MISSING}
+    default_error_messages = {"required": _MISSING, "null": _MISSING}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str):

@@ -77,9 +77,7 @@ class AnyHistoryQuery(HistoryQuery):
         """All of the spellings together."""
         lists = (values.pop(name, ()) for name in ("acct_addr_list", "acct_addr"))
         try:
-            return values | {
-                "accounts": parse_accounts([*chain.from_iterable(lists), values.pop("addr", "")])
-            }
+            return values | {"accounts": parse_accounts(chain.from_iterable(lists), values.pop("addr", ""))}
         except ValueError as error:
             raise ValidationError({"acct_addr": [str(error)]}) from None
 
