@@ -40,7 +40,6 @@ USED_OTHERWISE = {
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
-    "schemathesis": "make schemathesis",
     "types-protobuf": "make types",
     "uv": "make requirements",
 }
