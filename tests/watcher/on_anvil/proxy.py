@@ -36,6 +36,7 @@ class Omitted:
     tx_hash: str
     index: int
     topic: str
+    address: str
 
 
 @dataclass
@@ -145,7 +146,7 @@ class Proxy:
         answer["result"] = [log for log in logs if log not in gone]
         for log in gone:
             place = log["blockHash"], log["transactionHash"], int(log["logIndex"], 16)
-            self.omitted.append(Omitted(*place, log["topics"][0]))
+            self.omitted.append(Omitted(*place, log["topics"][0], log["address"]))
         return True
 
     def _old_head(self, call: Json, answer: Json) -> bool:
