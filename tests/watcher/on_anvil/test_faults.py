@@ -193,6 +193,9 @@ def play_with_faults(
     for chain in CHAINS:
         proxies[chain].disarm()
         watching.seconds += FORGIVEN
-        watching.settle(chain, str(chains.nodes[chain].block()["hash"]))
-        watching.reread(chain)
+        head = str(chains.nodes[chain].block()["hash"])
+        watching.settle(chain, head)
+        # What a reread takes back is read again from there on.
+        while watching.reread(chain):
+            watching.settle(chain, head)
     watching.stop()
