@@ -209,6 +209,19 @@ def full_plan(start: int, seed: int = 1, spread: int = 60) -> Plan:
     return plan
 
 
+def small_plan(start: int) -> Plan:
+    """One transfer of each kind, paid or refunded or held back, in few blocks: for the everyday tests."""
+    plan = Plan(start)
+    plan.rotate(FIRST_TURN + 4)
+    for place, like in enumerate(plan.every_kind()):
+        late = place % 3 == 2
+        send = plan.new(like, **({"amount": large(like)} if late else {}))
+        (plan.paid if place % 2 else plan.refunded)(FIRST_TURN + place % 6, send, delayed=late)
+    plan.call(FIRST_TURN + 1, LEFT, POOL.call(USERS[2], "addLiquidity", USDX.address, 10**6))
+    _rotations_first(plan)
+    return plan
+
+
 def _rotations_first(plan: Plan) -> None:
     """In its block, so that what is signed for this turn is signed by whom the contract believes."""
     if plan.rotates_at is not None:

@@ -27,11 +27,16 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
-    """A log that was kept back."""
+    """A log that was kept back.
+
+    :param topic: its first, which names the event.
+    """
 
     block_hash: str
     tx_hash: str
     index: int
+    topic: str
+    address: str
 
 
 @dataclass
@@ -139,9 +144,9 @@ class Proxy:
             return False
         gone = self.chance.sample(at_head, self.chance.randint(1, len(at_head)))
         answer["result"] = [log for log in logs if log not in gone]
-        self.omitted += [
-            Omitted(log["blockHash"], log["transactionHash"], int(log["logIndex"], 16)) for log in gone
-        ]
+        for log in gone:
+            place = log["blockHash"], log["transactionHash"], int(log["logIndex"], 16)
+            self.omitted.append(Omitted(*place, log["topics"][0], log["address"]))
         return True
 
     def _old_head(self, call: Json, answer: Json) -> bool:

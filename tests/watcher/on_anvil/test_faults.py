@@ -14,17 +14,19 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from app.domain.crypto import keccak256
 from app.models.engine import reading
 from app.models.events import Event
 from app.models.pools import PoolCounter
 from app.models.watching.readings import WatchMiss
 from app.runtime.gateway import Gateway
+from demo.chains import POOL
 from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS, undisturbed
-from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan
+from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.proxy import KINDS, Proxy, proxying
 from tests.watcher.on_anvil.stage import Answers, Chains, answers, differences, tell
 from tests.watcher.on_anvil.watching import Watching
@@ -38,6 +40,8 @@ TOGETHER: tuple[tuple[str, ...], ...] = tuple((kind,) for kind in KINDS) if SOAK
 TIMEOUT = 0.25
 """Seconds that the watcher waits for an answer here."""
 
+QUEUED = f"0x{keccak256(b'DelayedTransferAdded(bytes32)').hex()}"
+ROTATED = f"0x{keccak256(b'SignersUpdated(address[],uint256[])').hex()}"
 FORGIVEN = 4000.0
 """Seconds of the test's clock after which no URL is left alone any more."""
 
@@ -46,7 +50,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return full_plan(START, spread=12)
+    return full_plan(START, spread=12) if SOAK else small_plan(START)
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +80,25 @@ def everything(app: Flask, plan: Plan) -> Answers:
     return open_ones | {"pools": pools}
 
 
-def kept_ids(gateway: Gateway) -> set[str]:
+def facts(gateway: Gateway) -> set[str]:
+    """The ids of all that was told, without the types that further facts of one log append."""
     with reading(gateway.engine) as connection:
-        return set(connection.scalars(select(Event.event_id)))
+        ids = connection.scalars(select(Event.event_id))
+        return {":".join(each.split(":")[:4]) for each in ids}
+
+
+def told_by_omitted(proxies: dict[int, Proxy]) -> list[str]:
+    """The ids of what the logs say that were kept back.
+
+    That a payout is queued has no fact of its own: it makes the payout beside it a delayed one. Of a chain's
+    validators the pool's contract tells.
+    """
+    return [
+        f"{chain}:{log.block_hash}:{log.tx_hash}:{log.index}"
+        for chain, proxy in proxies.items()
+        for log in proxy.omitted
+        if log.topic != QUEUED and (log.topic != ROTATED or log.address == f"0x{POOL.address.hex()}")
+    ]
 
 
 def found_by_reread(gateway: Gateway) -> int:
@@ -119,12 +139,8 @@ def test_nothing_is_missed_and_nothing_twice(
             assert not found, "\n".join(found[:40])
             # A log that was missing may mean that what was told must be taken back: a payout that is queued.
             assert "omit" in kinds or reorganisations(gateway) == 0, "what no node reorganised"
-            kept = kept_ids(gateway)
-            omitted = [
-                f"{chain}:{log.block_hash}:{log.tx_hash}:{log.index}"
-                for chain, proxy in proxies.items()
-                for log in proxy.omitted
-            ]
+            omitted = told_by_omitted(proxies)
+            kept = facts(gateway)
             assert [each for each in omitted if each not in kept] == []
             planted += len(omitted)
             by_reread += found_by_reread(gateway)
@@ -177,6 +193,9 @@ def play_with_faults(
     for chain in CHAINS:
         proxies[chain].disarm()
         watching.seconds += FORGIVEN
-        watching.settle(chain, str(chains.nodes[chain].block()["hash"]))
-        watching.reread(chain)
+        head = str(chains.nodes[chain].block()["hash"])
+        watching.settle(chain, head)
+        # What a reread takes back is read again from there on.
+        while watching.reread(chain):
+            watching.settle(chain, head)
     watching.stop()

@@ -31,7 +31,7 @@ from tests.databases import SharedDatabase
 from tests.serving.server import ROOT, environment
 from tests.watcher.on_anvil.conftest import NOW, START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
-from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan
+from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.stage import Chains, differences, tell
 from tests.watcher.on_anvil.test_faults import everything, quiet_run, reorganisations
 
@@ -118,7 +118,8 @@ def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
 def test_killed_at_any_moment(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:
-    plan, chance, log = full_plan(START, spread=12), random.Random(SEED), tmp_path / "log"
+    plan = full_plan(START, spread=12) if SOAK else small_plan(START)
+    chance, log = random.Random(SEED), tmp_path / "log"
     expected = quiet_run(open_gateway(), chains, plan)
     database.empty()
     chains.begin_again()

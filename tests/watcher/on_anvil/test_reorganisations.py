@@ -19,13 +19,13 @@ from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import Disturbance, undisturbed
-from tests.watcher.on_anvil.plan import FIRST_TURN, Plan, full_plan
+from tests.watcher.on_anvil.plan import FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.stage import Answers, Chains
 from tests.watcher.on_anvil.watching import Watching
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-COUNT = 1_000 if SOAK else int(os.environ.get("N", "12"))
+COUNT = 1_000 if SOAK else 12
 EVERY = 5 if SOAK else 20
 """Turns between two of which the answers are compared."""
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return full_plan(START) if SOAK else full_plan(START, spread=12)
+    return full_plan(START) if SOAK else small_plan(START)
 
 
 def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:

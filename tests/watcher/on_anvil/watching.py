@@ -116,7 +116,10 @@ class Watching:
                 return
         raise AssertionError(f"chain {chain} does not get to its head: {self.faults[-5:]}")
 
-    def reread(self, chain: int) -> None:
-        """Read everything final a second time."""
+    def reread(self, chain: int) -> bool:
+        """Read everything final a second time; whether there was anything."""
+        any_at_all = False
         while self.readers[chain].reread():
+            any_at_all = True
             self.seconds += SECONDS
+        return any_at_all
