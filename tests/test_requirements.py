@@ -190,7 +190,16 @@ def used_of(file: str) -> set[str]:
     distributions = packages_distributions()
     used = {
         canonicalize_name(name)
-        for place in ("app", "migrations", "demo", "scripts", "tests", "bench", "config.py", "gunicorn.conf.py")
+        for place in (
+            "app",
+            "migrations",
+            "demo",
+            "scripts",
+            "tests",
+            "bench",
+            "config.py",
+            "gunicorn.conf.py",
+        )
         for source in python_files(ROOT / place)
         for module in imported_modules(source)
         for name in distributions.get(module, [])
