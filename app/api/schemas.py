@@ -173,7 +173,7 @@ class PlainAnswer(Answer):
     """Nothing but ``err``: the answer to a path that does not exist."""
 
 
-class WatchedChainShape(Schema):
+class WatchedChainShape(Shape):
     """How far a chain is read that the gateway reads itself."""
 
     chain_id = fields.Integer(metadata=describe("The chain.", 1))
