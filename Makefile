@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
+.PHONY: help run demo test check bench fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -15,6 +15,10 @@ help: ## list the targets
 run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
 	$(VENV) requirements.txt
 	@$(BIN)/python -m scripts.start
+
+demo: ## two local chains, contracts, the gateway and its watcher, transfers in every status (needs npm once; ARGS=--once)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m demo $(ARGS)
 
 test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0": pytest's)
 	$(VENV) requirements-dev.txt
@@ -42,8 +46,8 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http feed scale
-bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, feed or scale; docs/performance.md)
+BENCHES := http feed scale watch
+bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, feed, scale or watch; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
@@ -57,9 +61,9 @@ schemathesis: ## send 20,000 requests made from the OpenAPI document, with and w
 	$(VENV) requirements-dev.txt
 	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 
-soak: ## kill workers while 20,000 events come in, on both databases (SOAK_SEED=2 plays another sequence)
+soak: ## kill workers and watchers, reorganise chains, break nodes, at full size (SOAK_SEED=2 plays other sequences)
 	$(VENV) requirements-dev.txt
-	@SOAK=1 $(BIN)/python -m pytest -q tests/faults $(ARGS)
+	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher $(ARGS)
 
 ##@ What is generated
 

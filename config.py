@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from limits import parse_many
 from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
@@ -48,6 +49,9 @@ one of its own, which is made where it is missing."""
 _logger = logging.getLogger(__name__)
 
 
+_RPC_NAME = re.compile(r"RPC_URL_[A-Z0-9_]+")
+"""Names of the variables that may hold the URL of a node (docs/network.md#chains)."""
+
 _HOST_NAME = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
 """A host's name: its last part is no number, as that of an address is."""
 
@@ -66,26 +70,70 @@ class _SecretFiles(PydanticBaseSettingsSource):
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """The text of the file without its last line end; nothing where no file is named."""
-        name = field_name.upper()
-        file = os.environ.get(f"{name}_FILE")
-        if not file:
-            return None, field_name, False
-        if os.environ.get(name):
-            raise ConfigError(f"{name}: {name}_FILE is set, too; set one of them")
-        try:
-            value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
-        except OSError as error:
-            raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise ConfigError(f"{name}_FILE: {file} holds no text") from None
-        if not value.strip():
-            # Not the default: a secret that failed to be mounted would go unnoticed.
-            raise ConfigError(f"{name}_FILE: {file} is empty; write the value into it, or do not name it")
-        return value, field_name, False
+        return _from_file(field_name.upper()), field_name, False
 
     def __call__(self) -> dict[str, Any]:
         found = {name: self.get_field_value(FieldInfo(), name)[0] for name in FROM_FILES}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def _from_file(name: str) -> str | None:
+    """What the file holds that ``NAME_FILE`` names; None where none is named.
+
+    :raises ConfigError: it holds no value, or the value is given twice.
+    """
+    file = os.environ.get(f"{name}_FILE")
+    if not file:
+        return None
+    if os.environ.get(name):
+        raise ConfigError(f"{name}: {name}_FILE is set, too; set one of them")
+    try:
+        value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
+    except OSError as error:
+        raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name}_FILE: {file} holds no text") from None
+    if not value.strip():
+        # Not the default: a secret that failed to be mounted would go unnoticed.
+        raise ConfigError(f"{name}_FILE: {file} is empty; write the value into it, or do not name it")
+    return value
+
+
+class _RpcUrls(PydanticBaseSettingsSource):
+    """The URLs of nodes: every variable of such a name, or the file that ``NAME_FILE`` names."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The URLs by the names of their variables. A variable that is set to nothing is not set."""
+        urls: dict[str, str] = {}
+        for variable in sorted(filter(_RPC_NAME.fullmatch, os.environ)):
+            name = variable.removesuffix("_FILE")
+            if not os.environ[variable]:
+                continue
+            if not _RPC_NAME.fullmatch(name):
+                raise ConfigError(f"{variable}: name the chain, too, such as RPC_URL_ETHEREUM_FILE")
+            url = _from_file(name) or os.environ[name]
+            if not _is_http_url(url):
+                raise ConfigError(f"{name}: must be an http or https URL of a node")
+            urls[name] = url
+        return urls, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return {"rpc_urls": self.get_field_value(FieldInfo(), "rpc_urls")[0]}
+
+
+class _Urls(dict[str, str]):
+    """URLs by name that nobody changes: settings can be keys."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def _is_http_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and _port(parts) is not None
+    except ValueError:
+        return False
 
 
 def _port(parts: SplitResult) -> int | None:
@@ -123,6 +171,8 @@ class Settings(BaseSettings):
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
     estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
+    rpc_urls: Annotated[Mapping[str, str], NoDecode, Field(repr=False), AfterValidator(_Urls)] = _Urls()
+    """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
@@ -138,7 +188,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment, and the files that it names."""
-        return init_settings, env_settings, _SecretFiles(settings_cls)
+        return init_settings, _RpcUrls(settings_cls), env_settings, _SecretFiles(settings_cls)
 
     @field_validator("ingest_tokens", "audit_keys_old", "doors", "two_persons", mode="before")
     @classmethod

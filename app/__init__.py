@@ -33,6 +33,7 @@ from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.services.network.snapshot import NetworkSnapshots
+from app.watcher.command import watch
 from config import Door, Settings, load_settings
 
 WRITER_CONNECTIONS = 2
@@ -102,6 +103,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             trusted_proxies=settings.trusted_proxies,
         )
     register_commands(app)
+    app.cli.add_command(watch)
     return app
 
 

@@ -180,6 +180,37 @@ def test_an_empty_secret_file_is_refused(
         load_settings()
 
 
+def test_urls_of_nodes_are_found_by_their_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("https://node.example/secret\n")
+    monkeypatch.setenv("RPC_URL_ONE", "http://10.0.0.1:8545")
+    monkeypatch.setenv("RPC_URL_TWO_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("RPC_URL_EMPTY", "")
+    monkeypatch.setenv("RPC_URL_lower", "http://10.0.0.2")
+    monkeypatch.setenv("RPC_URLS", '{"RPC_URL_THREE": "http://10.0.0.3"}')
+    settings = load_settings()
+    assert settings.rpc_urls == {
+        "RPC_URL_ONE": "http://10.0.0.1:8545",
+        "RPC_URL_TWO": "https://node.example/secret",
+    }
+    assert "10.0.0.1" not in repr(settings) and "secret/" not in repr(settings)
+    assert hash(settings) == hash(load_settings())
+
+
+@pytest.mark.parametrize(
+    "url", ["wss://node.example/s3cret", "node.example/s3cret", "http:///s3cret", "s3cret"]
+)
+def test_a_url_of_a_node_that_is_refused_is_not_repeated(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("RPC_URL_ONE", url)
+    with pytest.raises(ConfigError, match=r"^RPC_URL_ONE: must be an http or https URL of a node$"):
+        load_settings()
+
+
+def test_a_file_of_a_url_belongs_to_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RPC_URL_FILE", "/run/secrets/url")
+    with pytest.raises(ConfigError, match=r"^RPC_URL_FILE: name the chain, too"):
+        load_settings()
+
+
 def test_a_printed_database_url_holds_no_password() -> None:
     for url in (
         "postgresql+psycopg://gateway:hidden@host/name",

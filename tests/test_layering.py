@@ -52,6 +52,7 @@ PLANTED = {
         "app/domain/planted_web.py": "from urllib import request\n",
     },
     "narrow-doors": {"app/ingest/planted.py": "from app.models import events\n"},
+    "pure-watcher": {"app/watcher/checks/planted.py": "from app.watcher.rpc import node\n"},
     "http-is-for-doors": {"app/services/planted_http.py": "from app.http import answers\n"},
     "sandbox": {
         "app/services/planted_sandbox.py": "from app.sandbox import network\n",
@@ -76,6 +77,7 @@ PLANTED = {
     "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},
     "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
     "library-json": {"app/domain/planted_json.py": "import orjson\n"},
+    "library-nodes": {"app/services/planted_nodes.py": "import httpx\n"},
     "library-passwords": {"app/admin/planted_password.py": "import argon2\n"},
     "library-commands": {"app/services/planted_command.py": "import click\n"},
 }

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV, BENCH = "requirements", "requirements-dev", "requirements-bench"
 FILES = (RUN, DEV, BENCH)
 """Each contains the one before it."""
-OURS = {"app", "bench", "config", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
+OURS = {"app", "bench", "config", "demo", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
 }
 USED_OTHERWISE = {
@@ -32,7 +32,6 @@ USED_OTHERWISE = {
     "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that all three files pin it alike",
     "httptools": "uvicorn parses requests with it",
     "uvicorn": "a contestant of make bench",
-    "uvloop": "uvicorn's loop",
     "grpcio-tools": "make proto",
     "import-linter": "make lint",
     "mypy": "make types",
@@ -41,7 +40,6 @@ USED_OTHERWISE = {
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
-    "schemathesis": "make schemathesis",
     "types-protobuf": "make types",
     "uv": "make requirements",
 }
@@ -168,7 +166,7 @@ def test_what_the_gateway_imports_is_asked_for() -> None:
 
 
 def test_what_the_tests_import_is_pinned() -> None:
-    assert_installed_by(set(pins(DEV)), ["tests", "scripts"])
+    assert_installed_by(set(pins(DEV)), ["tests", "demo", "scripts"])
 
 
 @for_benchmarks
@@ -191,7 +189,16 @@ def used_of(file: str) -> set[str]:
     distributions = packages_distributions()
     used = {
         canonicalize_name(name)
-        for place in ("app", "migrations", "scripts", "tests", "bench", "config.py", "gunicorn.conf.py")
+        for place in (
+            "app",
+            "migrations",
+            "demo",
+            "scripts",
+            "tests",
+            "bench",
+            "config.py",
+            "gunicorn.conf.py",
+        )
         for source in python_files(ROOT / place)
         for module in imported_modules(source)
         for name in distributions.get(module, [])

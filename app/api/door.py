@@ -19,6 +19,7 @@ from app.api.schemas import (
     LatencyAnswer,
     LatencyQuery,
     PlainAnswer,
+    ReadyAnswer,
     StatusAnswer,
     StatusBody,
     TransactionBody,
@@ -117,6 +118,9 @@ class ApiDoor:
 
 NOTHING_BUT_ERR: Final = PlainAnswer()
 
+READY_PATH: Final = "/readyz"
+READY: Final = ReadyAnswer()
+
 
 def open_door(app: Flask, door: ApiDoor) -> None:
     """Keep the door with the application."""
@@ -132,5 +136,7 @@ def current_door() -> ApiDoor:
 
 def answer_shape(path: str) -> Schema:
     """The shape of a path's answer; ``err`` alone where the door does not have the path."""
+    if path == READY_PATH:
+        return READY
     door = current_app.extensions.get(_KEY)
     return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, ApiDoor) else NOTHING_BUT_ERR

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from app.api.answers import PRIVATE_HEADERS
+from app.api.answers import PRIVATE_HEADERS, body
+from app.api.door import READY, READY_PATH
 from app.domain.errors import Unavailable
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import what_is_wrong
+from app.services.watching.chains import watched_chains
 
 health = Blueprint("health", __name__)
 
@@ -18,13 +20,17 @@ def up() -> Response:
     return _healthy()
 
 
-@health.get("/readyz")
+@health.get(READY_PATH)
 def ready() -> Response:
-    """The database is reachable and migrated, and the configuration is fresh."""
-    complaint = what_is_wrong(current_gateway())
+    """The database is reachable and migrated, and the configuration is fresh.
+
+    How far chains are read is told, and is no reason to send requests elsewhere: others answer the same.
+    """
+    gateway = current_gateway()
+    complaint = what_is_wrong(gateway)
     if complaint:
         raise Unavailable(complaint)
-    return _healthy()
+    return Response(body(READY, {"watching": watched_chains(gateway)}), headers=PRIVATE_HEADERS)
 
 
 def _healthy() -> Response:

@@ -173,6 +173,47 @@ class PlainAnswer(Answer):
     """Nothing but ``err``: the answer to a path that does not exist."""
 
 
+class WatchedChainShape(Shape):
+    """How far a chain is read that the gateway reads itself."""
+
+    chain_id = fields.Integer(metadata=describe("The chain.", 1))
+    state = fields.String(
+        metadata=describe(
+            "`reading`; `standing`: it is read, and its newest block is old; `not_read`: nobody reads it; "
+            "`stopped`: an operator has to start it again.",
+            "reading",
+        )
+    )
+    head = fields.Integer(allow_none=True, metadata=describe("Newest block that a node told of.", 21000000))
+    head_at = fields.DateTime("iso", allow_none=True, metadata=describe("The time of that block."))
+    read_to = fields.Integer(allow_none=True, metadata=describe("Last block that was read.", 20999999))
+    backfill_left = fields.Integer(
+        allow_none=True, metadata=describe("Older blocks that are still to be read.", 0)
+    )
+    reread_to = fields.Integer(
+        allow_none=True,
+        metadata=describe("Up to here every block was read a second time when it was final.", 20999900),
+    )
+    reread_at = fields.DateTime("iso", allow_none=True, metadata=describe("Since when."))
+    proven_to = fields.Integer(
+        allow_none=True,
+        metadata=describe(
+            "Up to here two different nodes agreed, or the logs match the blocks' headers.", 20999900
+        ),
+    )
+    proven_at = fields.DateTime("iso", allow_none=True, metadata=describe("Since when."))
+
+
+class ReadyAnswer(Answer):
+    """Whether the gateway can serve, and how far the chains are read that it reads itself."""
+
+    watching = fields.List(
+        fields.Nested(WatchedChainShape),
+        dump_default=[],
+        metadata=describe("The chains that are configured to be watched; they never make it a 503."),
+    )
+
+
 class EstimateAnswer(Answer):
     """What the transfer would bring. Amounts are strings in smallest units."""
 

@@ -10,13 +10,13 @@ from typing import Any, Final, TextIO, TypeVar
 import click
 
 from app.cli.group import DataGroup
-from app.cli.text import Refusal, say
 from app.domain.difference import difference
 from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
 from app.runtime.log_lines import audit_heads
 from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
+from app.terminal import Refusal, say
 
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)
 

@@ -16,7 +16,6 @@ from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
-from app.cli.text import Refusal, say
 from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.subjects import subject_of_chain, subject_of_route, subject_of_transfer
 from app.domain.wire_values import parse_transfer_id
@@ -31,6 +30,7 @@ from app.services.feed.replay import count_transfers, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.fields import read_time
+from app.terminal import Refusal, say
 
 REPORTER = "cli"
 

@@ -12,7 +12,6 @@ import orjson
 from flask.cli import AppGroup
 
 from app.cli.evidence_text import evidence_lines
-from app.cli.text import say
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.errors import GatewayError
@@ -22,6 +21,7 @@ from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
 from app.services.refunds.evidence import refund_evidence
 from app.services.refunds.saved import MAX_DOCUMENT_BYTES, Known, UnusableInput, verify_document
+from app.terminal import say
 
 VALID, NOT_VALID, UNUSABLE = 0, 1, 2
 """Exit codes."""

@@ -7,12 +7,12 @@ from typing import Any
 import click
 from flask.cli import AppGroup, with_appcontext
 
-from app.cli.text import Refusal
 from app.runtime.audit_keys import AuditKeyUnusable
 from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway
 from app.runtime.readiness import database_complaint
 from app.services.proposals.results import ReasonMissing, SecondPersonNeeded
+from app.terminal import Refusal
 
 
 class DataGroup(AppGroup):

@@ -11,11 +11,11 @@ import click
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
-from app.cli.text import Refusal, say, table, time
 from app.runtime.gateway import current_gateway
 from app.services.fields import read_time
 from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_token
 from app.services.reporters.tokens import TYPES, TokenRecord, TokenRefused, list_tokens, revoke_token
+from app.terminal import Refusal, say, table, time
 
 ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP.")
 

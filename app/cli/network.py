@@ -9,10 +9,10 @@ import click
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
-from app.cli.text import say
 from app.runtime.gateway import current_gateway
 from app.services.network.document import NetworkRefused, export_network, import_network, written
 from app.services.network.from_configs import UNKNOWN, document_from_configs
+from app.terminal import say
 
 network = DataGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
 

@@ -10,7 +10,6 @@ from flask.cli import AppGroup
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
 from app.cli.group import DataGroup
-from app.cli.text import Refusal, say, table, time
 from app.domain.operators import Role
 from app.runtime.gateway import current_gateway
 from app.services.operators.accounts import (
@@ -23,6 +22,7 @@ from app.services.operators.accounts import (
     update_account,
 )
 from app.services.operators.factors import accounts_that_have_passkeys, forget_second_factors
+from app.terminal import Refusal, say, table, time
 
 operators: AppGroup = DataGroup("operators", help="Accounts of the console.")
 

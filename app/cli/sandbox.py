@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
-from app.cli.text import Refusal, say
 from app.runtime.gateway import current_gateway
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.terminal import Refusal, say
 
 sandbox = DataGroup("sandbox", help="A network and transfers to try everything with.")
 

@@ -130,8 +130,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "No transfer with this id is known (yet).",
-        "Compare the ages in `msg` with the time of sending: when the chain's newest event is older, "
-        "ask again later. When it is not, check the id.",
+        "Compare the ages and blocks in `msg` with the time and block of sending: when the chain's newest "
+        "event is older, ask again later. When it is not, check the id.",
     ),
     ErrorRow(
         Reason.REFUND_NOT_AVAILABLE, ErrorKind.ANSWERED, _COMMON,

@@ -12,6 +12,9 @@ from app.domain.keys import ChainId
 MAX_TOTAL_POWER: Final = MAX_UINT256 // 2
 """The contract doubles the total power in checked uint256 arithmetic: above this it always reverts."""
 
+MAX_VALIDATORS: Final = 256
+"""Members of a set that is taken from a report."""
+
 
 class BadValidatorSet(ValueError):
     """No contract could hold this set; the message says why."""

@@ -20,6 +20,7 @@ from app.models import (
 )
 from app.models.desk import notes, saved_filters
 from app.models.refunds import asks
+from app.models.watching import readings, watches
 
 __all__ = [
     "anomalies",
@@ -37,8 +38,10 @@ __all__ = [
     "pools",
     "proposals",
     "pruned",
+    "readings",
     "saved_filters",
     "signatures",
     "transfers",
     "validators",
+    "watches",
 ]

@@ -21,7 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.domain.keys import ChainId
+from app.domain.keys import BlockNumber, ChainId
+from app.domain.watching.terms import DEFAULT_POLL_SECONDS, Finality
 from app.extensions import Base
 from app.models.types import Address, BigId, FeeTiers, Uint256, UtcTime
 
@@ -65,6 +66,14 @@ class Chain(Base):
     flat_usd_fee: Mapped[float] = mapped_column(JSON, default=0)
     farming_reward_contract_addr: Mapped[str] = mapped_column(Address(), default="")
     transfer_agent_contract_addr: Mapped[str] = mapped_column(Address(), default="")
+    watch_from_block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="null is not watched")
+    finality: Mapped[Finality | None] = mapped_column(
+        JSON(none_as_null=True), doc="blocks, or the node's own word; null is from block_delay"
+    )
+    poll_seconds: Mapped[float] = mapped_column(JSON, default=DEFAULT_POLL_SECONDS)
+    rpc: Mapped[list[str]] = mapped_column(
+        JSON, default=list, doc="names of the variables that hold the nodes' URLs"
+    )
     extra: Mapped[dict[str, Any]] = mapped_column(
         JSON, default=dict, doc="fields that clients are told as they stand"
     )

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.watching.configured import Watching
 from app.queries.network.versions import PartVersion
 from app.runtime.config_index import ConfigIndex
 
@@ -32,6 +33,7 @@ class NetworkSnapshot:
     blocked_addresses: BlockedAddresses
     blocked_networks: BlockedNetworks
     config_index: ConfigIndex
+    watching: Watching
     next_end: datetime | None = None
     """When the first of the route blocks in it ends; None where none does."""
 

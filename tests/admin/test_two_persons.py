@@ -200,6 +200,8 @@ ELSEWHERE: dict[str, Send] = {
     "proposals.approve": pressed("/admin/proposals/1/approve"),
     "proposals.reject": pressed("/admin/proposals/1/reject", reason="no"),
     "proposals.withdraw": pressed("/admin/proposals/1/withdraw", reason="no"),
+    "watching.stop": pressed("/admin/watching/1/stop", reason="no"),
+    "watching.start": pressed("/admin/watching/1/start"),
 }
 """Routes that change neither the network, nor accounts, nor tokens."""
 

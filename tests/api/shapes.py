@@ -16,6 +16,7 @@ CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
 HISTORY = "/v2/transferHistory"
 FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
+READY = "/readyz"
 
 ZEROES: dict[str, dict[str, Any]] = {
     ESTIMATE: {
@@ -43,6 +44,7 @@ ZEROES: dict[str, dict[str, Any]] = {
     HISTORY: {"history": [], "next_page_token": "", "current_size": "0"},
     FIND: {"state": "unknown", "transfers": [], "read_to": {}},
     STATUSES: {"statuses": []},
+    READY: {"watching": []},
     EVIDENCE: {
         "valid": False,
         "proven": False,

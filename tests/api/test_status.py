@@ -132,7 +132,7 @@ def test_an_unknown_id_tells_how_fresh_the_view_is(app: Flask, client: FlaskClie
     message = assert_refused(
         client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS
     )
-    seen = "Ethereum 12 s ago, BNB Chain 3 min ago, chain 999 3 d ago"
+    seen = "Ethereum 12 s ago (block 5), BNB Chain 3 min ago (block 5), chain 999 3 d ago (block 5)"
     assert message == f"transfer not found; newest events: {seen}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("granian", reason="`make bench` installs what it needs")
 if shutil.which("wrk") is None:
     pytest.skip("needs wrk: apt-get install wrk", allow_module_level=True)
 
-from bench import http, scale
+from bench import http, scale, watch
 
 
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,3 +27,21 @@ def test_a_quick_run_tells_what_many_transfers_cost(capsys: pytest.CaptureFixtur
     assert "5,000 transfers against 500" in report
     assert "status p50: " in report
     assert "history p99, 10 of about " in report
+
+
+def test_a_quick_run_reads_a_chain(capsys: pytest.CaptureFixture[str]) -> None:
+    watch.main(["--quick", "--without", "ponder"])
+    report = capsys.readouterr().out
+    assert "decoding, µs a log: " in report
+    assert "times the speed of the feed, same facts" in report
+    assert "times the speed of web3 loop" in report
+    assert "20 idle chains: " in report
+    assert "from block to answer p50 " in report
+
+
+@pytest.mark.skipif(
+    not os.environ.get("CI"), reason="installs Ponder's 200 packages: continuous integration does"
+)
+def test_a_quick_run_reads_a_chain_with_ponder(capsys: pytest.CaptureFixture[str]) -> None:
+    watch.main(["--quick", "--only", "read", "--without", "web3"])
+    assert "times the speed of Ponder, its limit of calls lifted" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from tests.admin.visitor import PASSWORD, add_account
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
+from tests.services.watching.world import watch_a_chain
 from tests.serving.server import Server, serving
 
 FLAGS = [
@@ -114,6 +115,7 @@ def server(running: Server, sandbox: SharedSqlite) -> Server:
         app = create_app(make_settings(sandbox.url))
         with app.app_context():
             load_sandbox(gateway_of(app), actor=TESTER)
+            watch_a_chain(gateway_of(app))
             for role in Role:
                 add_account(app, role)
             close_connections()

@@ -48,6 +48,8 @@ PAGES = (
     "/admin/validators/1/opening",
     "/admin/chains/128/resume",
     "/admin/chains/new",
+    "/admin/watching/",
+    "/admin/watching/1",
     "/admin/tokens/",
     "/admin/tokens/1",
     "/admin/pools/",

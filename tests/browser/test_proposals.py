@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator, Page
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
@@ -23,6 +23,11 @@ def second(browser: Browser, server: Server) -> Iterator[Visit]:
     yield visit
     context.close()
     assert visit.complaints == []
+
+
+def waiting(page: Page) -> Locator:
+    """How many proposals wait, in the menu."""
+    return page.get_by_role("link", name="Proposals").locator(".badge")
 
 
 def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
@@ -43,7 +48,7 @@ def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
 
     second.sign_in(email_of(Role.ADMIN))
     other = second.open("/admin/")
-    assert other.locator(".badge").inner_text().startswith("1")
+    assert waiting(other).inner_text().startswith("1")
     other.get_by_role("link", name="Proposals").click()
     second.check_accessibility()
     other.get_by_role("row").filter(has_text=WHY).get_by_role("link").click()
@@ -51,5 +56,5 @@ def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
     other.get_by_role("button", name="Approve and make the change").click()
     assert "Audit record" in other.get_by_role("status").first.inner_text()
     second.check_accessibility()
-    assert other.locator(".badge").count() == 0
+    assert waiting(other).count() == 0
     assert visit.open("/admin/pegged_pairs/1").locator("input[name=burn_base_fee]").input_value() == wanted

@@ -33,6 +33,7 @@ _SOURCE: Final = UnitOf("src_chain_id")
 _DESTINATION: Final = UnitOf("dst_chain_id")
 _ORIGINAL: Final = UnitOf("org_chain_id", "org_token.decimal")
 _PEGGED: Final = UnitOf("pegged_chain_id", "pegged_token.decimal")
+from app.admin.forms.watching import FinalityField, SecondsField
 
 
 class ChainForm(RowForm):
@@ -66,6 +67,26 @@ class ChainForm(RowForm):
         "Least slippage, in ppm",
         "The contract takes a send only with a slippage that is strictly more than its own "
         "minimalMaxSlippage: enter the contract's value + 1. 10000 ppm are 1 %.",
+    )
+    watch_from_block = WholeField(
+        "Watch from block",
+        "The first block that the watcher reads, such as the one of the oldest contract. Empty: the chain is "
+        "not watched.",
+        needed=False,
+    )
+    finality = FinalityField(
+        "Final after",
+        "So many blocks, or the word finalized where the nodes know it. Then each block is read for the "
+        "second time. Empty: twice the block delay.",
+        needed=False,
+    )
+    poll_seconds = SecondsField(
+        "Seconds between looks", "From 0.2 to 3600: how often the newest blocks are asked for.", default=5
+    )
+    rpc = ContractsField(
+        "Nodes",
+        "Names of environment variables that hold the URLs, such as RPC_URL_ETHEREUM, the preferred one "
+        "first, a line each. Never a URL: URLs hold keys.",
     )
     disabled = FlagField("Stopped", "No estimate is given from or to the chain. Transfers go on.")
     disabled_reason = NoteField("Reason", "Why it is stopped. Operators will ask; users are never told.")

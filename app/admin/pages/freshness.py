@@ -1,37 +1,49 @@
-"""How recently each chain and the feed reported anything."""
+"""How recently each chain and the feed reported anything, and whether the chain is read at all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 from app.admin.pages.components import ChainName, chain_name
 from app.admin.pages.labels import EVENT_WORDS
 from app.domain.freshness import age_in_words
 from app.domain.transfer.events import EventType
+from app.domain.watching.watched import WatchedChain, WatchState
 from app.models.engine import reading
 from app.queries.transfers.freshness import chain_progress, last_event
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import is_sandbox
+from app.services.watching.chains import watched_chains
 
-QUIET_AFTER: Final = timedelta(minutes=15)
-"""A chain in service that has reported nothing for longer than this is marked as quiet."""
+UNREAD_AFTER: Final = timedelta(minutes=15)
+"""A chain in service that a reporter reads, and of which nothing was told for longer than this, counts as not
+read: nothing says that its head moves."""
+
+
+class Reading(StrEnum):
+    """Whether what the gateway says about a chain can be new."""
+
+    FRESH = "fresh"
+    QUIET = "quiet"
+    """It is read and its head moves, but nothing on it was for us for long."""
+    NOT_READ = "not read"
+    STOPPED = "stopped"
+    """Its transfers are stopped, so nothing is expected of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainFreshness:
-    """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it.
-
-    ``quiet``: it is in service, but reported nothing for longer than ``QUIET_AFTER``.
-    """
+    """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it."""
 
     chain: ChainName
     disabled: bool
     highest_block: int | None
     newest_at: datetime | None
     age: str
-    quiet: bool
+    reading: Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class FeedFreshness:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """The chains, the quiet ones first, and the feed; ``sandbox``: none of the data are real."""
+    """The chains, those that are not read first, and the feed; ``sandbox``: none of the data are real."""
 
     chains: tuple[ChainFreshness, ...]
     feed: FeedFreshness
@@ -59,6 +71,7 @@ def freshness(gateway: Gateway) -> Freshness:
     :raises Unavailable: the configuration cannot be read.
     """
     terms, now = gateway.snapshots.current().terms, gateway.clock()
+    watched = {chain.chain_id: chain for chain in watched_chains(gateway)}
     with reading(gateway.reads) as connection:
         progress = {row.chain_id: row for row in chain_progress(connection)}
         newest = last_event(connection)
@@ -67,24 +80,36 @@ def freshness(gateway: Gateway) -> Freshness:
     for chain_id in sorted(terms.chain_infos.keys() | progress.keys()):
         row, configured = progress.get(chain_id), terms.chains.get(chain_id)
         chain = chain_name(terms.chain_infos, chain_id)
-        in_service = configured is not None and not configured.disabled
+        stopped = configured is not None and configured.disabled
         lines.append(
             ChainFreshness(
                 chain=chain,
-                disabled=configured is not None and configured.disabled,
+                disabled=stopped,
                 highest_block=row.highest_block if row else None,
                 newest_at=row.newest_at if row else None,
                 age=age_in_words(now - row.newest_at) if row else "never",
-                quiet=in_service and (row is None or now - row.newest_at > QUIET_AFTER),
+                reading=Reading.STOPPED
+                if stopped
+                else _reading(watched.get(chain_id), None if row is None else row.newest_at, now),
             )
         )
-    lines.sort(key=lambda line: not line.quiet)
+    lines.sort(key=lambda line: line.reading is not Reading.NOT_READ)
     if newest is None:
         feed = FeedFreshness(None, "never", "", "")
     else:
         age, label = age_in_words(now - newest.received_at), EVENT_WORDS[EventType(newest.type)]
         feed = FeedFreshness(newest.received_at, age, label, newest.reporter)
     return Freshness(tuple(lines), feed, sandbox)
+
+
+def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: datetime) -> Reading:
+    """Of a chain that is watched the watcher's own state counts, of any other what was told last."""
+    if watched is None:
+        unread = newest_at is None or now - newest_at > UNREAD_AFTER
+        return Reading.NOT_READ if unread else Reading.FRESH
+    if watched.state is not WatchState.READING:
+        return Reading.NOT_READ
+    return Reading.QUIET if watched.is_quiet(now) else Reading.FRESH
 
 
 def shows_sandbox(gateway: Gateway) -> bool:

@@ -23,6 +23,7 @@ from app.admin.views.proposals import ProposalsView
 from app.admin.views.refund_asks import RefundAsksView
 from app.admin.views.search import SearchView
 from app.admin.views.transfers import TransfersView
+from app.admin.views.watching import WatchingView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
@@ -32,6 +33,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     ProposalsView,
     ChainsView,
     ConnectView,
+    WatchingView,
     TokensView,
     PoolsView,
     RoutesView,

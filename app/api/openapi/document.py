@@ -16,6 +16,8 @@ from app.api.door import (
     LATENCY_PATH,
     NOTHING_BUT_ERR,
     PREFIX,
+    READY,
+    READY_PATH,
     STATUS_PATH,
     ApiDoor,
 )
@@ -74,7 +76,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
         spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
-    for path in ("/healthz", "/readyz"):
+    for path in ("/healthz", READY_PATH):
         spec.path(path, operations={"get": _health(path)})
     return _completed(spec.to_dict())
 
@@ -217,10 +219,11 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
 
 
 def _health(path: str) -> dict[str, Any]:
-    ready = path == "/readyz"
+    ready = path == READY_PATH
     text = (
         "200 when the database is reachable, its migrations are current and the view of the configuration "
-        "is fresh; else 503, and `msg` says which is not."
+        "is fresh; else 503, and `msg` says which is not. `watching` says how far the chains are read that "
+        "the gateway reads itself."
         if ready
         else "200 while the process answers at all."
     )
@@ -229,5 +232,5 @@ def _health(path: str) -> dict[str, Any]:
         "tags": ["Health"],
         "summary": "Can it serve?" if ready else "Is it up?",
         "description": text,
-        "responses": responses(NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
+        "responses": responses(READY if ready else NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
     }

@@ -79,7 +79,8 @@ STATUS_EXAMPLES: Final[dict[str, Any]] = {
         "X-Gateway-Reason: transfer_not_found",
         **_failed(
             500,
-            "transfer not found; the newest events here: Ethereum 12 s ago, BNB Chain 3 min ago",
+            "transfer not found; newest events: Ethereum 12 s ago (block 21000000), "
+            "BNB Chain 3 min ago (block 44000000)",
             _NO_STATUS,
         ),
     ),
@@ -233,7 +234,8 @@ EVIDENCE_EXAMPLES: Final[dict[str, Any]] = {
         "X-Gateway-Reason: transfer_not_found",
         **_failed(
             500,
-            "transfer not found; newest events: Ethereum 12 s ago, BNB Chain 3 min ago",
+            "transfer not found; newest events: Ethereum 12 s ago (block 21000000), "
+            "BNB Chain 3 min ago (block 44000000)",
             _NO_EVIDENCE,
         ),
     ),

@@ -114,7 +114,10 @@ STATUSES_EXAMPLES: Final[dict[str, Any]] = {
         statuses=[
             {"err": None, **_STATUS, "transfer_id": _TRANSFER},
             {
-                "err": {"code": 500, "msg": "transfer not found; newest events: Ethereum 12 s ago"},
+                "err": {
+                    "code": 500,
+                    "msg": "transfer not found; newest events: Ethereum 12 s ago (block 21000000)",
+                },
                 **{name: type(value)() if value is not None else None for name, value in _STATUS.items()},
                 "transfer_id": "0x" + "ab" * 32,
             },

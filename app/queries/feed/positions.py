@@ -40,3 +40,8 @@ def load_positions(connection: Connection) -> LogPositions:
         last_reversal=max(row.reorg or 0, row.retraction or 0),
         any_pruned=bool(row.any_pruned),
     )
+
+
+def newest_seq(connection: Connection) -> int:
+    """The position of the newest acceptance that is still kept; 0 where there is none."""
+    return connection.scalar(select(func.max(Event.seq))) or 0

@@ -11,7 +11,12 @@ from app.domain.keys import ChainId
 from app.models.events import ChainProgress, Event
 
 _NEWEST = (
-    select(ChainProgress.chain_id, ChainProgress.newest_at, func.count().over().label("reporting"))
+    select(
+        ChainProgress.chain_id,
+        ChainProgress.highest_block,
+        ChainProgress.newest_at,
+        func.count().over().label("reporting"),
+    )
     .order_by(
         case((ChainProgress.chain_id.in_(bindparam("first", expanding=True)), 0), else_=1),
         ChainProgress.newest_at.desc(),
@@ -20,16 +25,24 @@ _NEWEST = (
     .limit(bindparam("most"))
 )
 
+_OF_CHAIN = select(ChainProgress.__table__).where(ChainProgress.chain_id == bindparam("chain_id"))
+
 
 def newest_events(
     connection: Connection, first: Iterable[ChainId], most: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Chains that have reported, the time of their newest accepted event, and how many such chains there are.
+    """Chains that have reported, their highest block, the time of their newest accepted event, and how many
+    such chains there are.
 
     :param first: these come before all others, which anybody who may report can make up; then the freshest.
     :param most: how many to return.
     """
     return connection.execute(_NEWEST, {"first": list(first), "most": most}).all()
+
+
+def newest_of_chain(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
+    """As :func:`newest_events`, of one chain; None where it has reported nothing."""
+    return connection.execute(_OF_CHAIN, {"chain_id": chain_id}).one_or_none()
 
 
 def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:

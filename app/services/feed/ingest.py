@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.domain.reporting.scope import EVERYTHING, Scope
-from app.domain.transfer.events import EventType
+from app.domain.transfer.events import Event, EventType
 from app.domain.transfer.judge import (
     Accepted,
     Refused,
@@ -25,7 +25,7 @@ from app.domain.transfer.judge import (
 from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.feed.latencies import follow_window
-from app.services.feed.lines import ReadLine, RefusedLine, read_line
+from app.services.feed.lines import ReadLine, RefusedLine, judged_by_time, read_line
 from app.services.feed.load import load_known
 from app.services.feed.schema import SCHEMAS
 from app.services.feed.write import write
@@ -130,6 +130,23 @@ def ingest_within(
     result = IngestResult()
     for batch in _batches(lines, BATCH):
         if readable := _read(batch, gateway.clock(), result, SCHEMAS):
+            result.add(_take(connection, readable, reporter, gateway))
+    return result
+
+
+def ingest_events_within(
+    connection: Connection, gateway: Gateway, events: Sequence[Event], reporter: str
+) -> IngestResult:
+    """As :func:`ingest_within`, of events that the gateway made itself. ``line`` counts them from 1.
+
+    :param events: each as the schema of its type would have read it from a line.
+    """
+    result, now = IngestResult(), gateway.clock()
+    for start in range(0, len(events), BATCH):
+        batch = enumerate(events[start : start + BATCH], start=start + 1)
+        judged = [judged_by_time(ReadLine(number, event), now) for number, event in batch]
+        result.refused += [line for line in judged if isinstance(line, RefusedLine)]
+        if readable := [line for line in judged if isinstance(line, ReadLine)]:
             result.add(_take(connection, readable, reporter, gateway))
     return result
 

@@ -16,6 +16,7 @@ from app.services.strict_json import UnreadableJson, loads
 MAX_AHEAD = timedelta(minutes=10)
 """How far ahead of this clock an event's time may be: clocks differ, the future does not report."""
 
+TOO_FAR_AHEAD = "at: is more than 10 minutes ahead of the gateway's clock"
 
 MAX_LINE_BYTES = 64 * 1024
 """The longest line: the largest validator set needs about half of it."""
@@ -73,9 +74,14 @@ def read_line(
         event = _event(data, schemas)
     except ValidationError as error:
         return RefusedLine(number, shown_id, _sentence(error))
-    if event.at > now + MAX_AHEAD:
-        return RefusedLine(number, event.id, "at: is more than 10 minutes ahead of the gateway's clock")
-    return ReadLine(number, event)
+    return judged_by_time(ReadLine(number, event), now)
+
+
+def judged_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
+    """The line, unless its event happened in the future."""
+    if line.event.at > now + MAX_AHEAD:
+        return RefusedLine(line.line, line.event.id, TOO_FAR_AHEAD)
+    return line
 
 
 def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:

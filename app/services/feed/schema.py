@@ -13,7 +13,7 @@ from app.domain.amounts import is_uint256
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import MAX_CHAIN_ID
 from app.domain.transfer.events import EventType
-from app.domain.validators import MAX_TOTAL_POWER
+from app.domain.validators import MAX_TOTAL_POWER, MAX_VALIDATORS
 from app.domain.wire_values import parse_transfer_id, parse_tx_hash
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 
@@ -23,7 +23,6 @@ MAX_ID = 256
 MAX_BLOCK = 2**63 - 1
 MAX_SYMBOL = 64
 MAX_REQUEST_BYTES = 4096
-MAX_VALIDATORS = 256
 MAX_SUBJECT = 96
 """Characters of what an event is about: a route of two chain ids and a symbol has up to 92."""
 

@@ -34,6 +34,7 @@ from app.services.network.fields import (
     RateValue,
     Url,
 )
+from app.services.network.watch_fields import BlocksOrFinalized, RpcNames, Seconds
 
 DOCUMENT_VERSION: Final = 1
 MAX_UINT32: Final = 2**32 - 1
@@ -46,6 +47,8 @@ MAX_PPM: Final = 20_000
 
 MAX_CONTRACTS: Final = 32
 """Further contracts of one side of a pegged pair."""
+
+MAX_BLOCK: Final = 2**63 - 1
 
 MAX_AMPLIFICATION: Final = 1_000_000
 """The bound that Curve's contracts have for A."""
@@ -177,6 +180,10 @@ class ChainSchema(Strict):
     flat_usd_fee = PlainNumber(load_default=0)
     farming_reward_contract_addr = _contract(load_default="")
     transfer_agent_contract_addr = _contract(load_default="")
+    watch_from_block = WholeNumber(0, MAX_BLOCK, allow_none=True, load_default=None)
+    finality = BlocksOrFinalized(allow_none=True, load_default=None)
+    poll_seconds = Seconds()
+    rpc = RpcNames()
     extra = Extra(CHAIN_FIELDS)
 
 

@@ -94,7 +94,8 @@ SECTIONS: Final = (
         chains=("chain_id",), facts=("contract_addr",),
         left_out=(
             "tx_path", "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost", "flat_usd_fee",
-            "farming_reward_contract_addr", "transfer_agent_contract_addr", "extra",
+            "farming_reward_contract_addr", "transfer_agent_contract_addr",
+            "watch_from_block", "finality", "poll_seconds", "rpc", "extra",
         ),
     ),
     Section(

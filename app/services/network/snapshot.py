@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
+from app.domain.watching.configured import Watching, build_watching
 from app.models.engine import reading, reading_consistently
 from app.outages import FAILURES
 from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
@@ -48,6 +49,7 @@ _NOTHING: Final = NetworkSnapshot(
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
     config_index=ConfigIndex(build_configs({section.name: [] for section in _CORE}).answer),
+    watching=build_watching({section.name: [] for section in _CORE}, version=""),
 )
 
 
@@ -148,7 +150,7 @@ def load_snapshot(
             return before.versions.get(part) == versions.get(part)
 
         kept = same(Part.CORE) and not ended
-        core = _Core.of(before) if kept else _load_core(connection, now)
+        core = _Core.of(before) if kept else _load_core(connection, versions, now)
         return NetworkSnapshot(
             versions,
             core.terms,
@@ -159,7 +161,8 @@ def load_snapshot(
             before.blocked_networks
             if same(Part.BLOCKED_NETWORKS)
             else BlockedNetworks(load_blocked_networks(connection)),
-            before.config_index if kept else ConfigIndex(core.configs.answer),
+            core.config_index,
+            core.watching,
             core.next_end,
         )
 
@@ -170,14 +173,21 @@ class _Core:
 
     terms: NetworkTerms
     configs: TransferConfigs
+    config_index: ConfigIndex
+    watching: Watching
     next_end: datetime | None
 
     @classmethod
     def of(cls, snapshot: NetworkSnapshot) -> _Core:
-        return cls(snapshot.terms, snapshot.configs, snapshot.next_end)
+        return cls(
+            snapshot.terms, snapshot.configs, snapshot.config_index, snapshot.watching, snapshot.next_end
+        )
 
 
-def _load_core(connection: Connection, now: datetime) -> _Core:
+def _load_core(connection: Connection, versions: Mapping[str, PartVersion], now: datetime) -> _Core:
     rows = in_force({section.name: load_rows(connection, section.model) for section in _CORE}, now)
     ends = [row["expires_at"] for row in rows["route_blocks"] if row["expires_at"] is not None]
-    return _Core(build_terms(rows), build_configs(rows), min(ends, default=None))
+    configs = build_configs(rows)
+    version = versions.get(Part.CORE)
+    watching = build_watching(rows, version="" if version is None else str(version.version))
+    return _Core(build_terms(rows), configs, ConfigIndex(configs.answer), watching, min(ends, default=None))

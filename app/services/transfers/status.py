@@ -5,9 +5,10 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from app.domain.codes import BridgeType, Reason, SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
@@ -18,7 +19,7 @@ from app.domain.keys import ChainId, RouteKey, TransferId
 from app.domain.transfer.block_order import in_block_order
 from app.queries.transfers.by_transaction import send_ids, transfers_sent_by
 from app.queries.transfers.entries import TransferEntry
-from app.queries.transfers.freshness import newest_events
+from app.queries.transfers.freshness import newest_events, newest_of_chain
 from app.queries.transfers.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
 from app.runtime.gateway import Gateway
 
@@ -85,7 +86,8 @@ def transfer_status_by_transaction(gateway: Gateway, tx_hash: str, chain_id: Cha
     terms = gateway.snapshots.current().terms
     found = gateway.public_reads.ask(_first_of_transaction, tx_hash, chain_id)
     if found is None:
-        raise GatewayError(f"transfer not found; {_freshness(gateway)}", reason=Reason.TRANSFER_NOT_FOUND)
+        message = f"transfer not found; {_freshness_of(gateway, chain_id)}"
+        raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
     return status_of(terms, found.status)
 
 
@@ -108,9 +110,9 @@ def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainI
 def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayError:
     """The error for an id that is not known, or no longer, for the caller to raise.
 
-    Its message says when the newest event of each chain happened, so that users whose transfer is missing
-    see whether their chain is being read. It names the configured chains first, and not more than
-    ``NAMED_CHAINS``.
+    Its message says which block of each chain was seen last, and how long ago its newest event happened, so
+    that users whose transfer is missing see whether their chain is being read. It names the configured chains
+    first, and not more than ``NAMED_CHAINS``.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -133,18 +135,37 @@ def _not_found(gateway: Gateway, transfer_ids: Sequence[TransferId]) -> dict[Tra
 
 
 def _freshness(gateway: Gateway) -> str:
-    """How long ago the newest event of each chain happened, for people: of ``NAMED_CHAINS`` at most."""
+    """How far each chain was read and how long ago that was, for people: of ``NAMED_CHAINS`` at most."""
     terms = gateway.snapshots.current().terms
     newest = gateway.public_reads.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
     now = gateway.clock()
-    ages = []
-    for progress in sorted(newest, key=lambda progress: progress.newest_at, reverse=True):
-        chain = terms.chain_infos.get(progress.chain_id)
-        name = chain.name if chain else f"chain {progress.chain_id}"
-        ages.append(f"{name} {age_in_words(now - progress.newest_at)}")
+    ages = [
+        _seen(terms, progress, now)
+        for progress in sorted(newest, key=lambda progress: progress.newest_at, reverse=True)
+    ]
     if newest and newest[0].reporting > len(newest):
         ages.append(f"and {newest[0].reporting - len(newest)} more")
     return f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
+
+
+def _freshness_of(gateway: Gateway, chain_id: ChainId) -> str:
+    """As :func:`_freshness`, of the chain that was asked about: no other matters."""
+    terms = gateway.snapshots.current().terms
+    progress = gateway.public_reads.ask(newest_of_chain, chain_id)
+    if progress is None:
+        return f"{_chain_name(terms, chain_id)} has reported nothing yet"
+    return f"newest events: {_seen(terms, progress, gateway.clock())}"
+
+
+def _seen(terms: NetworkTerms, progress: Row[*tuple[Any, ...]], now: datetime) -> str:
+    """Such as ``Ethereum 12 s ago (block 21000000)``; without the block where no event named one."""
+    block = "" if progress.highest_block is None else f" (block {progress.highest_block})"
+    return f"{_chain_name(terms, progress.chain_id)} {age_in_words(now - progress.newest_at)}{block}"
+
+
+def _chain_name(terms: NetworkTerms, chain_id: ChainId) -> str:
+    chain = terms.chain_infos.get(chain_id)
+    return chain.name if chain else f"chain {chain_id}"
 
 
 _ENDS: Final = {

@@ -18,7 +18,7 @@ from app.admin.pages.dashboard import (
     waiting_refunds,
 )
 from app.admin.pages.estimate_summary import estimate_summary
-from app.admin.pages.freshness import freshness, shows_sandbox
+from app.admin.pages.freshness import Reading, freshness, shows_sandbox
 from app.admin.pages.latencies import heat_map, latencies_by_pair
 from app.admin.pages.pools import pool_lines
 from app.admin.pages.stuck import stuck_transfers
@@ -237,10 +237,10 @@ def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
         reporter="relayer",
     )
     got = freshness(gateway)
-    assert [(line.chain.id, line.highest_block, line.age, line.quiet) for line in got.chains] == [
-        (2, 7, "1 h ago", True),
-        (1, 500, "30 s ago", False),
-        (3, None, "never", False),
+    assert [(line.chain.id, line.highest_block, line.age, line.reading) for line in got.chains] == [
+        (2, 7, "1 h ago", Reading.NOT_READ),
+        (1, 500, "30 s ago", Reading.FRESH),
+        (3, None, "never", Reading.STOPPED),
     ]
     assert (got.feed.reporter, got.feed.label, got.feed.age) == (
         "relayer",

@@ -11,9 +11,17 @@ contract PoolBridge is Payouts {
         bytes32 transferId, address sender, address receiver, address token,
         uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
     );
+    event Relay(
+        bytes32 transferId, address sender, address receiver, address token,
+        uint256 amount, uint64 srcChainId, bytes32 srcTransferId
+    );
+    event LiquidityAdded(uint64 seqnum, address provider, address token, uint256 amount);
     event WithdrawDone(
         bytes32 withdrawId, uint64 seqnum, address receiver, address token, uint256 amount, bytes32 refid
     );
+
+    /// How often liquidity was added: the number of the next time is one more.
+    uint64 public addseq;
 
     error OtherChain(uint256 chainid);
 
@@ -21,10 +29,47 @@ contract PoolBridge is Payouts {
     function send(
         address receiver, address token, uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
     ) external whenNotPaused returns (bytes32 id) {
+        Token(token).mint(address(this), amount);
+        return sent(receiver, token, amount, dstChainId, nonce, maxSlippage);
+    }
+
+    /// A send of native coin, which is kept wrapped: the event names the wrapped token.
+    function sendNative(address receiver, uint64 dstChainId, uint64 nonce, uint32 maxSlippage)
+        external payable whenNotPaused returns (bytes32 id)
+    {
+        WrappedCoin(payable(wrapped)).deposit{value: msg.value}();
+        return sent(receiver, wrapped, msg.value, dstChainId, nonce, maxSlippage);
+    }
+
+    /// A provider's deposit; the tests mint what it takes.
+    function addLiquidity(address token, uint256 amount) external whenNotPaused {
+        Token(token).mint(address(this), amount);
+        emit LiquidityAdded(++addseq, msg.sender, token, amount);
+    }
+
+    /// The payout of a send on another chain. The request: sender, receiver, token, amount, the two chains
+    /// and the send's id.
+    function relay(
+        bytes calldata relayRequest, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
+    ) external whenNotPaused {
+        check(relayRequest, "Relay", sigs, signers, powers);
+        uint256[8] memory f = Requests.read(relayRequest);
+        if (f[6] != block.chainid) revert OtherChain(f[6]);
+        (address sender, address receiver, address token) =
+            (address(uint160(f[1])), address(uint160(f[2])), address(uint160(f[3])));
+        bytes32 id = keccak256(
+            abi.encodePacked(sender, receiver, token, f[4], uint64(f[5]), uint64(f[6]), bytes32(f[7]))
+        );
+        release(id, receiver, token, f[4]);
+        emit Relay(id, sender, receiver, token, f[4], uint64(f[5]), bytes32(f[7]));
+    }
+
+    function sent(
+        address receiver, address token, uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
+    ) private returns (bytes32 id) {
         id = keccak256(
             abi.encodePacked(msg.sender, receiver, token, amount, dstChainId, nonce, uint64(block.chainid))
         );
-        Token(token).mint(address(this), amount);
         emit Send(id, msg.sender, receiver, token, amount, dstChainId, nonce, maxSlippage);
     }
 
@@ -33,7 +78,7 @@ contract PoolBridge is Payouts {
         bytes calldata wdmsg, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
     ) external whenNotPaused {
         check(wdmsg, "WithdrawMsg", sigs, signers, powers);
-        uint256[7] memory f = Requests.read(wdmsg);
+        uint256[8] memory f = Requests.read(wdmsg);
         if (f[1] != block.chainid) revert OtherChain(f[1]);
         (uint64 seqnum, address receiver, address token) = (uint64(f[2]), address(uint160(f[3])), address(uint160(f[4])));
         bytes32 id = keccak256(abi.encodePacked(uint64(f[1]), seqnum, receiver, token, f[5]));
@@ -53,7 +98,7 @@ abstract contract Vault is Payouts {
         bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
     ) internal whenNotPaused returns (bytes32 id) {
         check(request, "Withdraw", sigs, signers, powers);
-        uint256[7] memory f = Requests.read(request);
+        uint256[8] memory f = Requests.read(request);
         (address token, address receiver) = (address(uint160(f[1])), address(uint160(f[2])));
         id = keccak256(abi.encodePacked(receiver, token, f[3], uint160(f[4]), uint64(f[5]), bytes32(f[6]), own()));
         release(id, receiver, token, f[3]);
@@ -130,7 +175,7 @@ abstract contract Pegged is Payouts {
         bytes calldata request, bytes[] calldata sigs, address[] calldata signers, uint256[] calldata powers
     ) internal whenNotPaused returns (bytes32 id) {
         check(request, "Mint", sigs, signers, powers);
-        uint256[7] memory f = Requests.read(request);
+        uint256[8] memory f = Requests.read(request);
         (address token, address account) = (address(uint160(f[1])), address(uint160(f[2])));
         id = keccak256(abi.encodePacked(account, token, f[3], uint160(f[4]), uint64(f[5]), bytes32(f[6]), own()));
         release(id, account, token, f[3]);

@@ -5,9 +5,9 @@ pragma solidity ^0.8.20;
 library Requests {
     error Unreadable();
 
-    /// The fields 1 to 6 as numbers; bytes are big-endian, those that are missing 0. As in the decoder of
+    /// The fields 1 to 7 as numbers; bytes are big-endian, those that are missing 0. As in the decoder of
     /// the production contracts, the last of a repeated field counts and unknown ones are left out.
-    function read(bytes calldata raw) internal pure returns (uint256[7] memory fields) {
+    function read(bytes calldata raw) internal pure returns (uint256[8] memory fields) {
         uint256 place;
         while (place < raw.length) {
             uint256 key;
@@ -22,7 +22,7 @@ library Requests {
             } else if (key & 7 != 0) {
                 revert Unreadable();
             }
-            if (key >> 3 < 7) fields[key >> 3] = value;
+            if (key >> 3 < 8) fields[key >> 3] = value;
         }
     }
 

@@ -29,6 +29,11 @@ contract WrappedCoin is Token {
 
     receive() external payable {}
 
+    /// Coin for as much of the token.
+    function deposit() external payable {
+        mint(msg.sender, msg.value);
+    }
+
     function withdraw(uint256 amount) external {
         burn(msg.sender, amount);
         (bool sent, ) = msg.sender.call{value: amount}("");

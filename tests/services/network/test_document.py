@@ -324,3 +324,24 @@ def test_a_transfer_that_is_only_announced_keeps_its_chain(gateway: Gateway) -> 
     add_transfer(gateway, 10, None, None)
     with pytest.raises(NetworkRefused, match="transfers use chain 10"):
         import_network(gateway, text(without(network(), 10)), actor=TESTER)
+
+
+def test_how_a_chain_is_watched_goes_out_as_it_came_in(gateway: Gateway) -> None:
+    document = network()
+    watched = {
+        "watch_from_block": 12_345,
+        "finality": "finalized",
+        "poll_seconds": 0.5,
+        "rpc": ["RPC_URL_ETHEREUM", "RPC_URL_2"],
+    }
+    document["chains"][0] |= watched
+    document["chains"][1] |= {"watch_from_block": 0, "finality": 0, "poll_seconds": 5, "rpc": []}
+    import_network(gateway, text(document), actor=TESTER)
+    chains = exported(gateway)["chains"]
+    assert watched.items() <= chains[0].items()
+    assert {key: chains[1].get(key) for key in watched} == {
+        "watch_from_block": 0, "finality": 0, "poll_seconds": None, "rpc": None,
+    }  # fmt: skip
+    assert not watched.keys() & chains[2].keys()
+    again = import_network(gateway, text(exported(gateway)), actor=TESTER)
+    assert again.changes == ()

@@ -25,6 +25,7 @@ from app.domain.estimate.inputs import (
     StableSwapRate,
     TokenTerms,
 )
+from app.domain.keys import ChainId
 from app.models.engine import writing
 from app.models.network import NetworkPart
 from app.runtime.gateway import Gateway, current_gateway
@@ -32,10 +33,11 @@ from app.runtime.snapshot import NetworkSnapshot
 from app.services.network import snapshot as network_snapshot
 from app.services.network.document import import_network
 from app.services.network.snapshot import NetworkSnapshots
+from app.services.watching.terms import watch_terms, watched_network
 from tests.actors import TESTER
 from tests.domain.estimate.estimate_cases import pool_with
 from tests.services.network import network_kit as kit
-from tests.services.network.network_kit import VILLAIN, changed, network, text
+from tests.services.network.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -367,3 +369,31 @@ def test_blocks_come_with_their_times(snapshots: NetworkSnapshots) -> None:
     assert snapshot.blocked_networks.blocks(caller, NOW)
     assert not snapshot.blocked_networks.blocks(caller, NOW.replace(year=2027))
     assert snapshot.blocked_networks.blocks(ip_address("2001:db8::1"), NOW.replace(year=2090))
+
+
+def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
+    other = "0x" + "0a" * 20
+    document = network()
+    document["chains"][0] |= {"watch_from_block": 7, "rpc": ["RPC_URL_A"], "poll_seconds": 1.5}
+    document["chains"][1] |= {"watch_from_block": 9, "finality": "finalized", "disabled": True}
+    document["pegged_pairs"][0] |= {"deposit_contracts": [VILLAIN], "pegged_token": {"address": other}}
+    import_network(gateway, text(document), actor=TESTER)
+    terms, known = watch_terms(gateway), watched_network(gateway)
+    assert set(terms) == {1, 10}
+    one, ten = terms[ChainId(1)], terms[ChainId(10)]
+    assert (one.from_block, one.finality, one.poll_seconds, one.rpc) == (7, 24, 1.5, ("RPC_URL_A",))
+    assert one.pool_bridge == raw(CONTRACT[1])
+    assert one.vaults == {raw(VAULT), raw(VILLAIN)} and not one.bridges
+    assert one.contracts == {raw(CONTRACT[1]), raw(VAULT), raw(VILLAIN)}
+    assert (ten.finality, ten.disabled) == ("finalized", True)
+    assert ten.bridges == {raw(BRIDGE)}
+    assert known.pool_symbol(ChainId(1), raw(USDT[1][0])) == "USDT"
+    assert known.burn_target(ChainId(10), raw(BRIDGE), raw(other), 0) == ("CELR", 1)
+    before = known.version
+    document["tokens"][0]["name"] = "Another"
+    import_network(gateway, text(document), actor=TESTER)
+    assert watched_network(gateway).version != before
+
+
+def raw(address: str) -> bytes:
+    return bytes.fromhex(address[2:])

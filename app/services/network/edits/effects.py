@@ -31,6 +31,7 @@ from app.services.network.edits.open_routes import RouteChanges, chain_names, is
 from app.services.network.edits.planning import BLOCKED, PlannedEdits
 from app.services.network.edits.prices import price_effects
 from app.services.network.edits.results import Effect, Severity, counted
+from app.services.network.edits.watching import watching_effects
 from app.services.network.sections import Part, Row
 
 RECENT: Final = timedelta(hours=24)
@@ -83,6 +84,7 @@ def _of_core(
     if recent and any(change.section.name == "route_blocks" for change in changes):
         ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
         yield Effect("these were sent there last", Severity.PLAIN, transfer_ids=tuple(ids))
+    yield from watching_effects(plan.before, plan.after)
 
 
 def needs_typed(changes: Sequence[Change]) -> str | None:

@@ -270,3 +270,24 @@ def test_names_and_pictures_have_no_effects(gateway: Gateway) -> None:
 
 def _fields(preview: Preview) -> Iterable[str]:
     return [change.field for change in preview.differences]
+
+
+def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
+    nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
+    assert texts(look(gateway, "chains", 1, watch_from_block=7)) == [
+        "a watcher that runs reads Ethereum from block 7 on",
+        "no node is named for Ethereum: it cannot be read",
+    ]
+    save_edit(gateway, edited(gateway, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
+    assert texts(look(gateway, "chains", 1, watch_from_block=9)) == []
+    assert texts(look(gateway, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
+    assert texts(look(gateway, "chains", 1, rpc=[])) == ["no node is named for Ethereum: it cannot be read"]
+    further = {"deposit_contracts": [kit.CONTRACT[56]]}
+    assert texts(look(gateway, "pegged_pairs", "CELR", 1, 10, **further)) == [
+        "Ethereum is read again from block 7 on, for the contracts that are new"
+    ]
+    unwatched = look(gateway, "chains", 1, watch_from_block=None)
+    assert texts(unwatched) == [
+        "Ethereum is not read any more: its transfers keep their status until a reporter tells more"
+    ]
+    assert unwatched.severity is Severity.GRAVE

@@ -1,4 +1,4 @@
-"""How commands print."""
+"""How commands print, whichever door they are of."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""How far has each chain been read, and what is kept of it?"""

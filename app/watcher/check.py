@@ -1,0 +1,170 @@
+"""What a node can do for a chain, found out by asking it: for whoever sets a chain up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from app.domain.crypto import checksum_address
+from app.domain.keys import BlockNumber
+from app.domain.watching.blocks import Header
+from app.domain.watching.terms import FINALIZED, WatchTerms
+from app.watcher.decode.events import TOPICS
+from app.watcher.loop.proof import holds
+from app.watcher.loop.watcher import make_nodes
+from app.watcher.rpc.faults import NotThere, RpcFault, TooLarge
+from app.watcher.rpc.node import Node, Wanted
+
+RANGES: Final = (100_000, 50_000, 10_000, 5_000, 2_000, 1_000, 500, 100, 10, 1)
+"""Blocks of one question for logs that are tried, the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was found out.
+
+    :param good: False where the chain cannot be watched by this URL, or at all.
+    """
+
+    words: str
+    good: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found out about a chain, and about each of its URLs by name."""
+
+    terms: WatchTerms
+    chain: Sequence[Finding]
+    urls: Mapping[str, Sequence[Finding]]
+
+    @property
+    def good(self) -> bool:
+        """Whether it can be watched: nothing is missing, and one URL can do everything."""
+        usable = any(all(finding.good for finding in found) for found in self.urls.values())
+        return usable and all(finding.good for finding in self.chain)
+
+
+def check_chain(
+    terms: WatchTerms, rpc_urls: Mapping[str, str], now: datetime, monotonic: Callable[[], float]
+) -> Checked:
+    """Ask every URL of a chain. Takes a second or two for each."""
+    nodes = make_nodes(terms, rpc_urls, monotonic)
+    urls: dict[str, list[Finding]] = {}
+    try:
+        for name in terms.rpc:
+            node = nodes.named(name)
+            urls[name] = (
+                [Finding("not set in this environment", good=False)]
+                if node is None
+                else _guarded(node, terms, now, monotonic)
+            )
+    finally:
+        nodes.close()
+    return Checked(terms, list(_of_chain(terms)), urls)
+
+
+def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
+    if not terms.rpc:
+        yield Finding("no URL: name variables in the chain's rpc, and set them", good=False)
+    if not terms.contracts:
+        yield Finding("no contract: neither a pool bridge nor a vault nor a pegged bridge is set", good=False)
+    if len(terms.rpc) == 1:
+        yield Finding("one URL alone: what it tells is proven by headers and receipts, if it has them")
+
+
+def _guarded(node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[], float]) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        found.extend(_of_node(node, terms, now, monotonic))
+    except RpcFault as fault:
+        found.append(Finding(str(fault), good=False))
+    return found
+
+
+def _of_node(
+    node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[], float]
+) -> Iterator[Finding]:
+    started = monotonic()
+    look = node.look(None, finalized=terms.finality == FINALIZED)
+    spent = round((monotonic() - started) * 1000)
+    head = look.head
+    age = round((now - head.at).total_seconds())
+    batches = "takes batches" if node.takes_batches else "takes no batches, so a poll is more requests"
+    yield Finding(f"reachable in {spent} ms, of chain {terms.chain_id}, {batches}")
+    yield Finding(f"newest block {head.number}, {age} seconds old")
+    if terms.finality == FINALIZED:
+        yield (
+            Finding("tells no finalized block: set finality to a number of blocks", good=False)
+            if look.final is None
+            else Finding(f"finalized up to block {look.final}")
+        )
+    yield from _contracts(node, terms)
+    wanted = Wanted(tuple(sorted(terms.contracts)), tuple(TOPICS))
+    if not wanted.addresses:
+        return
+    if terms.from_block > head.number:
+        yield Finding(f"watch_from_block {terms.from_block} is still to come: it waits for it")
+        return
+    yield _archive(node, wanted, terms.from_block, head.number)
+    yield _range(node, wanted, terms.from_block, head.number)
+    yield _receipts(node, wanted, head)
+
+
+def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:
+    without = [address for address in sorted(terms.contracts) if not node.code(address)]
+    for address in without:
+        yield Finding(f"{checksum_address(address)} has no code on this chain", good=False)
+    if terms.contracts and not without:
+        yield Finding(f"all {len(terms.contracts)} contracts have code")
+
+
+def _archive(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
+    """How far back it tells logs. A node that keeps fewer blocks keeps the newest, so it is bisected."""
+    if _tells(node, wanted, first):
+        return Finding(f"tells logs back to watch_from_block {first}")
+    low, high = first, head
+    while high - low > 1:
+        middle = BlockNumber((low + high) // 2)
+        low, high = (low, middle) if _tells(node, wanted, middle) else (middle, high)
+    return Finding(f"tells logs back to block {high} only, and watch_from_block is {first}", good=False)
+
+
+def _tells(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
+    try:
+        node.logs(wanted, block, block)
+    except NotThere:
+        return False
+    return True
+
+
+def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
+    ranges = list(RANGES)
+    while ranges:
+        blocks = ranges.pop(0)
+        start = BlockNumber(max(first, head - blocks + 1))
+        try:
+            node.logs(wanted, start, head)
+        except TooLarge as fault:
+            ranges = [smaller for smaller in ranges if smaller < fault.asked]
+            if fault.suggested is not None and fault.suggested < fault.asked:
+                ranges.insert(0, fault.suggested)
+            continue
+        asked = head - start + 1
+        return Finding(f"takes ranges of {asked} blocks{' and more' if blocks == RANGES[0] else ''}")
+    return Finding("takes no range, not even of one block", good=False)
+
+
+def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:
+    """Whether blocks can be proven by it. The one below the newest is taken: that one may move."""
+    try:
+        below = node.headers([BlockNumber(max(head.number - 1, 0))])
+        header = next(iter(below.values()))
+        logs = node.logs(wanted, header.number, header.number).logs
+        if holds(node, header, sorted(logs, key=lambda log: log.index), wanted):
+            return Finding("tells receipts that give their headers' roots: it can prove blocks alone")
+    except RpcFault:
+        return Finding("tells no receipts: only a second URL can prove what it tells")
+    return Finding("tells receipts that do not give their headers' roots: only a second URL can prove")

@@ -1,0 +1,138 @@
+"""``flask --app wsgi watch``: reads chains until it is told to end; ``--check`` and ``--status`` tell."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import time
+from types import FrameType
+from typing import Final
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from app.domain.errors import Unavailable
+from app.domain.keys import ChainId
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.log_lines import LineFormatter
+from app.runtime.readiness import database_complaint
+from app.services.watching.chains import watched_chains
+from app.services.watching.terms import watch_terms
+from app.terminal import Refusal, say, table
+from app.watcher.check import check_chain
+from app.watcher.loop.watcher import Watcher
+from app.watcher.progress import Progress
+from app.watcher.report import HEAD, check_lines, status_notes, status_row
+
+NOTICE_SECONDS: Final = 0.2
+"""How soon a signal is noticed."""
+
+_log = logging.getLogger("app.watcher")
+
+
+@click.command("watch")
+@click.option("--chain", "chains", type=int, multiple=True, help="Only this chain; may be repeated.")
+@click.option("--check", is_flag=True, help="Tell whether each chain can be watched by each of its URLs.")
+@click.option("--status", is_flag=True, help="Tell how far each chain is read, whoever reads it.")
+@click.pass_context
+@with_appcontext
+def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: bool) -> None:
+    """Read the configured chains and keep what they say, until SIGTERM or SIGINT.
+
+    Any number of these processes may run: each chain is read by one of them, and the others stand by.
+    Exits with 0 when it was told to end, with 1 where it cannot begin; --check with 1 where a chain cannot
+    be watched.
+    """
+    if check and status:
+        raise click.UsageError("give either --check or --status")
+    gateway = current_gateway()
+    if complaint := database_complaint(gateway):
+        raise Refusal(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")
+    try:
+        only = _only(gateway, chains)
+        if check:
+            context.exit(0 if _check(gateway, only) else 1)
+        if status:
+            _status(gateway, only)
+        else:
+            _watch(gateway, only)
+    except Unavailable as error:
+        raise Refusal(error.msg) from None
+
+
+def _only(gateway: Gateway, chains: tuple[int, ...]) -> frozenset[ChainId] | None:
+    only = frozenset(map(ChainId, chains)) or None
+    if unknown := sorted((only or frozenset()) - watch_terms(gateway).keys()):
+        raise Refusal(f"chain {unknown[0]} is not watched: it has no watch_from_block in the configuration")
+    return only
+
+
+def _check(gateway: Gateway, only: frozenset[ChainId] | None) -> bool:
+    """Print what was found out. Whether every chain can be watched."""
+    urls = current_app.config["SETTINGS"].rpc_urls
+    chosen = [terms for chain_id, terms in sorted(watch_terms(gateway).items()) if _is_meant(chain_id, only)]
+    if not chosen:
+        say("no chain is configured to be watched: set watch_from_block and rpc of one")
+    good = bool(chosen)
+    for terms in chosen:
+        checked = check_chain(terms, urls, gateway.clock(), time.monotonic)
+        for line in check_lines(checked):
+            say(line)
+        good = good and checked.good
+    return good
+
+
+def _status(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
+    now = gateway.clock()
+    chosen = [chain for chain in watched_chains(gateway) if _is_meant(chain.chain_id, only)]
+    if not chosen:
+        say("no chain is configured to be watched: set watch_from_block and rpc of one")
+        return
+    click.echo(table(HEAD, [status_row(chain, now) for chain in chosen]))
+    for line in status_notes(chosen):
+        say(line)
+
+
+def _is_meant(chain_id: ChainId, only: frozenset[ChainId] | None) -> bool:
+    return only is None or chain_id in only
+
+
+def _watch(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
+    settings = current_app.config["SETTINGS"]
+    _log_to_stderr(settings.log_level)
+    if not watch_terms(gateway):
+        _log.warning("no chain has a watch_from_block yet; this process waits for one")
+    watcher = Watcher(gateway, settings.rpc_urls, time.monotonic, only)
+    asked = _Signals()
+    progress = Progress(sys.stderr, time.monotonic)
+
+    def every() -> None:
+        if asked.to_end:
+            watcher.stop()
+        progress.show(watcher.tasks)
+
+    watcher.run(every, NOTICE_SECONDS)
+    progress.clear()
+    _log.info("ended")
+
+
+class _Signals:
+    """Notes that the process is to end. A handler that does more could meet its own thread's lock."""
+
+    def __init__(self) -> None:
+        self.to_end = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.to_end and number == signal.SIGINT:  # a person who presses it twice does not want to wait
+            raise KeyboardInterrupt
+        self.to_end = True
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(LineFormatter())
+    logging.basicConfig(level=level, handlers=[handler])

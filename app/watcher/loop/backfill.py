@@ -1,0 +1,97 @@
+"""What lies below the live reading: read from the chain's first block on, a range a step."""
+
+from __future__ import annotations
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.blocks import BlockId
+from app.domain.watching.steps import Step
+from app.watcher.loop.fetch import Fetched, fetch, in_windows
+from app.watcher.loop.plan import Blocks, backfill_blocks
+from app.watcher.loop.poll import Told
+from app.watcher.loop.view import View
+from app.watcher.rpc.faults import Moved
+from app.watcher.translate import Translation, translate
+
+
+def next_range(view: View) -> Blocks | None:
+    """The next range of the backfill; None where there is none."""
+    return backfill_blocks(view.terms, view.readings, view.window.size)
+
+
+def read_range(view: View) -> Fetched | None:
+    """Read the next range. Nothing else of the view changes, so the last one may still be being written.
+
+    :raises NoNode: no URL can be asked now.
+    :raises Moved: the chain changed each time that it was asked.
+    """
+    return _read(view, next_range(view))
+
+
+def tell_range(view: View, fetched: Fetched) -> Told:
+    """The step that comes of a range that was read."""
+    blocks = fetched.blocks
+    live_to = view.readings.live_to
+    # Final blocks are below all that is read live; of others nothing is known but the range itself.
+    deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
+    read_to = live_to.number if live_to is not None and deep_enough else blocks.last
+    told = translate(
+        view.network,
+        view.terms,
+        fetched.logs,
+        fetched.headers,
+        view.readings.waiting,
+        read_to=read_to,
+        final_to=view.deep,
+    )
+    return Told(_step(view, fetched, told), told.unreadable)
+
+
+def _read(view: View, blocks: Blocks | None) -> Fetched | None:
+    if blocks is None:
+        return None
+    started = view.monotonic()
+    fetched, _ = in_windows(
+        view,
+        lambda node: fetch(node, view.wanted, blocks.cut(view.window.size), anchor=_anchor(view, blocks)),
+    )
+    spent = view.monotonic() - started
+    view.window = view.window.answered(len(fetched.blocks), spent, len(fetched.logs))
+    _check_join(view, fetched)
+    return fetched
+
+
+def _anchor(view: View, blocks: Blocks) -> BlockId | None:
+    """The block below the range, where its header is kept."""
+    return _kept(view, BlockNumber(blocks.first - 1))
+
+
+def _check_join(view: View, fetched: Fetched) -> None:
+    """The live reading has to build on the range.
+
+    :raises Moved: it does not; the next poll finds the reorganisation.
+    """
+    kept = _kept(view, fetched.end.number)
+    if kept is not None and kept.hash != fetched.end.hash:
+        raise Moved(f"block {kept.number} is not the one that the live reading builds on")
+
+
+def _kept(view: View, number: BlockNumber) -> BlockId | None:
+    return next((header.id for header in view.readings.headers if header.number == number), None)
+
+
+def _step(view: View, fetched: Fetched, told: Translation) -> Step:
+    readings, live_to = view.readings, view.readings.live_to
+    # Those of blocks that a reorganisation may still reach.
+    reachable = -1 if live_to is None else live_to.number - view.max_reorg
+    return Step(
+        at=view.clock(),
+        events=told.events,
+        backfill_from=view.terms.from_block if readings.backfill_from is None else None,
+        backfilled_to=fetched.blocks.last,
+        headers=[header for header in fetched.kept_headers() if header.number >= reachable],
+        spans=(fetched.span(),),
+        waiting=told.waiting,
+        done=told.done,
+        source=fetched.source,
+        calls=view.calls(),
+    )

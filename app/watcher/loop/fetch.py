@@ -1,0 +1,217 @@
+"""Read the logs of a range of blocks from one node, and check each against the block that it claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.blocks import BlockId, Header, Log
+from app.domain.watching.steps import Span
+from app.watcher.checks import answers
+from app.watcher.checks.bloom import BloomTest
+from app.watcher.checks.digests import digest
+from app.watcher.loop.plan import Blocks
+from app.watcher.loop.view import MAX_TRIES, View
+from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
+from app.watcher.rpc.node import Node, Wanted
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The logs of a range, as one node told them and its headers confirm.
+
+    :param headers: of every block with a log, of the last block, and of the one before the first.
+    :param doubtful: the filter of the last block speaks of logs, and none of them was told.
+    """
+
+    blocks: Blocks
+    logs: Sequence[Log]
+    headers: Mapping[BlockNumber, Header]
+    source: str
+    doubtful: bool
+
+    @property
+    def end(self) -> Header:
+        """The header of the last block."""
+        return self.headers[self.blocks.last]
+
+    def pieces(self, most: int) -> Sequence[Fetched]:
+        """The range in parts of at most so many logs, or one block; all but the last end with a log's."""
+        cuts: list[BlockNumber] = []
+        count, last = 0, self.blocks.first
+        for block, logs in Counter(log.block for log in self.logs).items():
+            if count and count + logs > most:
+                cuts.append(last)
+                count = 0
+            count, last = count + logs, block
+        return [self._part(blocks) for blocks in _cut(self.blocks, cuts)] if cuts else [self]
+
+    def _part(self, blocks: Blocks) -> Fetched:
+        lowest = blocks.first - 1 if blocks.first == self.blocks.first else blocks.first
+        return replace(
+            self,
+            blocks=blocks,
+            logs=[log for log in self.logs if blocks.first <= log.block <= blocks.last],
+            headers={
+                number: header for number, header in self.headers.items() if lowest <= number <= blocks.last
+            },
+            doubtful=self.doubtful and blocks.last == self.blocks.last,
+        )
+
+    def span(self) -> Span:
+        """What is kept of the range."""
+        return span_of(self.blocks, self.logs, self.source)
+
+    def kept_headers(self) -> list[Header]:
+        """The headers by which a later reorganisation is found."""
+        return [
+            Header(header.number, header.hash, header.parent_hash, header.at)
+            for _, header in sorted(self.headers.items())
+        ]
+
+
+def _cut(blocks: Blocks, ends: Sequence[BlockNumber]) -> Iterator[Blocks]:
+    first = blocks.first
+    for last in (*ends, blocks.last):
+        yield Blocks(first, last)
+        first = BlockNumber(last + 1)
+
+
+def span_of(blocks: Blocks, logs: Sequence[Log], source: str) -> Span:
+    """A range that was read once."""
+    return Span(blocks.first, blocks.last, len(logs), digest(logs), source)
+
+
+def fetch(
+    node: Node, wanted: Wanted, blocks: Blocks, *, anchor: BlockId | None = None, head: Header | None = None
+) -> Fetched:
+    """The logs of a range with the headers that vouch for them.
+
+    :param anchor: the block before the range, as it was read; the range has to build on it.
+    :param head: a header told before the logs. Where it is the last block's, it has to be the same
+        after them.
+    :raises Moved: the answers do not fit together, as if the chain had changed between them.
+    :raises Lie: a log that was not asked for, or that its own block does not know.
+    """
+    before = BlockNumber(blocks.first - 1) if blocks.first > 0 else None
+    answer = node.logs(wanted, blocks.first, blocks.last, before)
+    if anchor is not None and answer.before is not None and answer.before.hash != anchor.hash:
+        raise Moved(f"block {anchor.number} changed while the blocks above it were read")
+    if head is not None and head.number == answer.end.number and head.hash != answer.end.hash:
+        raise Moved(f"block {head.number} changed while it was read")
+    logs = _in_order(answer.logs, wanted, blocks)
+    headers = {answer.end.number: answer.end}
+    if answer.before is not None:
+        headers[answer.before.number] = answer.before
+    if missing := sorted({log.block for log in logs} - headers.keys()):
+        headers.update(node.headers(missing))
+    try:
+        answers.check_parents(headers.values())
+        answers.check_blocks(logs, headers)
+    except answers.Lie as error:  # of several answers: the chain may have changed between them
+        raise Moved(str(error)) from None
+    return Fetched(blocks, logs, headers, node.name, _is_doubtful(answer.end, logs, wanted))
+
+
+def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[Log]:
+    """The logs by block and place.
+
+    :raises Lie: one of them was not asked for, or they contradict each other.
+    """
+    ordered = sorted(logs, key=lambda log: (log.block, log.index))
+    try:
+        answers.check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
+    except answers.Lie as error:
+        raise Lie(str(error)) from None
+    return ordered
+
+
+def _is_doubtful(end: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
+    """Whether the last block should have had a log, going by its filter.
+
+    Nodes that serve a new block before they have indexed it answer like this.
+    """
+    if end.bloom is None or not any(end.bloom) or (logs and logs[-1].block == end.number):
+        return False
+    return BloomTest(wanted.addresses, wanted.topics).may_hold(end.bloom)
+
+
+def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
+    """As :func:`fetch`, in as many requests as the window makes of the range.
+
+    :raises Moved: as :func:`fetch`, and where the range is not on the branch that was read.
+    """
+    logs: list[Log] = []
+    headers: dict[BlockNumber, Header] = {}
+    for part in _parts(view, blocks):
+        before = headers.get(BlockNumber(part.first - 1))
+        fetched = fetch(node, view.wanted, part, anchor=None if before is None else before.id)
+        _check_kept(view, fetched.end)
+        logs += fetched.logs
+        headers.update(fetched.headers)
+    return Fetched(blocks, logs, headers, node.name, doubtful=False)
+
+
+def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
+    """The logs of a range, without the headers of their blocks: to be compared with what was read before.
+
+    :raises Moved: the range is not on the branch that was read.
+    """
+    logs: list[Log] = []
+    for part in _parts(view, blocks):
+        answer = node.logs(view.wanted, part.first, part.last)
+        _check_kept(view, answer.end)
+        logs += _in_order(answer.logs, view.wanted, part)
+    return logs
+
+
+def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
+    """The range in parts of the window's size, as it is when each is asked for."""
+    first = blocks.first
+    while first <= blocks.last:
+        part = Blocks(first, blocks.last).cut(view.window.size)
+        yield part
+        first = BlockNumber(part.last + 1)
+
+
+def _check_kept(view: View, header: Header) -> None:
+    kept = next((kept for kept in view.readings.headers if kept.number == header.number), None)
+    if kept is not None and kept.hash != header.hash:
+        raise Moved(f"block {kept.number} is another one than was read")
+
+
+def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
+    """Ask a question about a range of the view's window, a smaller one where that is refused.
+
+    A chain that changes meanwhile is asked again at once, a few times.
+
+    :param rather_not: as ``Nodes.ask`` takes it.
+    :raises NoNode: no URL can be asked now.
+    :raises Moved: it changed each time.
+    """
+
+    def guarded(node: Node) -> T:
+        try:
+            return question(node)
+        except Slow as fault:  # the next one is asked for less
+            if fault.asked > 1:
+                view.window = view.window.refused(fault.asked)
+            raise
+
+    moved = 0
+    while True:
+        try:
+            return view.nodes.ask(guarded, rather_not=rather_not)
+        except TooLarge as fault:
+            if fault.asked <= 1:
+                raise Moved(f"not even one block is answered: {fault}") from None
+            view.window = view.window.refused(fault.asked, fault.suggested)
+        except Moved:
+            moved += 1
+            if moved == MAX_TRIES:
+                raise

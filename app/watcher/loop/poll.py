@@ -1,0 +1,157 @@
+"""One poll: is the last block that was read still there, and what do the blocks above it say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.keys import BlockNumber
+from app.domain.transfer.events import Event
+from app.domain.watching.blocks import BlockId, Header
+from app.domain.watching.steps import Step, WaitingKind
+from app.domain.watching.terms import FINALIZED
+from app.watcher.loop.branches import Branch, branch_of
+from app.watcher.loop.fetch import Fetched, fetch, in_windows
+from app.watcher.loop.plan import Blocks, final_block, live_blocks, live_start
+from app.watcher.loop.view import View
+from app.watcher.rpc.faults import NotThere, RpcFault
+from app.watcher.rpc.node import Look, Node
+from app.watcher.translate import Translation, Unreadable, head_event, reorged_event, translate
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of a question to the chain.
+
+    :param step: what is to be written; None where nothing is new.
+    :param unreadable: logs that cannot be told as events; they are shown as faults.
+    """
+
+    step: Step | None
+    unreadable: Sequence[Unreadable] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    look: Look
+    final: BlockNumber | None
+    branch: Branch | None
+    fetched: Fetched | None
+
+
+def poll(view: View) -> Told:
+    """Look at the newest blocks, and read those above the last one that was read.
+
+    :raises NoNode: no URL can be asked now.
+    :raises TooDeep: a reorganisation that must not be believed.
+    :raises Moved: the chain changed each time that it was asked; the next poll sees.
+    """
+    started = view.monotonic()
+    read, node = in_windows(view, lambda node: _read(view, node))
+    if (fetched := read.fetched) is not None:
+        spent = view.monotonic() - started
+        view.window = view.window.answered(len(fetched.blocks), spent, len(fetched.logs))
+    for _ in view.nodes.names:
+        if read.fetched is None or not read.fetched.doubtful or _is_complete(view, read.fetched, node):
+            break
+        read, node = in_windows(view, lambda node: _read(view, node))
+    view.look, view.final, view.source = read.look, read.final, node.name
+    return _told(view, read)
+
+
+def _read(view: View, node: Node) -> _Read:
+    """All that one poll asks of one node: two requests, and a third where blocks with logs are new."""
+    kept = view.readings.live_to
+    look = node.look(None if kept is None else kept.number, finalized=view.terms.finality == FINALIZED)
+    told = (final_block(view.terms, look), view.final)
+    # What was final stays so, whatever a lagging node says.
+    final = max((block for block in told if block is not None), default=None)
+    branch = branch_of(view, node, look)
+    anchor = kept if branch is None else branch.anchor
+    blocks = _next(view, look, final, anchor)
+    if blocks is None:
+        return _Read(look, final, branch, None)
+    fetched = fetch(node, view.wanted, blocks, anchor=anchor, head=look.head)
+    return _Read(look, final, branch, fetched)
+
+
+def _next(view: View, look: Look, final: BlockNumber | None, anchor: BlockId | None) -> Blocks | None:
+    head = look.head.number
+    first = live_start(view.terms, head, final) if anchor is None else BlockNumber(anchor.number + 1)
+    return live_blocks(first, head, final, view.window.size)
+
+
+def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
+    """Ask about the last block once more, of another URL where there is one: has it no logs there either?
+
+    A node that told too little is left alone for a moment, so that another is asked next.
+    """
+    last = fetched.blocks.last
+    try:
+        answer, by = view.nodes.ask(lambda other: other.logs(view.wanted, last, last), rather_not=node.name)
+    except RpcFault:
+        return True  # the reread will tell
+    if not answer.logs or answer.end.hash != fetched.end.hash:
+        return True
+    if by is not node:
+        view.nodes.failed(node, NotThere(f"it told none of the {len(answer.logs)} logs of block {last}"))
+    return False
+
+
+def _told(view: View, read: _Read) -> Told:
+    """The step that comes of what was read."""
+    branch, fetched = read.branch, read.fetched
+    forget_from = None if branch is None else BlockNumber(branch.anchor.number + 1)
+    waiting = [each for each in view.readings.waiting if forget_from is None or each.block < forget_from]
+    if fetched is None:
+        return _retold(view, read)
+    events: list[Event] = []
+    if branch is not None:
+        events.append(reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, fetched.end))
+    translation = translate(
+        view.network,
+        view.terms,
+        fetched.logs,
+        fetched.headers,
+        waiting,
+        read_to=fetched.end.number,
+        final_to=view.deep,
+    )
+    events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
+    return Told(_step(view, read, events, translation), translation.unreadable)
+
+
+def _retold(view: View, read: _Read) -> Told:
+    """What waits for the configuration is tried again when that has changed, though no block is new."""
+    live_to = view.readings.live_to
+    version = view.network.version
+    unknown = [each for each in view.readings.waiting if each.kind is WaitingKind.UNKNOWN]
+    if live_to is None or all(each.facts["version"] == version for each in unknown):
+        return Told(None)
+    again = translate(
+        view.network, view.terms, (), {}, view.readings.waiting, read_to=live_to.number, final_to=view.deep
+    )
+    return Told(_step(view, read, again.events, again), again.unreadable)
+
+
+def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:
+    fetched, branch = read.fetched, read.branch
+    first_time = view.readings.live_to is None
+    headers: list[Header] = [] if fetched is None else fetched.kept_headers()
+    live_to = None if fetched is None else fetched.end.id
+    return Step(
+        at=view.clock(),
+        events=events,
+        forget_from=None if branch is None else BlockNumber(branch.anchor.number + 1),
+        live_from=fetched.blocks.first if first_time and fetched is not None else None,
+        backfill_from=view.terms.from_block if first_time else None,
+        live_to=live_to,
+        headers=headers,
+        forget_headers_below=None if live_to is None else view.forgettable(live_to.number),
+        spans=() if fetched is None else (fetched.span(),),
+        waiting=translation.waiting,
+        done=translation.done,
+        head=read.look.head,
+        source=view.source,
+        calls=view.calls(),
+    )

@@ -1,0 +1,161 @@
+"""Reads one chain under a lease: polls, backfills, rereads, and writes what it reads."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from app.domain.watching.steps import Step
+from app.runtime.gateway import Gateway
+from app.services.watching.advance import advance
+from app.services.watching.lease import Lease
+from app.watcher.loop.backfill import read_range, tell_range
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.fetch import Fetched
+from app.watcher.loop.poll import Told, poll
+from app.watcher.loop.proof import Unprovable, prove, span_to_prove
+from app.watcher.loop.reread import due, reread
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.view import View
+from app.watcher.rpc.nodes import Trouble
+
+SEEN_SECONDS: Final = 10.0
+"""At least so often it is written that a chain was looked at, though nothing is new."""
+
+LOGS_A_STEP: Final = 300
+"""Of the backfill. They make about as many events as a batch of the feed has, so others wait no longer."""
+
+REREAD_EVERY: Final = 4
+"""Polls from one reread to the next, so that it costs a fraction of the calls."""
+
+PROVE_EVERY: Final = 12
+"""Polls from one proof by headers to the next; that is what a chain with one URL alone takes."""
+
+UNPROVABLE_SECONDS: Final = 3600.0
+"""Until a node that does not tell what proofs need is asked for it again."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """One chain, as long as its lease is held.
+
+    :param share: what backfill may take of the writer's time.
+    """
+
+    gateway: Gateway
+    lease: Lease
+    view: View
+    share: WriterShare
+    faults: FaultBook
+    waiting: deque[Fetched] = field(default_factory=deque)
+    """Of a range of the backfill, the parts that were read and not written yet."""
+    seen_at: float = float("-inf")
+    since_reread: int = 0
+    since_proof: int = 0
+    provable_at: float = float("-inf")
+    accepted: int = 0
+    """Events of the last step that were new."""
+
+    def poll(self) -> bool:
+        """One look at the newest blocks. Whether more of them wait to be read at once.
+
+        :raises RpcFault: no node answers, or not so that it fits together.
+        :raises TooDeep: see there.
+        :raises LeaseLost: somebody else reads the chain now.
+        :raises StepRefused: see ``advance``.
+        """
+        self._write(poll(self.view))
+        now = self.view.monotonic()
+        if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
+            self._write(Told(self._seen()))
+        self.since_reread += 1
+        self.since_proof += 1
+        if self.view.lag == 0 and self.since_reread >= REREAD_EVERY:
+            self.reread()
+        return self.view.lag > 0
+
+    def reread(self) -> bool:
+        """Read final blocks a second time. Whether there were any."""
+        self.since_reread = 0
+        told = reread(self.view)
+        if told is None:
+            return False
+        self._note_differences(told)
+        self._write(told)
+        return True
+
+    def background(self) -> float | None:
+        """One piece of what is not urgent. The seconds until the next may be done; None where nothing waits.
+
+        :raises RpcFault: as :meth:`poll`; so are the others.
+        """
+        if self.view.readings.live_to is None:
+            return None
+        if not self.waiting and (fetched := read_range(self.view)) is not None:
+            self.waiting.extend(fetched.pieces(LOGS_A_STEP))
+        if self.waiting:
+            with self.share.turn() as mine:
+                if mine:
+                    self._write(tell_range(self.view, self.waiting.popleft()), backfill=True)
+            # The next range is read while others write.
+            return (self.share.wait() if self.waiting else 0.0) if mine else max(self.share.wait(), 0.01)
+        if len(due(self.view)) > REREAD_EVERY or self._is_long():
+            self.reread()
+            return 0.0
+        if self.since_proof >= PROVE_EVERY and self.view.monotonic() >= self.provable_at:
+            self.prove()
+        return None
+
+    def prove(self) -> bool:
+        """Prove some blocks that one URL alone has told twice. Whether there were any."""
+        self.since_proof = 0
+        span = span_to_prove(self.view)
+        if span is None:
+            return False
+        try:
+            told, missed = prove(self.view, span)
+        except Unprovable as cannot:
+            self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
+            self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
+            return False
+        self._write(told)
+        if self.accepted:
+            found = Told(Step(at=self.view.clock(), missed=(missed,)))
+            self._note_differences(found)
+            self._write(found)
+        return True
+
+    def _is_long(self) -> bool:
+        """Whether what is to be reread is a range of the backfill."""
+        spans = due(self.view)
+        return bool(spans) and spans[0].first < (self.view.readings.live_from or 0)
+
+    def _write(self, told: Told, *, backfill: bool = False) -> None:
+        self.faults.note_unreadable(told.unreadable, self.view.source)
+        if told.step is not None:
+            written = advance(self.gateway, self.lease, told.step)
+            self.accepted = written.accepted
+            if backfill:
+                self.share.wrote(written)
+            self.view.taken(told.step)
+            self.seen_at = self.view.monotonic()
+            if told.step.forget_from is not None:
+                self.waiting.clear()
+
+    def _seen(self) -> Step:
+        look = self.view.look
+        return Step(
+            at=self.view.clock(),
+            head=None if look is None else look.head,
+            source=self.view.source,
+            calls=self.view.calls(),
+        )
+
+    def _note_differences(self, told: Told) -> None:
+        for missed in () if told.step is None else told.step.missed:
+            words = (
+                f"blocks {missed.first} to {missed.last} were read incompletely at first: {missed.missing} "
+                f"logs were missing, {missed.surplus} were too many; that is mended"
+            )
+            self.faults.note(Trouble(missed.source, words))

@@ -1,0 +1,199 @@
+"""One chain, for as long as the process runs: takes the lease, reads, gives way, takes it again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Final
+
+from app.domain.keys import ChainId
+from app.domain.watching.terms import WatchTerms
+from app.outages import FAILURES
+from app.runtime.faults import is_unavailable
+from app.runtime.gateway import Gateway
+from app.services.watching.advance import StepRefused
+from app.services.watching.follow import follow_terms
+from app.services.watching.lease import Lease, LeaseLost, give, halt, take
+from app.services.watching.state import load
+from app.services.watching.terms import watch_terms, watched_network
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.keeper import LEASE_SECONDS, Keeper
+from app.watcher.loop.reader import Reader
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.view import TooDeep, View
+from app.watcher.rpc.faults import NoNode, RpcFault
+from app.watcher.rpc.nodes import Nodes, Trouble
+
+STANDBY_SECONDS: Final = 1.0
+"""Between two looks at a lease that somebody else has."""
+
+LONGEST_SLEEP: Final = 5.0
+"""Also between rare polls the thread shows that it is alive, and notices other terms."""
+
+MOVED_SECONDS: Final = 0.5
+LONGEST_WAIT: Final = 60.0
+FAULT_SECONDS: Final = (1.0, 5.0, 15.0, 60.0)
+"""After one, two … faults of this program or of the database in a row."""
+
+_log = logging.getLogger(__name__)
+
+NodesOf = Callable[[WatchTerms, Callable[[Trouble], None]], Nodes]
+"""Makes the nodes of a chain; the second argument is told of what goes wrong with them."""
+
+
+class NotWatched(Exception):
+    """The chain is not configured to be watched (any more)."""
+
+
+@dataclass(slots=True)
+class ChainTask:
+    """Watches one chain. ``run`` is the body of its thread.
+
+    :param owner: names this process in the lease.
+    :param stop: set when the process is to end.
+    :param monotonic: seconds that only grow.
+    """
+
+    gateway: Gateway
+    chain_id: ChainId
+    owner: str
+    stop: Event
+    keeper: Keeper
+    share: WriterShare
+    nodes_of: NodesOf
+    monotonic: Callable[[], float]
+    view: View | None = None
+    """What it knows while it holds the lease; for the progress shown on a terminal."""
+    faults_in_a_row: int = field(default=0)
+
+    def run(self) -> None:
+        """Watch until the process is to end. Whatever fails is tried again."""
+        while not self.stop.is_set():
+            try:
+                self._turn()
+                self.faults_in_a_row = 0
+            except LeaseLost:
+                _log.info("chain %d: somebody else reads it now, or it was stopped", self.chain_id)
+                self.stop.wait(STANDBY_SECONDS)
+            except NotWatched:
+                self.stop.wait(STANDBY_SECONDS)
+            except Exception as error:
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """A fault of the database or of this program: said, and tried again from what was written."""
+        wait = FAULT_SECONDS[min(self.faults_in_a_row, len(FAULT_SECONDS) - 1)]
+        self.faults_in_a_row += 1
+        known = is_unavailable(error)
+        level = logging.WARNING if known else logging.ERROR
+        FAILURES.report(
+            _log, level, "chain %d: %s; it goes on in %g seconds", self.chain_id, _in_words(error), wait,
+            error=error, traced=not known,
+        )  # fmt: skip
+        self.stop.wait(wait)
+
+    def _turn(self) -> None:
+        """Take the lease and watch until it is lost or the process ends."""
+        terms = self._terms()
+        lease = take(self.gateway, self.chain_id, self.owner, LEASE_SECONDS)
+        if lease is None:
+            self.stop.wait(STANDBY_SECONDS)
+            return
+        _log.info("chain %d: reads it from now on", self.chain_id)
+        self.keeper.hold(lease)
+        try:
+            while not self.stop.is_set():
+                self._watch(lease, terms)
+                terms = self._terms()
+        finally:
+            self.view = None
+            self.keeper.drop(lease)
+            give(self.gateway, lease)
+
+    def _terms(self) -> WatchTerms:
+        terms = watch_terms(self.gateway).get(self.chain_id)
+        if terms is None:
+            raise NotWatched
+        return terms
+
+    def _watch(self, lease: Lease, terms: WatchTerms) -> None:
+        """Read on these terms until they change."""
+        follow_terms(self.gateway, lease, terms)
+        faults = FaultBook(self.gateway, self.chain_id, self.monotonic)
+        nodes = self.nodes_of(terms, faults.note)
+        try:
+            self.view = View(
+                terms=terms,
+                network=watched_network(self.gateway),
+                nodes=nodes,
+                readings=load(self.gateway, self.chain_id),
+                clock=self.gateway.clock,
+                monotonic=self.monotonic,
+                max_reorg=self.gateway.max_reorg_blocks,
+            )
+            self._read(Reader(self.gateway, lease, self.view, self.share, faults))
+        finally:
+            nodes.close()
+
+    def _read(self, reader: Reader) -> None:
+        """Poll when it is time, and do what is not urgent in between."""
+        terms = reader.view.terms
+        next_poll = self.monotonic()
+        while not self.stop.is_set():
+            self.keeper.alive(reader.lease)
+            if self._terms() != terms:
+                return
+            reader.view.network = watched_network(self.gateway)
+            now = self.monotonic()
+            if now >= next_poll:
+                next_poll = now + self._polled(reader)
+            else:
+                idle = self._guarded(reader, reader.background)
+                until_poll = max(0.0, next_poll - self.monotonic())
+                self.stop.wait(min(until_poll, LONGEST_SLEEP if idle is None else idle))
+            self.faults_in_a_row = 0
+
+    def _polled(self, reader: Reader) -> float:
+        """One poll; the seconds until the next."""
+        poll_seconds = reader.view.terms.poll_seconds
+        wait = self._guarded(reader, lambda: 0.0 if reader.poll() else poll_seconds)
+        reader.faults.write(reader.lease)
+        return poll_seconds if wait is None else wait
+
+    def _guarded(self, reader: Reader, work: Callable[[], float | None]) -> float | None:
+        """What the work answers, or the seconds to wait where it did not come about.
+
+        :raises LeaseLost: the chain was stopped, because only an operator can say how it goes on.
+        """
+        try:
+            return work()
+        except RpcFault as fault:
+            return self._after(reader, fault, reader.view.terms.poll_seconds)
+        except (StepRefused, TooDeep) as refused:
+            if isinstance(refused, TooDeep) or not refused.passing:
+                self._halt(reader, str(refused))
+            reader.faults.note(Trouble(reader.view.source, str(refused)))
+            return reader.view.terms.poll_seconds
+
+    def _after(self, reader: Reader, fault: RpcFault, poll_seconds: float) -> float:
+        """The seconds to wait after nodes failed."""
+        if isinstance(fault, NoNode):
+            reader.faults.note(Trouble("", str(fault)))
+            return min(fault.seconds, LONGEST_WAIT)
+        reader.faults.note(Trouble(reader.view.source, str(fault)))
+        return min(MOVED_SECONDS, poll_seconds)
+
+    def _halt(self, reader: Reader, reason: str) -> None:
+        """Stop the chain until an operator starts it.
+
+        :raises LeaseLost: always: nobody reads it any more.
+        """
+        _log.error("chain %d is stopped: %s", self.chain_id, reason)
+        halt(self.gateway, reader.lease, reason)
+        raise LeaseLost(reader.lease)
+
+
+def _in_words(error: Exception) -> str:
+    return type(error).__name__

@@ -1,0 +1,88 @@
+"""One chain as its reader has it in memory, between two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.network import WatchedNetwork
+from app.domain.watching.steps import ChainReadings, Step
+from app.domain.watching.terms import WatchTerms
+from app.watcher.decode.events import TOPICS
+from app.watcher.loop.plan import headers_needed_from
+from app.watcher.loop.readings import after
+from app.watcher.rpc.node import Look, Wanted
+from app.watcher.rpc.nodes import Nodes
+from app.watcher.window import Window
+
+
+class TooDeep(Exception):
+    """A reorganisation that is deeper than is believed. An operator has to look at it."""
+
+
+@dataclass(slots=True)
+class View:
+    """What a reader of a chain knows.
+
+    :param readings: what is kept, as it is in the database.
+    :param monotonic: seconds that only grow, to measure by.
+    :param max_reorg: blocks below the newest one that a reorganisation may reach.
+    :param window: how many blocks are asked for at once.
+    :param look: what a node told of the newest blocks at the last poll.
+    :param source: the name of the URL that was asked last.
+    :param final: the newest final block, never one below that of before.
+    """
+
+    terms: WatchTerms
+    network: WatchedNetwork
+    nodes: Nodes
+    readings: ChainReadings
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    max_reorg: int
+    window: Window = field(default_factory=Window)
+    look: Look | None = None
+    final: BlockNumber | None = None
+    source: str = ""
+    counted: int = 0
+
+    @property
+    def wanted(self) -> Wanted:
+        """Which logs are read."""
+        return Wanted(tuple(sorted(self.terms.contracts)), tuple(TOPICS))
+
+    @property
+    def deep(self) -> BlockNumber | None:
+        """The highest block that no reorganisation is believed to replace."""
+        live_to = self.readings.live_to
+        if live_to is None or live_to.number <= self.max_reorg:
+            return None
+        return BlockNumber(live_to.number - self.max_reorg - 1)
+
+    @property
+    def lag(self) -> int:
+        """Blocks between the newest one and the last that live reading has read."""
+        if self.look is None or self.readings.live_to is None:
+            return 0
+        return max(0, self.look.head.number - self.readings.live_to.number)
+
+    def calls(self) -> int:
+        """HTTP requests since this was asked last."""
+        now = self.nodes.requests
+        made, self.counted = now - self.counted, now
+        return made
+
+    def taken(self, step: Step) -> None:
+        """A step was written."""
+        self.readings = after(self.readings, step)
+
+    def forgettable(self, live_to: BlockNumber) -> BlockNumber | None:
+        """Headers below this block are not needed any more."""
+        return headers_needed_from(self.readings.headers, live_to, self.max_reorg)
+
+
+MAX_TRIES: Final = 3
+"""At reading a range while the chain changes under it, before the next poll has to see."""

@@ -1,0 +1,123 @@
+"""All chains of one process: a thread for each, one that keeps their leases, and the end of them all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Collection, Mapping
+from threading import Event, Thread
+from typing import Final
+
+from app.domain.keys import ChainId
+from app.domain.watching.terms import WatchTerms
+from app.runtime.gateway import Gateway
+from app.services.watching.terms import watch_terms
+from app.watcher.loop.keeper import Keeper
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.task import ChainTask
+from app.watcher.rpc.client import Client
+from app.watcher.rpc.node import Node
+from app.watcher.rpc.nodes import Nodes, Trouble
+
+LOOK_SECONDS: Final = 2.0
+"""Between two looks at whether the configuration has a chain more."""
+
+END_SECONDS: Final = 20.0
+"""For the batches under way at the end."""
+
+
+class Watcher:
+    """Watches chains in threads of this process.
+
+    Threads, not asyncio: what costs time is the database, whose services block, and twenty threads that wait
+    cost nothing (docs/decisions/0024-reading-chains.md).
+
+    :param rpc_urls: the URLs by the names of their variables.
+    :param only: the chains to watch; None for all that are configured.
+    :param monotonic: seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        rpc_urls: Mapping[str, str],
+        monotonic: Callable[[], float],
+        only: Collection[ChainId] | None = None,
+    ) -> None:
+        self._gateway = gateway
+        self._urls = rpc_urls
+        self._monotonic = monotonic
+        self._only = only
+        self._stop = Event()
+        self._keeper = Keeper(gateway, monotonic)
+        self._share = WriterShare(monotonic)
+        self._threads: dict[ChainId, Thread] = {}
+        self.tasks: dict[ChainId, ChainTask] = {}
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+    def stop(self) -> None:
+        """Let every chain end the batch that it is at. Returns at once; for signal handlers."""
+        self._stop.set()
+
+    def run(self, every: Callable[[], None] = lambda: None, seconds: float = LOOK_SECONDS) -> None:
+        """Watch until :meth:`stop`, then end every batch and give the leases back.
+
+        :param every: called again and again while it watches.
+        :param seconds: between two of these calls.
+        """
+        ended = Event()
+        keeper = Thread(target=self._keeper.run, args=(ended,), name="leases", daemon=True)
+        keeper.start()
+        try:
+            while not self._stop.is_set():
+                self._start_new()
+                every()
+                self._stop.wait(seconds)
+        finally:
+            self._stop.set()
+            deadline = self._monotonic() + END_SECONDS
+            for thread in self._threads.values():
+                thread.join(max(0.0, deadline - self._monotonic()))
+            ended.set()
+            keeper.join(1.0)
+
+    def _start_new(self) -> None:
+        """Start a thread for each chain that is to be watched and has none."""
+        for chain_id in watch_terms(self._gateway):
+            if chain_id in self._threads or (self._only is not None and chain_id not in self._only):
+                continue
+            task = ChainTask(
+                self._gateway,
+                chain_id,
+                self.owner,
+                self._stop,
+                self._keeper,
+                self._share,
+                self._nodes,
+                self._monotonic,
+            )
+            self.tasks[chain_id] = task
+            self._threads[chain_id] = Thread(target=task.run, name=f"chain {chain_id}", daemon=True)
+            self._threads[chain_id].start()
+
+    def _nodes(self, terms: WatchTerms, note: Callable[[Trouble], None]) -> Nodes:
+        return make_nodes(terms, self._urls, self._monotonic, note)
+
+
+def make_nodes(
+    terms: WatchTerms,
+    rpc_urls: Mapping[str, str],
+    monotonic: Callable[[], float],
+    note: Callable[[Trouble], None] = lambda _trouble: None,
+) -> Nodes:
+    """The nodes of a chain whose URLs are set."""
+    for name in terms.rpc:
+        if name not in rpc_urls:
+            note(Trouble(name, f"{name} is not set in the environment of the watcher"))
+    nodes = [
+        Node(name, terms.chain_id, Client(rpc_urls[name], monotonic=monotonic))
+        for name in terms.rpc
+        if name in rpc_urls
+    ]
+    return Nodes(nodes, monotonic, note)

@@ -1,0 +1,242 @@
+"""JSON-RPC over HTTP: several calls in one request, bounded in time and size."""
+
+from __future__ import annotations
+
+import logging
+import math
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any, Final
+
+import httpx
+import orjson
+
+from app.watcher.rpc.faults import (
+    Garbled,
+    NoBatches,
+    RateLimited,
+    RpcFault,
+    Slow,
+    TooLarge,
+    Unreachable,
+    without_secrets,
+)
+from app.watcher.rpc.wordings import fault_of
+
+CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 30.0
+"""For one whole request. A node that needs longer for a range is asked for a shorter one."""
+
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+MAX_RETRY_SECONDS: Final = 3600.0
+
+_HEADERS: Final = {"Content-Type": "application/json", "Accept": "application/json"}
+_FAULTS_OF_SIZE: Final = frozenset({400, 413})
+"""Answered by nodes that take no batch, or none of this length."""
+
+# Both write the address of each request into their logs, and that holds keys.
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to a node."""
+
+    method: str
+    params: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A node's error about one call. ``words`` are the node's own, without secrets."""
+
+    code: int
+    words: str
+
+
+class Client:
+    """Asks one URL. The connection stays open between requests. Not to be shared by threads.
+
+    :param monotonic: seconds that only grow.
+    :param transport: for tests, instead of the network.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        transport: httpx.BaseTransport | None = None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self._url = url
+        self._monotonic = monotonic
+        self._seconds = seconds
+        self.requests = 0
+        """HTTP requests sent so far."""
+        self._http = httpx.Client(
+            headers=_HEADERS,
+            timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
+            limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=300),
+            # Neither proxies nor passwords from this machine's environment, and nowhere else than to the URL.
+            trust_env=False,
+            verify=_authorities(),
+            follow_redirects=False,
+            transport=transport,
+        )
+
+    def ask(self, calls: Sequence[Call]) -> list[Any]:
+        """What the node answers to the calls, in their order: a result, or :class:`Refused`.
+
+        :raises NoBatches: it does not take so many at once.
+        :raises RateLimited: it wants to be left alone.
+        :raises Unreachable: there was no answer.
+        :raises Garbled: the answer is none of JSON-RPC.
+        """
+        asked = [
+            {"jsonrpc": "2.0", "id": number, "method": call.method, "params": call.params}
+            for number, call in enumerate(calls)
+        ]
+        alone = len(asked) == 1
+        answer = self._send(orjson.dumps(asked[0] if alone else asked), alone)
+        if isinstance(answer, dict):
+            if not alone:
+                raise self._whole_refusal(answer)
+            answer = [answer]
+        if not isinstance(answer, list):
+            raise Garbled("it answered JSON that is no answer of JSON-RPC")
+        return self._in_order(answer, len(asked))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def say(self, words: object) -> str:
+        """Words of the node, as they may be shown."""
+        return without_secrets(str(words), self._url)
+
+    def _send(self, body: bytes, alone: bool) -> Any:
+        self.requests += 1
+        deadline = self._monotonic() + self._seconds
+        try:
+            with self._http.stream("POST", self._url, content=body) as response:
+                content = self._read(response, deadline)
+        except httpx.TimeoutException:
+            raise Slow(f"no answer within {self._seconds:g} seconds") from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            raise Unreachable(_in_words(error)) from None
+        if response.status_code == 200:
+            return self._parse(content)
+        return self._error_of(response, content, alone)
+
+    def _read(self, response: httpx.Response, deadline: float) -> bytes:
+        parts, size = [], 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > MAX_ANSWER_BYTES:
+                raise TooLarge(f"it answered more than {MAX_ANSWER_BYTES >> 20} MiB")
+            if self._monotonic() > deadline:
+                raise Slow(f"no whole answer within {self._seconds:g} seconds")
+            parts.append(part)
+        return b"".join(parts)
+
+    def _parse(self, content: bytes) -> Any:
+        try:
+            return orjson.loads(content)
+        except orjson.JSONDecodeError:
+            raise Garbled("it answered something that is no JSON") from None
+
+    def _error_of(self, response: httpx.Response, content: bytes, alone: bool) -> Any:
+        """The JSON-RPC error of a single call, which some nodes answer with another status than 200.
+
+        :raises RpcFault: for any other answer with such a status.
+        """
+        status = response.status_code
+        if status == 429 or (status == 503 and "retry-after" in response.headers):
+            raise RateLimited(f"HTTP {status}", _retry_after(response.headers))
+        try:
+            answer = orjson.loads(content)
+        except orjson.JSONDecodeError:
+            answer = None
+        told = isinstance(answer, dict) and isinstance(answer.get("error"), dict)
+        if alone and told and "id" in answer:
+            return answer
+        if status in _FAULTS_OF_SIZE and not alone:
+            raise self._whole_refusal(answer) if told else NoBatches(f"HTTP {status}")
+        words = f": {self.say(answer['error'].get('message', ''))}" if told else ""
+        raise Unreachable(f"HTTP {status}{words}")
+
+    def _whole_refusal(self, answer: dict[str, Any]) -> RpcFault:
+        """What an error in place of the answers to several calls means."""
+        error = answer.get("error")
+        if not isinstance(error, dict):
+            return NoBatches("it answered several calls as if they were one")
+        refused = self._refused(error)
+        fault = fault_of(refused.words, refused.code)
+        return fault if isinstance(fault, RateLimited | TooLarge) else NoBatches(refused.words)
+
+    def _in_order(self, answer: list[Any], count: int) -> list[Any]:
+        found: dict[int, Any] = {}
+        for part in answer:
+            if not isinstance(part, dict):
+                raise Garbled("it answered JSON that is no answer of JSON-RPC")
+            number, error = part.get("id"), part.get("error")
+            if error is not None:
+                found[self._place(number, count)] = self._refused(error)
+            elif "result" in part:
+                found[self._place(number, count)] = part["result"]
+        if len(found) != count:
+            raise Garbled(f"it answered {len(found)} of {count} calls")
+        return [found[number] for number in range(count)]
+
+    def _place(self, number: Any, count: int) -> int:
+        if count == 1 and number is None:  # some leave it out of errors
+            return 0
+        if type(number) is not int or not 0 <= number < count:
+            raise Garbled("it answered a call that was not made")
+        return number
+
+    def _refused(self, error: Any) -> Refused:
+        if not isinstance(error, dict):
+            return Refused(0, self.say(error))
+        code = error.get("code")
+        words = str(error.get("message", ""))
+        if isinstance(error.get("data"), str):
+            words = f"{words}: {error['data']}"
+        return Refused(code if type(code) is int else 0, self.say(words))
+
+
+@lru_cache(maxsize=1)
+def _authorities() -> ssl.SSLContext:
+    """Whom a node's certificate has to come from. Made once: it takes 20 ms and nearly a megabyte."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def _in_words(error: Exception) -> str:
+    """What happened, without the texts of libraries: some of them repeat the URL."""
+    if isinstance(error, httpx.ConnectError):
+        return "no connection"
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
+        return "its URL is none of http or https"
+    if isinstance(error, httpx.DecodingError):
+        return "it answered something that cannot be unpacked"
+    return "the connection was cut"
+
+
+def _retry_after(headers: httpx.Headers) -> float | None:
+    """The seconds that ``Retry-After`` asks for: a number, or a time against the answer's own ``Date``."""
+    text = headers.get("retry-after", "").strip()
+    try:
+        if text.replace(".", "", 1).isdecimal():
+            seconds = float(text)
+        else:
+            then, now = parsedate_to_datetime(text), parsedate_to_datetime(headers["date"])
+            seconds = (then - now).total_seconds()
+    except (ValueError, TypeError, KeyError):
+        return None
+    return min(max(seconds, 0.0), MAX_RETRY_SECONDS) if math.isfinite(seconds) else None

@@ -1,0 +1,112 @@
+"""What can go wrong with a node, in words that never hold its URL: a URL often has a key in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from app.domain.printable import printable
+
+_MAX_WORDS: Final = 200
+_URL: Final = re.compile(r"\b(?:https?|wss?)://\S+", re.IGNORECASE)
+_LEAST_SECRET: Final = 6
+"""Characters; shorter parts of a path, such as ``v3``, are no keys and stand in many sentences."""
+
+
+class RpcFault(Exception):
+    """A node did not answer as it should. The text is for operators."""
+
+
+class Unreachable(RpcFault):
+    """No answer: refused, cut off, too slow, or an HTTP status that is a fault of the server."""
+
+
+class Slow(Unreachable):
+    """No answer in time. ``asked`` is the number of blocks that were asked about, 1 where it was no range."""
+
+    asked = 1
+
+
+class RateLimited(RpcFault):
+    """The node wants to be asked less often.
+
+    :param seconds: how long it wants to be left alone; None where it does not say.
+    """
+
+    def __init__(self, words: str, seconds: float | None = None) -> None:
+        super().__init__(words)
+        self.seconds = seconds
+
+
+class Garbled(RpcFault):
+    """An answer that is no answer of JSON-RPC, is too long, or lacks what was asked for."""
+
+
+class NoBatches(RpcFault):
+    """The node does not take this many calls in one request."""
+
+
+class TooLarge(RpcFault):
+    """The range of blocks has more logs than the node answers at once, or is longer than it allows.
+
+    ``asked`` is the number of blocks that were too many.
+
+    :param suggested: how many blocks it would answer, where it says so.
+    """
+
+    def __init__(self, words: str, suggested: int | None = None) -> None:
+        super().__init__(words)
+        self.suggested = suggested
+        self.asked = 1
+
+
+class NotThere(RpcFault):
+    """The node does not have a block that was asked for: it lags, or it has pruned it."""
+
+
+class Moved(RpcFault):
+    """The chain changed between two questions: what was read does not fit together. It is read again."""
+
+
+class Lie(RpcFault):
+    """An answer that no honest node gives. The URL is not asked again until it has been examined anew."""
+
+
+class NoNode(RpcFault):
+    """No URL of the chain can be asked now.
+
+    :param seconds: until one may be tried again.
+    """
+
+    def __init__(self, words: str, seconds: float) -> None:
+        super().__init__(words)
+        self.seconds = seconds
+
+
+def without_secrets(text: str, url: str) -> str:
+    """What a node said, as it may be shown: neither URLs nor parts of its own one are in it.
+
+    :param url: where it was said.
+    """
+    text = _URL.sub("(a URL)", text)
+    for secret in sorted(_secrets(url), key=len, reverse=True):
+        text = re.sub(re.escape(secret), "(hidden)", text, flags=re.IGNORECASE)
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]}…"
+
+
+def _secrets(url: str) -> set[str]:
+    parts = urlsplit(url)
+    found = {
+        parts.netloc,
+        parts.hostname or "",
+        parts.username or "",
+        parts.password or "",
+        parts.path,
+        parts.query,
+    }
+    found.update(parts.path.split("/"))
+    found.update(value for _, value in parse_qsl(parts.query))
+    found.update({unquote(part) for part in found})
+    return {part for part in found if len(part) >= _LEAST_SECRET}

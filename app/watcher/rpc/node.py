@@ -1,0 +1,229 @@
+"""One node: what the watcher asks it, as few requests as it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.domain.keys import BlockNumber, ChainId
+from app.domain.watching.blocks import Header, Log
+from app.watcher.rpc.client import Call, Client, Refused
+from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, Slow, TooLarge
+from app.watcher.rpc.parse import quantity, read_header, read_log
+from app.watcher.rpc.wordings import fault_of
+
+MOST_CALLS: Final = 100
+"""In one request at first. Nodes that take fewer are asked for half as many until they answer."""
+
+_HEADER: Final = "eth_getBlockByNumber"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which logs are read: of these contracts, with one of these first topics."""
+
+    addresses: tuple[bytes, ...]
+    topics: tuple[bytes, ...]
+
+    def filter(self, first: BlockNumber, last: BlockNumber) -> dict[str, Any]:
+        """The filter of ``eth_getLogs`` for a range of blocks, both ends included."""
+        return {
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+            "address": [f"0x{address.hex()}" for address in self.addresses],
+            "topics": [[f"0x{topic.hex()}" for topic in self.topics]],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a node tells of the newest blocks, all in one request.
+
+    :param last: the header at the asked number, None where the node has none.
+    :param final: the newest block that the node calls finalized; None where that was not
+        asked, or it tells none.
+    """
+
+    head: Header
+    last: Header | None = None
+    final: BlockNumber | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAnswer:
+    """The logs of a range as the node told them, and the headers at its ends, in one request.
+
+    :param end: of its last block.
+    :param before: of the block before its first; None where that was not asked.
+    """
+
+    logs: Sequence[Log]
+    end: Header
+    before: Header | None
+
+
+class Node:
+    """One URL of one chain, by the name of the variable that holds it."""
+
+    def __init__(self, name: str, chain_id: ChainId, client: Client) -> None:
+        self.name = name
+        self.client = client
+        self._chain_id = chain_id
+        self._most = MOST_CALLS
+        self.checked = False
+        """Whether it told the right chain id since it last failed."""
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether several calls may go in one request."""
+        return self._most > 1
+
+    def look(self, last: BlockNumber | None, *, finalized: bool) -> Look:
+        """The newest header, that of the last block that was read, and where asked the finalized one.
+
+        :raises Lie: the node is one of another chain.
+        """
+        chain = [Call("eth_chainId")] if self.takes_batches or not self.checked else []
+        calls = [*chain, _header("latest")]
+        calls += [] if last is None else [_header(last)]
+        calls += [_header("finalized")] if finalized else []
+        answers = iter(self._ask(calls))
+        if chain:
+            self._check_chain(next(answers))
+        head = _present(next(answers), "its newest block")
+        at_last = None if last is None else _maybe_header(next(answers), last)
+        final = _maybe_header(next(answers)) if finalized else None
+        return Look(head, at_last, None if final is None else final.number)
+
+    def check_chain(self) -> None:
+        """Ask for the chain id.
+
+        :raises Lie: it is another.
+        """
+        self._check_chain(self._ask([Call("eth_chainId")])[0])
+
+    def logs(
+        self, wanted: Wanted, first: BlockNumber, last: BlockNumber, before: BlockNumber | None = None
+    ) -> RangeAnswer:
+        """The logs of a range, then the headers at its ends.
+
+        The headers are asked for after the logs, so a change of the chain between both shows in them.
+
+        :param before: the block whose header is to be told as well, usually the one before the range.
+        """
+        asked = [Call("eth_getLogs", [wanted.filter(first, last)])] if wanted.addresses else []
+        asked.append(_header(last))
+        asked += [] if before is None else [_header(before)]
+        try:
+            answers = iter(self._ask(asked))
+            logs = _logs(next(answers)) if wanted.addresses else ()
+        except (TooLarge, Slow) as fault:
+            fault.asked = last - first + 1
+            raise
+        end = _present(next(answers), f"block {last}", last)
+        return RangeAnswer(
+            logs, end, None if before is None else _present(next(answers), f"block {before}", before)
+        )
+
+    def headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
+        """The headers of some blocks.
+
+        :raises NotThere: the node has not got all of them.
+        """
+        wanted = list(numbers)
+        answers = self._ask([_header(number) for number in wanted])
+        return {
+            number: _present(answer, f"block {number}", number)
+            for number, answer in zip(wanted, answers, strict=True)
+        }
+
+    def known_headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
+        """The headers of those of some blocks that the node has."""
+        wanted = list(numbers)
+        answers = self._ask([_header(number) for number in wanted]) if wanted else []
+        found = (_maybe_header(answer, number) for number, answer in zip(wanted, answers, strict=True))
+        return {header.number: header for header in found if header is not None}
+
+    def header(self, number: BlockNumber) -> Header | None:
+        """The header of a block; None where the node has none."""
+        return _maybe_header(self._ask([_header(number)])[0], number)
+
+    def receipts(self, block: BlockNumber) -> Sequence[Mapping[str, Any]]:
+        """The receipts of a block's transactions, as the node tells them.
+
+        :raises NotThere: the node has not got the block, or does not tell receipts.
+        """
+        answer = _value(self._ask([Call("eth_getBlockReceipts", [hex(block)])])[0])
+        if not isinstance(answer, list):
+            raise NotThere(f"it has no receipts of block {block}")
+        return answer
+
+    def code(self, address: bytes, block: BlockNumber | None = None) -> bytes:
+        """A contract's code, empty where there is none.
+
+        :param block: as it was then; None for now.
+        """
+        at = "latest" if block is None else hex(block)
+        answer = _value(self._ask([Call("eth_getCode", [f"0x{address.hex()}", at])])[0])
+        try:
+            return bytes.fromhex(answer[2:])
+        except (TypeError, ValueError):
+            raise Garbled("it answered something that is no code") from None
+
+    def _ask(self, calls: Sequence[Call]) -> list[Any]:
+        """Ask in as few requests as the node takes."""
+        answers: list[Any] = []
+        while len(answers) < len(calls):
+            part = calls[len(answers) : len(answers) + self._most]
+            try:
+                answers += self.client.ask(part)
+            except NoBatches:
+                if len(part) == 1:
+                    raise
+                self._most = max(1, len(part) // 2 if len(part) > 8 else 1)
+        return answers
+
+    def _check_chain(self, answer: Any) -> None:
+        found = quantity(_value(answer))
+        if found != self._chain_id:
+            self.checked = False
+            raise Lie(f"it is a node of chain {found}, not of {self._chain_id}")
+        self.checked = True
+
+
+def _header(block: BlockNumber | str) -> Call:
+    return Call(_HEADER, [block if isinstance(block, str) else hex(block), False])
+
+
+def _value(answer: Any) -> Any:
+    if isinstance(answer, Refused):
+        raise fault_of(answer.words, answer.code)
+    return answer
+
+
+def _maybe_header(answer: Any, number: BlockNumber | None = None) -> Header | None:
+    try:
+        raw = _value(answer)
+    except NotThere:
+        return None
+    if raw is None:
+        return None
+    header = read_header(raw)
+    if number is not None and header.number != number:
+        raise Lie(f"asked for block {number} it answered block {header.number}")
+    return header
+
+
+def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Header:
+    header = _maybe_header(answer, number)
+    if header is None:
+        raise NotThere(f"it has not got {what}")
+    return header
+
+
+def _logs(answer: Any) -> list[Log]:
+    raw = _value(answer)
+    if not isinstance(raw, list):
+        raise Garbled("it answered something that is no list where logs belong")
+    return [read_log(log) for log in raw]

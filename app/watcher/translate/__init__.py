@@ -1,0 +1,9 @@
+"""From the logs of a chain to the events of the feed, and to what these still wait for."""
+
+from __future__ import annotations
+
+from app.watcher.translate.heads import head_event, reorged_event
+from app.watcher.translate.logs import retells, translate
+from app.watcher.translate.translation import Translation, Unreadable
+
+__all__ = ["Translation", "Unreadable", "head_event", "reorged_event", "retells", "translate"]

@@ -1,0 +1,80 @@
+"""Sends: which token was taken, towards which chain."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address
+from app.domain.keys import MAX_CHAIN_ID, ChainId, TransferId
+from app.domain.transfer.events import TransferSent
+from app.domain.watching.network import WatchedNetwork
+from app.watcher.decode.values import Burn, Deposited, Send
+from app.watcher.translate.places import Place
+
+_ADDRESSES_KEPT: Final = 16_384
+
+
+class NotConfigured(Exception):
+    """The configuration does not say yet what the log names; the message is for operators."""
+
+
+@lru_cache(maxsize=_ADDRESSES_KEPT)
+def account(address: bytes) -> str:
+    """An address as the feed keeps accounts. Hashing one costs more than all else that a log needs."""
+    return checksum_address(address)
+
+
+def sent_event(
+    said: Send | Deposited | Burn, place: Place, contract: bytes, chain_id: ChainId, network: WatchedNetwork
+) -> TransferSent:
+    """The event of a send. A chain that is not configured is named all the same, as the feed takes it.
+
+    :param contract: the one that logged it.
+    :raises NotConfigured: where the token is not known, or the chain that is meant.
+    """
+    match said:
+        case Send():
+            kind, sender, receiver = SendKind.POOL, said.sender, said.receiver
+            dst = _destination(said.dst_chain_id)
+            symbol = network.pool_symbol(chain_id, said.token, dst)
+        case Deposited():
+            kind, sender, receiver = SendKind.DEPOSIT, said.depositor, said.mint_account
+            dst = _destination(said.mint_chain_id)
+            symbol = network.deposit_symbol(chain_id, contract, said.token, dst)
+        case Burn():
+            kind, sender, receiver = SendKind.BURN, said.account, said.to_account
+            named = _destination(said.to_chain_id) if said.to_chain_id else 0
+            target = network.burn_target(chain_id, contract, said.token, named)
+            symbol, dst = target or (None, chain_id)
+    if symbol is None:
+        raise NotConfigured(
+            f"no configured token or pair says what {account(said.token)} is at contract {account(contract)}"
+        )
+    return TransferSent(
+        id=place.id,
+        at=place.at,
+        transfer_id=TransferId(said.transfer_id),
+        block=place.block,
+        block_hash=place.block_hash,
+        log_index=place.log_index,
+        kind=kind,
+        src_chain_id=chain_id,
+        dst_chain_id=dst,
+        symbol=symbol,
+        amount=said.amount,
+        sender=account(sender),
+        receiver=account(receiver),
+        src_tx_hash=place.tx_hash,
+        nonce=None if said.nonce is None else str(said.nonce),
+        max_slippage=said.max_slippage if isinstance(said, Send) else None,
+        contract=account(contract),
+    )
+
+
+def _destination(chain_id: int) -> ChainId:
+    """A chain that could be configured; contracts take 64 bits, the wire 32."""
+    if not 0 < chain_id <= MAX_CHAIN_ID:
+        raise NotConfigured(f"destination chain {chain_id} is none that can be configured")
+    return ChainId(chain_id)

@@ -1,0 +1,163 @@
+"""``make demo``: two chains, contracts, the gateway and its watcher on this machine, and transfers.
+
+Needs no network but the npm registry, once. Ends with Ctrl-C; ``--once`` ends when every transfer has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import time
+from contextlib import ExitStack
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+from app.domain.codes import SendKind
+from demo import chains, gateway
+from demo.actors import Gateway, Life
+from demo.anvil import Anvil, AnvilMissing, installed
+from demo.chains import COIN, DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS
+from demo.network import RPC_NAMES, document
+from demo.transfers import Send
+from demo.validators import Validators
+
+BLOCK_SECONDS = 1
+BLOCK_DELAYS = (4, 6)
+FINALITY = 12
+POLL_SECONDS = 0.5
+BETWEEN_SECONDS = 4
+STEP_SECONDS = 0.5
+START_SECONDS = 60
+VALIDATORS = Validators.of(40, 30, 20, 10)
+
+
+def lives(hub: Gateway, nodes: dict[int, Anvil], numbers: count[int]) -> list[Life]:
+    """One transfer of each way that there is."""
+
+    def life(name: str, kind: SendKind, chain: int, amount: int = 2_000_000, **more: Any) -> Life:
+        refunded, fails = more.pop("refunded", False), more.pop("fails", False)
+        nonce = next(numbers)
+        send = Send(
+            kind=kind, chain=chain, to_chain=LEFT + RIGHT - chain, amount=amount, nonce=nonce,
+            sender=USERS[nonce % 4], receiver=USERS[nonce % 4], **more,
+        )  # fmt: skip
+        return Life(name, send, hub, nodes, VALIDATORS, say, refunded=refunded, fails=fails)
+
+    pool, deposit, burn = SendKind
+    large = 2 * max(DELAYED_OVER.values())
+    return [
+        life("pool, paid", pool, LEFT),
+        life("pool, held back", pool, LEFT, 2 * DELAYED_OVER[LEFT]),
+        life("pool, refunded", pool, LEFT, refunded=True),
+        life("native coin, paid", pool, LEFT, 10**15, native=True, token=COIN),
+        life("deposit, minted", deposit, LEFT, token=PEG),
+        life("deposit, refunded", deposit, LEFT, token=PEG, refunded=True),
+        life("burn, withdrawn", burn, RIGHT, token=PEG),
+        life("burn, minted elsewhere", burn, RIGHT, token=TRI),
+        life("burn of version 1", burn, RIGHT, token=OLD, version=1),
+        life("burn, refunded, held back", burn, RIGHT, large, token=PEG, refunded=True),
+        life("never sent", pool, LEFT, fails=True),
+    ]
+
+
+def say(line: str) -> None:
+    """Print a line with the time."""
+    print(f"{datetime.now().astimezone():%H:%M:%S}  {line}", flush=True)
+
+
+def what_to_look_at(base: str, password: str) -> str:
+    """Where to look, and what is to be seen there."""
+    return f"""
+  The console   {base}/admin/   sign in as {gateway.OPERATOR} with {password}
+                Transfers: each of the lines below; open one to see its events, read from the chains' logs
+                Chains watched: head, read up to, proven up to, calls a minute of both chains
+  An answer     curl -s {base}/v2/getTransferStatus -H 'Content-Type: application/json' \\
+                  -d '{{"transfer_id": "0x…"}}'
+  Readiness     {base}/readyz
+  How far       the same from the command line: flask --app wsgi watch --status (DATABASE_URL as below)
+  Logs          .tmp/demo/server.log, .tmp/demo/watcher.log; database sqlite:///{gateway.FOLDER}/gateway.db
+
+  Statuses go 1 → 3 → 4 → 5, held back 4 → 11 → 5, and of refunds 1 → 3 → 6 → 7 → 8 → 9 → 10.
+  What happened on a chain comes from the watcher alone; validators report the rest. Ctrl-C ends it.
+"""
+
+
+def main() -> int:
+    """Run it. The exit code is 0 when every transfer came to its end, or at Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--port", type=int, default=8000, help="of the gateway (8000)")
+    parser.add_argument("--once", action="store_true", help="end when every transfer has ended")
+    options = parser.parse_args()
+    try:
+        installed()
+        return run(options.port, once=options.once)
+    except AnvilMissing as missing:
+        print(missing, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nended")
+        return 0
+
+
+def run(port: int, *, once: bool) -> int:
+    """Start everything, and let transfers travel."""
+    base, token = f"http://127.0.0.1:{port}", secrets.token_hex(16)
+    with ExitStack() as stack:
+        say("starting two chains and putting the contracts on them")
+        nodes = {
+            chain: stack.enter_context(Anvil(chain, block_seconds=BLOCK_SECONDS)) for chain in (LEFT, RIGHT)
+        }
+        for node in nodes.values():
+            chains.prepare(node, VALIDATORS)
+        say("starting the gateway and its watcher")
+        settings = gateway.environment(port, token, {RPC_NAMES[each]: nodes[each].url for each in nodes})
+        network = document(
+            VALIDATORS, block_delays=BLOCK_DELAYS,
+            watch_from_block=0, finality=FINALITY, poll_seconds=POLL_SECONDS,
+        )  # fmt: skip
+        password = gateway.prepare(settings, network)
+        stack.enter_context(gateway.running(settings))
+        hub = Gateway(base, token)
+        if not wait_until_ready(hub):
+            print(f"the gateway does not answer at {base}: see {gateway.FOLDER}/server.log", file=sys.stderr)
+            return 1
+        print(what_to_look_at(base, password))
+        return travel(hub, nodes, once=once)
+
+
+def wait_until_ready(hub: Gateway) -> bool:
+    """Whether the gateway answers, after a while."""
+    deadline = time.monotonic() + START_SECONDS
+    while not hub.ready():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(STEP_SECONDS)
+    return True
+
+
+def travel(hub: Gateway, nodes: dict[int, Anvil], *, once: bool) -> int:
+    """Begin a transfer every few seconds, and move each on as its status asks."""
+    numbers = count(1)
+    planned, under_way = lives(hub, nodes, numbers), list[Life]()
+    seen: set[int] = set()
+    next_at = time.monotonic()
+    while planned or under_way:
+        if planned and time.monotonic() >= next_at:
+            next_at = time.monotonic() + BETWEEN_SECONDS
+            under_way.append(planned.pop(0))
+            under_way[-1].begin()
+        for life in under_way:
+            life.step()
+            seen.update(life.seen)
+        under_way = [life for life in under_way if not life.over]
+        if not planned and not once:
+            planned = lives(hub, nodes, numbers)
+        time.sleep(STEP_SECONDS)
+    say(f"every transfer has ended; statuses seen: {', '.join(map(str, sorted(seen)))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

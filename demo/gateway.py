@@ -1,0 +1,92 @@
+"""The gateway and its watcher as processes of their own, on a new database."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+from flask_migrate import upgrade
+
+from app import create_app
+from app.cli.actor import cli_actor
+from app.domain.operators import Role
+from app.extensions import db
+from app.models.engine import writing
+from app.runtime.gateway import current_gateway
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from app.services.operators.accounts import create_account
+from app.services.operators.passwords import generate_password
+from config import load_settings
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".tmp" / "demo"
+OPERATOR = "admin@localhost"
+WATCHER = ("-m", "flask", "--app", "wsgi", "watch")
+SERVER = ("-m", "gunicorn", "-c", "gunicorn.conf.py", "wsgi:app")
+SECONDS_TO_END = 20
+
+
+def environment(port: int, token: str, urls: Mapping[str, str]) -> dict[str, str]:
+    """The settings of both processes; nothing else that the shell may have set but where programs are."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return kept | dict(urls) | {
+        "DATABASE_URL": f"sqlite:///{FOLDER / 'gateway.db'}",
+        "SECRET_KEY": secrets.token_hex(32),
+        "AUDIT_KEY": secrets.token_hex(32),
+        "INGEST_TOKENS": token,
+        "HOST": "127.0.0.1",
+        "PORT": str(port),
+        "WEB_CONCURRENCY": "1",
+        "CONFIG_MAX_AGE_SECONDS": "1",
+    }  # fmt: skip
+
+
+def prepare(settings: Mapping[str, str], network: Mapping[str, Any]) -> str:
+    """A new database with this network and one account of the console; its password."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    os.environ.update(settings)
+    app = create_app(load_settings())
+    password = generate_password()
+    with app.app_context():
+        upgrade(directory=str(ROOT / "migrations"))
+        gateway = current_gateway()
+        with writing(gateway.engine) as connection:
+            import_within(connection, read_document(orjson.dumps(network)), gateway.clock())
+        create_account(gateway, OPERATOR, password, Role.ADMIN, actor=cli_actor())
+        for engine in db.engines.values():
+            engine.dispose()
+    return password
+
+
+@contextmanager
+def running(settings: Mapping[str, str]) -> Iterator[None]:
+    """The server and the watcher, ended with the block. What they say is in ``.tmp/demo/``."""
+    processes = []
+    try:
+        for name, command in (("server", SERVER), ("watcher", WATCHER)):
+            with (FOLDER / f"{name}.log").open("w") as log:
+                processes.append(
+                    subprocess.Popen(
+                        [sys.executable, *command],
+                        cwd=ROOT, env=dict(settings), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    )
+                )  # fmt: skip
+        yield
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()

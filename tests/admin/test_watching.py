@@ -1,0 +1,124 @@
+"""The page of chains watched, the switch, and what the dashboard and /readyz say of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.domain.operators import Role
+from app.runtime.gateway import Gateway
+from app.services.network.document import export_network
+from tests.admin.forms import send
+from tests.admin.visitor import MovableClock, signed_in
+from tests.services.watching.world import CHAIN, URL_A, URL_B, watch_a_chain
+
+PAGE = f"/admin/watching/{CHAIN}"
+
+
+@pytest.fixture
+def read(app: Flask, network: Gateway) -> Gateway:
+    """Chain 1 is watched."""
+    watch_a_chain(network)
+    return network
+
+
+def test_nothing_is_watched(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert "No chain is configured to be watched" in visitor.get("/admin/watching/").text
+    assert visitor.get(PAGE).status_code == 404
+    assert visitor.get(f"/admin/watching/{10**30}").status_code == 404
+    assert app.test_client().get("/readyz").get_json() == {"err": None, "watching": []}
+
+
+def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    listed = visitor.get("/admin/watching/").text
+    for text in ("Ethereum", "reading", "21 000 120", "21 000 118", URL_A, "429", "backfill 50.0 %"):
+        assert text in listed
+    page = visitor.get(PAGE).text
+    for text in ("2 blocks behind", "500 blocks left", "11 to 40", URL_B, "in use", "host 1"):
+        assert text in page
+    assert "Stop reading" not in page  # a viewer only looks
+
+
+def test_the_switch(app: Flask, read: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    assert "Stop reading Ethereum" in visitor.get(PAGE).text
+    assert "Say why" in visitor.post(f"{PAGE}/stop", {"reason": ""}, follow_redirects=True).text
+    stopped = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"}, follow_redirects=True).text
+    assert "Ethereum is not read any more" in stopped and "The node moves." in stopped
+    assert "by console:operator@example.org" in stopped or "by operator@example.org" in stopped
+    assert (
+        "is stopped already" in visitor.post(f"{PAGE}/stop", {"reason": "again"}, follow_redirects=True).text
+    )
+    started = visitor.post(f"{PAGE}/start", follow_redirects=True).text
+    assert "is read again as soon as" in started and "Stop reading" in started
+
+
+def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    clock.forward(minutes=30)
+    asked = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"})
+    assert asked.status_code == 200 and "step_up-password" in asked.text
+    assert "not read any more" not in visitor.get(PAGE).text
+
+
+def test_the_dashboard_calls_quiet_only_what_is_read(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    assert states(visitor.get("/admin/").text) == {"Ethereum": "quiet", "Optimism": "not read"}
+    clock.forward(minutes=2)
+    assert states(visitor.get("/admin/").text)["Ethereum"] == "not read"
+
+
+def states(page: str) -> dict[str, str]:
+    rows = (
+        page.split('aria-label="Freshness of each chain"')[1]
+        .split("</table>", maxsplit=1)[0]
+        .split("<tr>")[2:]
+    )
+    found: dict[str, Any] = {}
+    for row in rows:
+        name = row.split("<td>")[1].split("<")[0]
+        found[name] = row.split('class="pill')[1].split(">")[1].split("<")[0]
+    return {name: found[name] for name in ("Ethereum", "Optimism")}
+
+
+def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    answer = app.test_client().get("/readyz")
+    (told,) = answer.get_json()["watching"]
+    assert told == {
+        "chain_id": 1,
+        "state": "reading",
+        "head": 21_000_120,
+        "head_at": clock().isoformat(),
+        "read_to": 21_000_118,
+        "backfill_left": 500,
+        "reread_to": 500,
+        "reread_at": clock().isoformat(),
+        "proven_to": 500,
+        "proven_at": clock().isoformat(),
+    }
+    clock.forward(hours=2)
+    later = app.test_client().get("/readyz")
+    assert (later.status_code, later.get_json()["watching"][0]["state"]) == (200, "not_read")
+
+
+def test_a_chain_is_given_its_nodes_in_the_console(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    values = {"watch_from_block": "17", "finality": "Finalized", "poll_seconds": "0.5"}
+    names = "RPC_URL_A\n  RPC_URL_B \n"
+    saved = send(visitor, "/admin/chains/1", rpc=names, confirm="1", **values)
+    assert saved.status_code == 302, saved.text
+    chain = json.loads(export_network(network))["chains"][0]
+    assert {key: chain[key] for key in (*values, "rpc")} == {
+        "watch_from_block": 17,
+        "finality": "finalized",
+        "poll_seconds": 0.5,
+        "rpc": [URL_A, URL_B],
+    }
+    cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", "rpc": ""}
+    assert send(visitor, "/admin/chains/1", confirm="1", **cleared).status_code == 302
+    assert not {*values, "rpc"} & json.loads(export_network(network))["chains"][0].keys()

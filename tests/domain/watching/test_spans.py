@@ -1,0 +1,68 @@
+"""What rereading leaves of spans, against blocks counted one by one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.spans import reaches, replaced
+from app.domain.watching.steps import Span, SpanState
+
+BLOCKS = 30
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> Span:
+    first = draw(st.integers(1, BLOCKS))
+    last = draw(st.integers(first, BLOCKS))
+    state = draw(st.sampled_from(SpanState))
+    return Span(BlockNumber(first), BlockNumber(last), 1, b"x", draw(st.sampled_from("AB")), state)
+
+
+def states(kept: list[Span]) -> dict[int, SpanState]:
+    found: dict[int, SpanState] = {}
+    for span in kept:
+        for number in range(span.first, span.last + 1):
+            assert number not in found, "spans overlap"
+            found[number] = span.state
+    return found
+
+
+@given(st.lists(st.tuples(st.lists(spans(), max_size=3), st.none() | st.integers(1, BLOCKS)), max_size=6))
+def test_each_block_has_the_state_of_its_last_reading(steps: list[tuple[list[Span], int | None]]) -> None:
+    kept: list[Span] = []
+    expected: dict[int, SpanState] = {}
+    for new, forget_from in steps:
+        kept = replaced(kept, new, forget_from=None if forget_from is None else BlockNumber(forget_from))
+        expected = {n: s for n, s in expected.items() if forget_from is None or n < forget_from}
+        for span in new:
+            expected |= dict.fromkeys(range(span.first, span.last + 1), span.state)
+        assert states(kept) == expected
+        assert kept == sorted(kept, key=lambda span: span.first)
+        for one, following in pairwise(kept):
+            beside = one.last + 1 == following.first
+            assert not (beside and one.state is following.state is SpanState.PROVEN)
+    settled = [span for span in kept if span.state is not SpanState.READ]
+    for start in (1, 7):
+        reached = start - 1
+        while expected.get(reached + 1, SpanState.READ) is not SpanState.READ:
+            reached += 1
+        wanted = (SpanState.REREAD, SpanState.PROVEN)
+        assert reaches(settled, BlockNumber(start), wanted) == (reached if reached >= start else None)
+
+
+@given(spans())
+def test_what_is_left_of_a_cut_span_is_compared_with_nothing(span: Span) -> None:
+    for part in replaced([span], [], forget_from=span.last):
+        assert (part.digest, part.count) == (b"", 0)
+
+
+def test_ranges_that_are_still_to_be_compared_stay_apart() -> None:
+    both = [
+        Span(BlockNumber(1), BlockNumber(2), 1, b"x", "A"),
+        Span(BlockNumber(3), BlockNumber(4), 1, b"y", "A"),
+    ]
+    assert replaced([], both) == both

@@ -1,0 +1,175 @@
+"""A chain that exists in memory alone: blocks with hashes, filters and receipts' roots, and branches.
+
+A node of it, with whatever faults a test wants, is a :class:`tests.watcher.fake_node.FakeNode`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import rlp
+from trie import HexaryTrie
+
+from app.domain.crypto import keccak256
+
+START = 1_780_000_000
+"""The time of block 0, in Unix seconds: 2026-05-28."""
+
+
+@dataclass(frozen=True)
+class FakeLog:
+    """A log to be mined. Those with the same ``tx`` stand in one transaction."""
+
+    address: bytes
+    topics: tuple[bytes, ...]
+    data: bytes
+    tx: str = ""
+
+    @property
+    def rlp(self) -> list[Any]:
+        return [self.address, list(self.topics), self.data]
+
+
+@dataclass(frozen=True)
+class FakeBlock:
+    """A block. ``salt`` tells it from another with the same logs on the same parent."""
+
+    number: int
+    parent: str
+    at: int
+    logs: tuple[FakeLog, ...] = ()
+    salt: str = ""
+
+    @cached_property
+    def hash(self) -> str:
+        said = repr((self.number, self.parent, self.at, self.salt, self.receipts_root)).encode()
+        return f"0x{keccak256(said).hex()}"
+
+    @cached_property
+    def transactions(self) -> list[tuple[str, list[tuple[int, FakeLog]]]]:
+        """Each transaction's hash and its logs with their place in the block."""
+        grouped: dict[str, list[tuple[int, FakeLog]]] = {}
+        for index, log in enumerate(self.logs):
+            grouped.setdefault(log.tx or f"alone-{index}", []).append((index, log))
+        return [
+            (f"0x{keccak256(repr((self.number, self.salt, name)).encode()).hex()}", logs)
+            for name, logs in grouped.items()
+        ]
+
+    @cached_property
+    def bloom(self) -> bytes:
+        return bloom_of(self.logs)
+
+    @cached_property
+    def receipts_root(self) -> bytes:
+        trie = HexaryTrie(db={})
+        for place, (_, logs) in enumerate(self.transactions):
+            own = [log for _, log in logs]
+            receipt = [1, 21_000 * (place + 1), bloom_of(own), [log.rlp for log in own]]
+            trie[rlp.encode(place)] = b"\x02" + rlp.encode(receipt)
+        return bytes(trie.root_hash)
+
+    @cached_property
+    def header_json(self) -> dict[str, Any]:
+        return {
+            "number": hex(self.number),
+            "hash": self.hash,
+            "parentHash": self.parent,
+            "timestamp": hex(self.at),
+            "logsBloom": f"0x{self.bloom.hex()}",
+            "receiptsRoot": f"0x{self.receipts_root.hex()}",
+            "transactions": [tx for tx, _ in self.transactions],
+        }
+
+    @cached_property
+    def logs_json(self) -> list[dict[str, Any]]:
+        places = {tx: place for place, (tx, _) in enumerate(self.transactions)}
+        found = [(index, tx, log) for tx, logs in self.transactions for index, log in logs]
+        return [
+            {
+                "address": f"0x{log.address.hex()}",
+                "topics": [f"0x{topic.hex()}" for topic in log.topics],
+                "data": f"0x{log.data.hex()}",
+                "blockNumber": hex(self.number),
+                "blockHash": self.hash,
+                "transactionHash": tx,
+                "transactionIndex": hex(places[tx]),
+                "logIndex": hex(index),
+                "removed": False,
+            }
+            for index, tx, log in sorted(found, key=lambda entry: entry[0])
+        ]
+
+    @cached_property
+    def receipts_json(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "type": "0x2",
+                "status": "0x1",
+                "cumulativeGasUsed": hex(21_000 * (place + 1)),
+                "logsBloom": f"0x{bloom_of([log for _, log in logs]).hex()}",
+                "transactionHash": tx,
+                "transactionIndex": hex(place),
+                "logs": [self.logs_json[index] for index, _ in logs],
+            }
+            for place, (tx, logs) in enumerate(self.transactions)
+        ]
+
+
+def bloom_of(logs: Iterable[FakeLog]) -> bytes:
+    """The filter of some logs (Yellow Paper, 4.3.1)."""
+    bits = 0
+    for log in logs:
+        for part in (log.address, *log.topics):
+            digest = keccak256(part)
+            for start in (0, 2, 4):
+                bits |= 1 << (int.from_bytes(digest[start : start + 2], "big") & 2047)
+    return bits.to_bytes(256, "big")
+
+
+@dataclass
+class FakeChain:
+    """The branch that counts now. ``blocks[n]`` has the number n."""
+
+    chain_id: int = 1
+    block_seconds: int = 2
+    blocks: list[FakeBlock] = field(default_factory=list)
+    branches: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            self.blocks.append(FakeBlock(0, f"0x{'00' * 32}", START))
+
+    @property
+    def head(self) -> FakeBlock:
+        return self.blocks[-1]
+
+    def mine(self, *logs: FakeLog) -> FakeBlock:
+        """A block with these logs."""
+        last = self.head
+        salt = f"{self.chain_id}/{self.branches}"
+        block = FakeBlock(last.number + 1, last.hash, last.at + self.block_seconds, logs, salt)
+        self.blocks.append(block)
+        return block
+
+    def mine_many(self, count: int) -> None:
+        """Blocks without a log."""
+        for _ in range(count):
+            self.mine()
+
+    def reorg(self, depth: int, logs: Sequence[Sequence[FakeLog]] | None = None) -> list[FakeBlock]:
+        """Replace the newest blocks by others, and mine one more.
+
+        :param logs: of each block of the new branch; left out, the same logs as before, and none in the last.
+        :return: the blocks that were orphaned.
+        """
+        orphans = self.blocks[len(self.blocks) - depth :]
+        del self.blocks[len(self.blocks) - depth :]
+        self.branches += 1
+        new = [*(block.logs for block in orphans), ()] if logs is None else logs
+        for of_block in new:
+            self.mine(*of_block)
+        return orphans

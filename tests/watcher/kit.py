@@ -1,0 +1,221 @@
+"""A chain that is watched: fake nodes, a reader under a lease, and what the database says afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from app.domain.crypto import keccak256
+from app.domain.keys import BlockNumber, ChainId, PoolKey
+from app.domain.watching.network import WatchedNetwork
+from app.domain.watching.terms import Finality, WatchTerms
+from app.models.engine import reading
+from app.models.pools import PoolCounter
+from app.models.transfers import Transfer
+from app.queries.watching.readings import newest_misses, watch_row
+from app.runtime.gateway import Gateway
+from app.services.watching.follow import follow_terms
+from app.services.watching.lease import Lease, take
+from app.services.watching.state import load
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.reader import Reader
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.view import View
+from app.watcher.rpc.client import Client
+from app.watcher.rpc.faults import RpcFault
+from app.watcher.rpc.node import Node
+from app.watcher.rpc.nodes import Nodes
+from tests.watcher.fake_chain import FakeChain, FakeLog
+from tests.watcher.fake_node import FakeNode
+
+CHAIN, OTHER = ChainId(1), ChainId(2)
+POOL = b"\xaa" * 20
+TOKEN = b"\x70" * 20
+USER = b"\x55" * 20
+NAMES = ("RPC_URL_A", "RPC_URL_B", "RPC_URL_C")
+KEY = "https://node.example/v3/key-that-nobody-may-see"
+
+
+def word(value: int | bytes) -> bytes:
+    """32 bytes."""
+    return value.to_bytes(32, "big") if isinstance(value, int) else value.rjust(32, b"\0")
+
+
+def log_of(signature: str, *values: int | bytes, tx: str = "", address: bytes = POOL) -> FakeLog:
+    """A log of a contract's event with static arguments."""
+    return FakeLog(address, (keccak256(signature.encode()),), b"".join(map(word, values)), tx)
+
+
+def send(number: int, amount: int = 1000, tx: str = "") -> FakeLog:
+    """A pool send; its transfer id is the number."""
+    return log_of(
+        "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)",
+        number, USER, USER, TOKEN, amount, OTHER, number, 5000, tx=tx,
+    )  # fmt: skip
+
+
+def relay(number: int, amount: int = 990) -> FakeLog:
+    """A payout of a transfer that came from the other chain."""
+    return log_of(
+        "Relay(bytes32,address,address,address,uint256,uint64,bytes32)",
+        number + 10_000, USER, USER, TOKEN, amount, OTHER, number,
+    )  # fmt: skip
+
+
+def liquidity(number: int, amount: int) -> FakeLog:
+    """A provider's deposit."""
+    return log_of("LiquidityAdded(uint64,address,address,uint256)", number, USER, TOKEN, amount)
+
+
+def terms(**changes: Any) -> WatchTerms:
+    """How chain 1 is watched."""
+    values: dict[str, Any] = {
+        "chain_id": CHAIN,
+        "name": "Ethereum",
+        "block_delay": 3,
+        "from_block": BlockNumber(1),
+        "finality": 6,
+        "poll_seconds": 1.0,
+        "rpc": NAMES[:1],
+        "pool_bridge": POOL,
+        "vaults": frozenset(),
+        "bridges": frozenset(),
+    }
+    return WatchTerms(**values | changes)
+
+
+def network(**changes: Any) -> WatchedNetwork:
+    """What the configuration says of the logs."""
+    values: dict[str, Any] = {
+        "version": "1",
+        "chain_ids": frozenset({CHAIN, OTHER}),
+        "tokens": {(CHAIN, TOKEN): ("USDT",)},
+        "pools": frozenset({PoolKey(CHAIN, "USDT"), PoolKey(OTHER, "USDT")}),
+        "pool_bridges": {CHAIN: POOL},
+    }
+    return WatchedNetwork(**values | changes)
+
+
+class FakeTime:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def go(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@dataclass
+class Watched:
+    """One chain with its nodes, and readers of it one after another."""
+
+    gateway: Gateway
+    chain: FakeChain = field(default_factory=FakeChain)
+    nodes: list[FakeNode] = field(default_factory=list)
+    finality: Finality = 6
+    from_block: int = 1
+    max_reorg: int = 50
+    time: FakeTime = field(default_factory=FakeTime)
+    changes: dict[str, Any] = field(default_factory=dict)
+    takes: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.nodes:
+            self.nodes = [FakeNode(self.chain)]
+
+    @property
+    def now(self) -> datetime:
+        """The time of the newest block, and a little."""
+        at = max(block.at for block in (*self.chain.blocks, self.chain.head))
+        return datetime.fromtimestamp(at + 1, UTC)
+
+    def terms(self) -> WatchTerms:
+        names = NAMES[: len(self.nodes)]
+        values = {"finality": self.finality, "from_block": BlockNumber(self.from_block), "rpc": names}
+        return terms(**values | self.changes)
+
+    def lease(self) -> Lease:
+        """Take the lease from whoever has it."""
+        self.takes += 1
+        later = _at(self.gateway, datetime.now(UTC) + timedelta(days=self.takes))
+        lease = take(later, CHAIN, f"watcher-{self.takes}", 1)
+        assert lease is not None
+        return lease
+
+    def reader(self, known: WatchedNetwork | None = None) -> Reader:
+        """One that begins with what the database has, as after a kill."""
+        lease = self.lease()
+        follow_terms(self.gateway, lease, self.terms())
+        faults = FaultBook(self.gateway, CHAIN, self.time)
+        nodes = [
+            Node(name, CHAIN, Client(KEY, monotonic=self.time, transport=node.transport()))
+            for name, node in zip(NAMES, self.nodes, strict=False)
+        ]
+        view = View(
+            terms=self.terms(),
+            network=known or network(),
+            nodes=Nodes(nodes, self.time, faults.note),
+            readings=load(self.gateway, CHAIN),
+            clock=self.gateway.clock,
+            monotonic=self.time,
+            max_reorg=self.max_reorg,
+        )
+        return Reader(self.gateway, lease, view, WriterShare(self.time), faults)
+
+    def settle(self, reader: Reader, rounds: int = 60) -> None:
+        """Poll and do everything else until nothing is left to do, over all passing faults."""
+        for _ in range(rounds):
+            self.time.go(100)
+            try:
+                busy = reader.poll() or reader.background() is not None or reader.reread() or reader.prove()
+            except RpcFault:
+                continue
+            assert_same(self.gateway, reader)
+            if not busy:
+                return
+        raise AssertionError("it never comes to rest")
+
+
+def _at(gateway: Gateway, now: datetime) -> Gateway:
+    return Gateway(**{name: getattr(gateway, name) for name in gateway.__slots__} | {"clock": lambda: now})
+
+
+def assert_same(gateway: Gateway, reader: Reader) -> None:
+    """What the reader remembers is what the database has."""
+    kept, mine = load(gateway, CHAIN), reader.view.readings
+    for name in ("live_from", "live_to", "backfill_from", "backfilled_to"):
+        assert getattr(kept, name) == getattr(mine, name), name
+    assert list(kept.headers) == list(mine.headers)
+    assert list(kept.spans) == list(mine.spans)
+    assert list(kept.waiting) == list(mine.waiting)
+
+
+def row(gateway: Gateway) -> Any:
+    """The row of the chain."""
+    with reading(gateway.engine) as connection:
+        return watch_row(connection, CHAIN)
+
+
+def missed(gateway: Gateway) -> Sequence[Any]:
+    """The rereads that differed."""
+    with reading(gateway.engine) as connection:
+        return newest_misses(connection, CHAIN, 1000)
+
+
+def answers(gateway: Gateway) -> dict[str, Any]:
+    """The status of every transfer, and the counters of every pool."""
+    with reading(gateway.engine) as connection:
+        transfers = connection.execute(select(Transfer.transfer_id, Transfer.status))
+        pools = connection.execute(select(PoolCounter.__table__)).mappings()
+        return {
+            **{str(int.from_bytes(key)): status for key, status in transfers if status},
+            "pools": [dict(pool) for pool in pools],
+        }

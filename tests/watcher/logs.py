@@ -1,0 +1,129 @@
+"""Logs of the contracts, encoded by eth-abi and not by the code that is tested, and a small network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from eth_abi import encode
+from eth_utils import keccak
+
+from app.domain.keys import BlockNumber, ChainId, PoolKey
+from app.domain.watching.blocks import Header, Log
+from app.domain.watching.network import WatchedNetwork, WatchedPair
+from app.domain.watching.terms import WatchTerms
+
+START = datetime(2026, 5, 1, tzinfo=UTC)
+HERE, THERE, THIRD = ChainId(1), ChainId(56), ChainId(137)
+
+POOL, VAULT, BRIDGE = b"\x0a" * 20, b"\x0b" * 20, b"\x0c" * 20
+TOKEN, PEGGED = b"\x71" * 20, b"\x72" * 20
+ALICE, BOB = b"\xa1" * 20, b"\xb0" * 20
+ID, OTHER_ID = bytes.fromhex("ab" * 32), bytes.fromhex("cd" * 32)
+PAYOUT = bytes.fromhex("ef" * 32)
+NO_ID = bytes(32)
+
+SIGNATURES = {
+    "Send": "bytes32,address,address,address,uint256,uint64,uint64,uint32",
+    "Relay": "bytes32,address,address,address,uint256,uint64,bytes32",
+    "LiquidityAdded": "uint64,address,address,uint256",
+    "WithdrawDone": "bytes32,uint64,address,address,uint256,bytes32",
+    "SignersUpdated": "address[],uint256[]",
+    "DelayedTransferAdded": "bytes32",
+    "DelayedTransferExecuted": "bytes32,address,address,uint256",
+    "Deposited": "bytes32,address,address,uint256,uint64,address,uint64",
+    "DepositedV1": "bytes32,address,address,uint256,uint64,address",
+    "Withdrawn": "bytes32,address,address,uint256,uint64,bytes32,address",
+    "Mint": "bytes32,address,address,uint256,uint64,bytes32,address",
+    "Burn": "bytes32,address,address,uint256,uint64,address,uint64",
+    "BurnV1": "bytes32,address,address,uint256,address",
+}
+"""Of docs and public contracts, written down a second time."""
+
+
+def types_of(event: str) -> list[str]:
+    return SIGNATURES[event].split(",")
+
+
+def topic_of(event: str) -> bytes:
+    return keccak(text=f"{event.removesuffix('V1')}({SIGNATURES[event]})")
+
+
+def block_hash(number: int, branch: str = "a") -> str:
+    return "0x" + keccak(text=f"block {number} {branch}").hex()
+
+
+def tx_hash(name: str) -> str:
+    return "0x" + keccak(text=f"transaction {name}").hex()
+
+
+def log(
+    event: str,
+    *arguments: Any,
+    contract: bytes = POOL,
+    block: int = 100,
+    index: int = 4,
+    tx: str = "one",
+    branch: str = "a",
+) -> Log:
+    types = types_of(event)
+    given = [
+        "0x" + value.hex() if kind == "address" else value
+        for kind, value in zip(types, arguments, strict=True)
+    ]
+    if event == "SignersUpdated":
+        given[0] = ["0x" + signer.hex() for signer in arguments[0]]
+    return Log(
+        block=BlockNumber(block),
+        block_hash=block_hash(block, branch),
+        tx_hash=tx_hash(tx),
+        index=index,
+        address=contract,
+        topics=(topic_of(event),),
+        data=encode(types, given),
+    )
+
+
+def header(number: int, branch: str = "a", parent_branch: str | None = None, **changes: Any) -> Header:
+    told = Header(
+        number=BlockNumber(number),
+        hash=block_hash(number, branch),
+        parent_hash=block_hash(number - 1, parent_branch or branch),
+        at=START + timedelta(seconds=12 * number),
+    )
+    return replace(told, **changes)
+
+
+def headers_of(*logs: Log) -> dict[BlockNumber, Header]:
+    return {each.block: replace(header(each.block), hash=each.block_hash) for each in logs}
+
+
+TERMS = WatchTerms(
+    chain_id=HERE,
+    name="One",
+    block_delay=12,
+    from_block=BlockNumber(0),
+    finality=24,
+    poll_seconds=5,
+    rpc=("RPC_URL_ONE",),
+    pool_bridge=POOL,
+    vaults=frozenset({VAULT}),
+    bridges=frozenset({BRIDGE}),
+)
+
+NETWORK = WatchedNetwork(
+    version="1",
+    chain_ids=frozenset({HERE, THERE, THIRD}),
+    tokens={(HERE, TOKEN): ("USDT",)},
+    pools=frozenset({PoolKey(HERE, "USDT"), PoolKey(THERE, "USDT")}),
+    pool_bridges={HERE: POOL},
+    pairs=(
+        WatchedPair("ORG", HERE, THERE, frozenset({VAULT}), frozenset({b"\x0d" * 20}), TOKEN, PEGGED),
+        WatchedPair("PEG", THIRD, HERE, frozenset({b"\x0e" * 20}), frozenset({BRIDGE}), TOKEN, PEGGED),
+    ),
+)
+
+
+def send(dst: int = THERE, token: bytes = TOKEN, **where: Any) -> Log:
+    return log("Send", ID, ALICE, BOB, token, 2_000_000, dst, 7, 5000, **where)

@@ -1,0 +1,23 @@
+"""What a chain says comes into the database, however it is read."""
+
+from __future__ import annotations
+
+from app.runtime.gateway import Gateway
+from tests.watcher.kit import Watched, answers, row, send
+
+
+def test_a_send_is_seen_confirmed_and_proven_as_final(gateway: Gateway, watched: Watched) -> None:
+    chain = watched.chain
+    chain.mine_many(2)
+    chain.mine(send(7))
+    reader = watched.reader()
+    watched.settle(reader)
+    assert answers(gateway)["7"] == 1
+    chain.mine_many(3)
+    watched.settle(reader)
+    assert answers(gateway)["7"] == 3
+    chain.mine_many(10)
+    watched.settle(reader)
+    kept = row(gateway)
+    assert (kept.live_to, kept.head) == (16, 16)
+    assert kept.reread_to == 10

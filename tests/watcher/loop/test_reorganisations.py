@@ -1,0 +1,186 @@
+"""Reorganisations: at every depth, also where nothing happens, while nobody reads, and in a backfill."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from app.runtime.gateway import Gateway
+from app.watcher.loop.view import TooDeep
+from app.watcher.rpc.faults import NoNode
+from app.watcher.window import Window
+from tests.services.feed.world import forget_events
+from tests.watcher.fake_node import FakeNode
+from tests.watcher.kit import Watched, answers, row, send
+
+DEEPEST = 8
+SEEDS = 400 if os.environ.get("SOAK") else 8
+
+
+@pytest.mark.parametrize("depth", range(1, DEEPEST + 1))
+def test_what_it_takes_back_is_taken_back(gateway: Gateway, watched: Watched, depth: int) -> None:
+    chain = watched.chain
+    chain.mine_many(10)
+    reader = watched.reader()
+    watched.settle(reader)
+    for number in range(DEEPEST):
+        chain.mine(send(number + 1))
+        reader.poll()
+    chain.reorg(depth, [()] * (depth + 1))
+    watched.settle(reader)
+    standing = {str(number + 1) for number in range(DEEPEST - depth)}
+    assert set(answers(gateway)) - {"pools"} == standing
+    chain.mine(send(100))
+    watched.settle(reader)
+    assert "100" in answers(gateway)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("depth", [1, 5, 20])
+def test_a_chain_without_events_is_reorganised(gateway: Gateway, watched: Watched, depth: int) -> None:
+    chain = watched.chain
+    chain.mine_many(40)
+    reader = watched.reader()
+    watched.settle(reader)
+    for _ in range(3):
+        chain.reorg(depth)
+        watched.settle(reader)
+        assert row(gateway).live_to_hash == chain.head.hash
+    assert not reader.poll()
+
+
+@pytest.mark.one_database
+def test_while_nobody_reads(gateway: Gateway, watched: Watched) -> None:
+    chain = watched.chain
+    chain.mine_many(20)
+    chain.mine(send(1))
+    watched.settle(watched.reader())
+    assert "1" in answers(gateway)
+    chain.reorg(3, [(send(2),), (), (), (), ()])
+    watched.settle(watched.reader())
+    assert set(answers(gateway)) == {"2", "pools"}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("polls", [1, 3])
+@pytest.mark.parametrize("backfills", [0, 1])
+def test_one_below_all_that_was_read_takes_all_of_it_back(
+    gateway: Gateway, watched: Watched, polls: int, backfills: int
+) -> None:
+    """Reading has only just begun, near the head, and what lies below it is still to be read."""
+    watched.finality = 0
+    chain = watched.chain
+    chain.mine_many(20)
+    chain.mine(send(1))
+    reader = watched.reader()
+    for _ in range(polls):
+        chain.mine()
+        reader.poll()
+    for _ in range(backfills):
+        reader.view.window = Window(5)
+        reader.background()
+    chain.reorg(polls + 6, [(send(2),)] + [()] * (polls + 7))
+    watched.settle(reader)
+    assert set(answers(gateway)) == {"2", "pools"}
+    assert row(gateway).live_to_hash == chain.head.hash
+
+
+@pytest.mark.one_database
+def test_one_that_is_deeper_than_is_believed_changes_nothing(gateway: Gateway, watched: Watched) -> None:
+    chain = watched.chain
+    chain.mine_many(20)
+    chain.mine(send(1))
+    chain.mine_many(60)
+    reader = watched.reader()
+    watched.settle(reader)
+    before = answers(gateway)
+    chain.reorg(70, [()] * 75)
+    with pytest.raises(TooDeep, match="MAX_REORG_BLOCKS"):
+        reader.poll()
+    assert answers(gateway) == before
+
+
+@pytest.mark.one_database
+def test_a_node_that_goes_backwards_lags(gateway: Gateway, watched: Watched) -> None:
+    chain, (node,) = watched.chain, watched.nodes
+    chain.mine_many(20)
+    chain.mine(send(1))
+    reader = watched.reader()
+    watched.settle(reader)
+    before = row(gateway).epoch, answers(gateway)
+    node.behind = 5
+    for _ in range(5):
+        watched.time.go(10)
+        with pytest.raises(NoNode, match="behind"):
+            reader.poll()
+    node.behind = 0
+    chain.mine()
+    watched.settle(reader)
+    assert (row(gateway).epoch, answers(gateway)) == before
+
+
+@pytest.mark.one_database
+def test_a_shorter_branch_of_one_node_is_not_believed_while_another_has_the_longer_one(
+    gateway: Gateway, watched: Watched
+) -> None:
+    chain = watched.chain
+    chain.mine_many(20)
+    orphaned = FakeNode(type(chain)(chain_id=1, blocks=list(chain.blocks), branches=7))
+    watched.nodes.append(orphaned)
+    orphaned.chain.mine()
+    reader = watched.reader()
+    for _ in range(3):
+        chain.mine(send(1))
+        reader.poll()
+    watched.settle(reader)
+    watched.nodes[0].fault = lambda body: (500, {}, b"") if b"latest" in body else None
+    for _ in range(3):
+        watched.time.go(100)
+        with pytest.raises(NoNode, match="a shorter branch"):
+            reader.poll()
+    assert "1" in answers(gateway)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_any_sequence_of_them_leaves_what_a_reading_without_them_says(
+    gateway: Gateway, watched: Watched, seed: int
+) -> None:
+    rng = random.Random(seed)
+    chain = watched.chain
+    watched.finality = rng.choice([2, 6, 12])
+    chain.mine_many(rng.randrange(30))
+    reader, sent = watched.reader(), 0
+    for _ in range(25):
+        what = rng.random()
+        if what < 0.5:
+            sent += 1
+            chain.mine(*(send(sent * 10 + n) for n in range(rng.randrange(3))))
+        elif what < 0.7 and chain.head.number > 3:
+            depth = rng.randrange(1, min(chain.head.number, 8))
+            old = [block.logs for block in chain.blocks[-depth:]]
+            kept = [tuple(log for log in logs if rng.random() < 0.7) for logs in old]
+            chain.reorg(depth, kept + [()] * rng.randrange(3))
+        elif what < 0.8:
+            reader = watched.reader()
+        elif what < 0.9:
+            chain.mine_many(rng.randrange(6))
+        watched.time.go(1)
+        try:
+            if rng.random() < 0.6:
+                reader.poll()
+            if rng.random() < 0.6:
+                reader.background()
+            if rng.random() < 0.2:
+                reader.reread()
+        except NoNode:
+            continue
+    watched.settle(reader)
+    chain.mine_many(20)
+    watched.settle(reader)
+    found = answers(gateway)
+    forget_events(gateway)
+    watched.settle(watched.reader())
+    assert found == answers(gateway)

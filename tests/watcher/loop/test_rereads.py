@@ -1,0 +1,177 @@
+"""What is final is read again: omissions are found, whoever makes them, and what is told is proven."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.runtime.gateway import Gateway
+from app.watcher.rpc.faults import RpcFault
+from tests.services.feed.world import NOW, feed, forget_events, sent
+from tests.watcher.fake_chain import START, FakeChain
+from tests.watcher.fake_node import FakeNode
+from tests.watcher.kit import (
+    CHAIN,
+    NAMES,
+    OTHER,
+    Watched,
+    answers,
+    liquidity,
+    log_of,
+    missed,
+    relay,
+    row,
+    send,
+)
+
+pytestmark = pytest.mark.one_database
+
+
+def fill(chain: FakeChain, rng: random.Random, blocks: int = 60) -> None:
+    """Blocks with logs here and there."""
+    for number in range(1, blocks + 1):
+        logs = [send(number), relay(number + 500), liquidity(number, 5)][: rng.randrange(4)]
+        chain.mine(*(logs if rng.random() < 0.5 else ()))
+
+
+def leaves_out(rng: random.Random, share: float = 0.3) -> Any:
+    """Leaves out some logs, the same at each question, and counts them."""
+    gone: dict[Any, bool] = {}
+
+    def omit(log: dict[str, Any]) -> bool:
+        return gone.setdefault((log["blockHash"], log["logIndex"]), rng.random() < share)
+
+    omit.gone = gone  # type: ignore[attr-defined]
+    return omit
+
+
+def undisturbed(gateway: Gateway, watched: Watched) -> dict[str, Any]:
+    """What honest nodes lead to."""
+    for node in watched.nodes:
+        node.omit = lambda _log: False
+    forget_events(gateway)
+    watched.settle(watched.reader())
+    return answers(gateway)
+
+
+def test_two_urls_prove_each_other(gateway: Gateway, watched: Watched) -> None:
+    watched.nodes.append(FakeNode(watched.chain))
+    fill(watched.chain, random.Random(1))
+    watched.settle(watched.reader())
+    kept = row(gateway)
+    assert kept.proven_to == kept.reread_to == 54
+    assert missed(gateway) == []
+    assert "eth_getBlockReceipts" not in watched.nodes[0].calls
+
+
+def test_one_url_alone_is_proven_by_the_headers(gateway: Gateway, watched: Watched) -> None:
+    fill(watched.chain, random.Random(2))
+    watched.settle(watched.reader())
+    assert row(gateway).proven_to == 54
+    assert "eth_getBlockReceipts" in watched.nodes[0].calls
+
+
+def test_without_receipts_it_is_reread_and_not_proven(gateway: Gateway, watched: Watched) -> None:
+    watched.nodes[0].receipts = False
+    fill(watched.chain, random.Random(3))
+    watched.settle(watched.reader())
+    assert (row(gateway).reread_to, row(gateway).proven_to) == (54, None)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_logs_that_were_left_out_at_the_head_are_found(gateway: Gateway, watched: Watched, seed: int) -> None:
+    rng = random.Random(seed)
+    (node,) = watched.nodes
+    node.receipts = False
+    node.omit = lambda log: int(log["blockNumber"], 16) > node.head - 3 and rng.random() < 0.6
+    reader = watched.reader()
+    for _ in range(12):
+        fill(watched.chain, rng, rng.randrange(1, 6))
+        watched.time.go(10)
+        with suppress(RpcFault):
+            reader.poll()
+    watched.chain.mine_many(20)
+    watched.settle(reader)
+    found = answers(gateway)
+    assert found == undisturbed(gateway, watched)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_url_that_always_leaves_logs_out_is_found_by_another(
+    gateway: Gateway, watched: Watched, seed: int
+) -> None:
+    rng = random.Random(seed)
+    watched.nodes.append(FakeNode(watched.chain, receipts=rng.random() < 0.5))
+    watched.nodes[0].omit = omit = leaves_out(rng)
+    fill(watched.chain, rng)
+    watched.chain.mine_many(10)
+    watched.settle(watched.reader())
+    found, misses, kept = answers(gateway), missed(gateway), row(gateway)
+    planted = sum(omit.gone.values())
+    assert sum(miss.missing for miss in misses) == planted > 0
+    assert (kept.differed, kept.reread_to) == (len(misses), kept.live_to - 6)
+    assert found == undisturbed(gateway, watched)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_url_that_always_leaves_logs_out_is_found_by_the_headers(
+    gateway: Gateway, watched: Watched, seed: int
+) -> None:
+    rng = random.Random(seed)
+    watched.nodes[0].omit = omit = leaves_out(rng)
+    fill(watched.chain, rng)
+    watched.chain.mine_many(10)
+    watched.settle(watched.reader())
+    found, kept = answers(gateway), row(gateway)
+    assert sum(miss.missing for miss in missed(gateway)) == sum(omit.gone.values()) > 0
+    assert kept.proven_to == kept.live_to - 6
+    assert found == undisturbed(gateway, watched)
+
+
+def test_a_second_url_that_leaves_logs_out_costs_nothing(gateway: Gateway, watched: Watched) -> None:
+    rng = random.Random(5)
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.nodes[1].omit = leaves_out(rng)
+    fill(watched.chain, rng)
+    watched.settle(watched.reader())
+    found = answers(gateway)
+    assert missed(gateway) == []
+    assert found == undisturbed(gateway, watched)
+
+
+def test_a_queued_payout_that_was_told_as_paid_is_taken_back(gateway: Gateway, watched: Watched) -> None:
+    queued = log_of("DelayedTransferAdded(bytes32)", 10_007, tx="payout")
+    paid = relay(7)
+    chain, (node,) = watched.chain, watched.nodes
+    topic = f"0x{queued.topics[0].hex()}"
+    node.omit = lambda log: log["topics"][0] == topic
+    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
+    feed(gateway, sent(7, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    chain.mine_many(3)
+    chain.mine(queued, type(paid)(paid.address, paid.topics, paid.data, "payout"))
+    reader = watched.reader()
+    watched.settle(reader)
+    assert answers(gateway)["7"] == 5
+    node.omit = lambda _log: False
+    chain.mine_many(12)
+    watched.settle(reader)
+    assert answers(gateway)["7"] == 11
+    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(1, 0)]
+
+
+def test_an_empty_answer_against_a_full_filter_is_asked_elsewhere(gateway: Gateway, watched: Watched) -> None:
+    chain = watched.chain
+    watched.nodes.append(FakeNode(chain))
+    chain.mine_many(3)
+    reader = watched.reader()
+    watched.settle(reader)
+    watched.nodes[0].omit = lambda _log: True
+    chain.mine(send(9))
+    watched.settle(reader)
+    assert answers(gateway)["9"] == 1
+    assert missed(gateway) == []
+    assert reader.view.source == NAMES[1]

@@ -1,0 +1,106 @@
+"""The thread of a chain: what stops it, what it lives through, and that its lease is given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from app.domain.keys import ChainId
+from app.domain.watching.terms import WatchTerms
+from app.runtime.gateway import Gateway
+from app.services.watching.lease import LeaseLost
+from app.watcher.loop import task as module
+from app.watcher.loop.keeper import Keeper
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.task import ChainTask
+from app.watcher.rpc.client import Client
+from app.watcher.rpc.node import Node
+from app.watcher.rpc.nodes import Nodes, Trouble
+from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, answers, network, row, send
+
+pytestmark = pytest.mark.one_database
+
+
+class Waits(Event):
+    """Ends the task after so many waits, and lets time pass instead of waiting."""
+
+    def __init__(self, watched: Watched, most: int) -> None:
+        super().__init__()
+        self._watched, self._left = watched, most
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._watched.time.go(timeout or 0)
+        self._left -= 1
+        if self._left <= 0:
+            self.set()
+        return self.is_set()
+
+
+@pytest.fixture
+def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], ChainTask]:
+    terms: dict[ChainId, WatchTerms] = {CHAIN: watched.terms()}
+    monkeypatch.setattr(module, "watch_terms", lambda _gateway: terms)
+    monkeypatch.setattr(module, "watched_network", lambda _gateway: network())
+
+    def nodes_of(_terms: WatchTerms, note: Callable[[Trouble], None]) -> Nodes:
+        client = Client(KEY, monotonic=watched.time, transport=watched.nodes[0].transport())
+        return Nodes([Node(NAMES[0], CHAIN, client)], watched.time, note)
+
+    def task(waits: int) -> ChainTask:
+        keeper, share = Keeper(gateway, watched.time), WriterShare(watched.time)
+        return ChainTask(gateway, CHAIN, "me", Waits(watched, waits), keeper, share, nodes_of, watched.time)
+
+    return task
+
+
+def test_it_reads_until_it_is_told_to_end_and_gives_the_lease_back(
+    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
+) -> None:
+    watched.chain.mine_many(20)
+    watched.chain.mine(send(1))
+    make(6).run()
+    assert answers(gateway)["1"] == 1
+    assert (row(gateway).owner, row(gateway).backfilled_to) == (None, 15)
+
+
+def test_a_reorganisation_that_is_too_deep_stops_the_chain_for_an_operator(
+    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
+) -> None:
+    watched.chain.mine_many(80)
+    make(4).run()
+    watched.chain.reorg(70, [()] * 75)
+    with pytest.raises(LeaseLost):
+        make(4)._turn()
+    assert "MAX_REORG_BLOCKS" in row(gateway).stopped
+    asked = watched.nodes[0].requests
+    make(4).run()
+    assert watched.nodes[0].requests == asked
+
+
+def test_a_database_that_is_away_is_waited_for(
+    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.chain.mine(send(1))
+    real, failed = module.load, []
+
+    def load(*arguments: Any) -> Any:
+        if len(failed) < 2:
+            failed.append(1)
+            raise OperationalError("SELECT", {}, Exception("gone"))
+        return real(*arguments)
+
+    monkeypatch.setattr(module, "load", load)
+    make(8).run()
+    assert answers(gateway)["1"] == 1
+
+
+def test_what_a_node_did_wrong_is_kept_for_operators(
+    gateway: Gateway, watched: Watched, make: Callable[[int], ChainTask]
+) -> None:
+    watched.nodes[0].chain_id = 5
+    make(3).run()
+    assert "it is a node of chain 5, not of 1" in row(gateway).fault

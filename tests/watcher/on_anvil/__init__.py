@@ -1,0 +1,1 @@
+"""The watcher on real EVMs: two local nodes, contracts of our own."""

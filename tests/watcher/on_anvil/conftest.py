@@ -1,0 +1,81 @@
+"""Two nodes for all tests of a module, and a gateway on the test's database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+
+from app.models.engine import writing
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from demo.anvil import AnvilMissing, installed
+from demo.network import RPC_NAMES
+from tests.applications import Applications, gateway_of
+from tests.builders.network import text
+from tests.databases import SharedDatabase
+from tests.watcher.on_anvil.stage import Chains, clock_at, network, running_chains
+from tests.watcher.on_anvil.watching import Watching
+
+START = 1_790_000_000
+"""The time of the genesis blocks."""
+
+NOW = clock_at(START + 5_000)
+"""The gateway's clock, which stands still."""
+
+
+@pytest.fixture(scope="session")
+def anvil() -> None:
+    """The node is installed; in continuous integration it must be."""
+    try:
+        installed()
+    except AnvilMissing as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def running(anvil: None) -> Iterator[Chains]:
+    with running_chains(START) as chains:
+        yield chains
+
+
+@pytest.fixture
+def chains(running: Chains) -> Chains:
+    """Nothing has happened on them yet."""
+    running.begin_again()
+    return running
+
+
+@pytest.fixture
+def open_gateway(applications: Applications, database: SharedDatabase) -> Callable[..., Flask]:
+    """An application that knows both chains; the settings of how they are watched may be given."""
+
+    def opened(**watching: object) -> Flask:
+        app = applications.opener(database, lambda: NOW)()
+        moment = gateway_of(app).clock()
+        with writing(gateway_of(app).engine) as connection:
+            import_within(connection, read_document(text(network(**watching))), moment)
+        return app
+
+    return opened
+
+
+@pytest.fixture
+def app(open_gateway: Callable[..., Flask]) -> Iterator[Flask]:
+    application = open_gateway()
+    with application.app_context():
+        yield application
+
+
+@pytest.fixture
+def watching(app: Flask, chains: Chains) -> Iterator[Watching]:
+    """A watcher that was started; each chain has one URL."""
+    urls = {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
+    watcher = Watching(gateway_of(app), urls)
+    watcher.start()
+    yield watcher
+    watcher.stop()

@@ -1,0 +1,186 @@
+"""Transfers of every kind on two real EVMs, read by the watcher: each status in its time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address
+from app.models.engine import reading
+from app.models.events import Event
+from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
+from demo.contracts import Call, Contract, events_of
+from demo.transfers import Send, liquidity_withdrawal
+from tests.applications import gateway_of
+from tests.watcher.on_anvil.conftest import START
+from tests.watcher.on_anvil.plan import AFTER, BLOCK_SECONDS, CHAINS, FIRST_TURN, Plan, large
+from tests.watcher.on_anvil.stage import Chains, statuses, tell
+from tests.watcher.on_anvil.watching import Watching
+
+pytestmark = pytest.mark.one_database
+
+WAYS = {
+    "paid": (0, 1, 3, 4, 5),
+    "paid late": (0, 1, 3, 4, 11, 5),
+    "refunded": (0, 1, 3, 6, 7, 8, 9, 10),
+    "refunded late": (0, 1, 3, 6, 7, 8, 9, 10),
+}
+
+
+def played(app: Flask, chains: Chains, watching: Watching, plan: Plan, more: int = 8) -> Iterator[int]:
+    """The turns, each after it was mined, read and told; the plan may be added to meanwhile."""
+    turn = FIRST_TURN
+    while turn < plan.last + more:
+        for chain in CHAINS:
+            chains.mine(plan, chain, turn)
+            assert watching.poll(chain), watching.faults
+        tell(gateway_of(app), plan, turn)
+        yield turn
+        turn += 1
+
+
+def status(app: Flask, send: Send) -> dict[str, Any]:
+    answer: dict[str, Any] = (
+        app.test_client().post("/v2/getTransferStatus", json={"transfer_id": send.text}).get_json()
+    )
+    return answer
+
+
+def test_every_status_in_its_time(app: Flask, chains: Chains, watching: Watching) -> None:
+    plan = Plan(START)
+    endings = dict(zip(WAYS, (plan.paid, plan.paid, plan.refunded, plan.refunded), strict=True))
+    named: dict[str, str] = {}
+    for like in plan.every_kind():
+        for name, ending in endings.items():
+            late = name.endswith("late")
+            send = plan.new(like, **({"amount": large(like)} if late else {}))
+            ending(FIRST_TURN + 1, send, delayed=late)
+            named[send.text] = name
+    seen: dict[str, list[int]] = {send.text: [] for send in plan.sends}
+    for _ in played(app, chains, watching, plan):
+        for send, number in statuses(app, plan.sends).items():
+            seen[send].append(number)
+    for send, numbers in seen.items():
+        assert tuple(number for number, _ in itertools.groupby(numbers)) == WAYS[named[send]], named[send]
+    assert (watching.troubles, watching.faults) == ([], [])
+    paid = [send for send in plan.sends if named[send.text] == "paid"]
+    assert_latency_is_counted(app, plan, paid)
+    assert_ids_are_those_of_the_logs(app, chains, paid)
+
+
+def assert_latency_is_counted(app: Flask, plan: Plan, paid: list[Send]) -> None:
+    """Between any two chains; the middle is that of the transfers that no contract held back."""
+    for src, dst in (CHAINS, CHAINS[::-1]):
+        latency = (
+            app.test_client()
+            .get(
+                "/v2/getLatest7DayTransferLatencyForQuery",
+                query_string={"src_chain_id": src, "dst_chain_id": dst},
+            )
+            .get_json()
+        )
+        assert latency["err"] is None
+        assert latency["median_transfer_latency_in_second"] % BLOCK_SECONDS == 0
+        assert BLOCK_SECONDS * 6 <= latency["median_transfer_latency_in_second"] <= BLOCK_SECONDS * 12
+
+
+def assert_ids_are_those_of_the_logs(app: Flask, chains: Chains, paid: list[Send]) -> None:
+    """The id of an event is that of its log, and of a further fact of it with the type (docs/ingest.md)."""
+    with reading(gateway_of(app).engine) as connection:
+        kept = set(connection.scalars(select(Event.event_id)))
+    for send in paid:
+        answer = status(app, send)
+        tx_hash = answer["src_block_tx_link"].rpartition("/")[2]
+        receipt = chains.nodes[send.chain].receipt(tx_hash)
+        assert receipt is not None
+        log = receipt["logs"][-1]
+        fact = f"{send.chain}:{log['blockHash']}:{tx_hash}:{int(log['logIndex'], 16)}"
+        assert {fact, f"{fact}:transfer.confirmed"} <= kept
+        assert send.id in events_of(receipt)[-1][1].values()
+
+
+def withdraw_of(answer: dict[str, Any], send: Send) -> Call:
+    """The call that a wallet makes of the answer, and of nothing else."""
+    sigs, signers, powers = (
+        [b64decode(each) for each in answer[name]] for name in ("sorted_sigs", "signers", "powers")
+    )
+    numbers = [int.from_bytes(each, "big") for each in powers]
+    function = "mint" if send.kind is SendKind.BURN else "withdraw"
+    return send.contract.call(send.sender, function, b64decode(answer["wd_onchain"]), sigs, signers, numbers)
+
+
+def balance(chains: Chains, chain: int, token: Contract, owner: bytes) -> int:
+    data = "0x" + token.call(owner, "balanceOf", owner).data.hex()
+    found: str = chains.nodes[chain].rpc("eth_call", {"to": f"0x{token.address.hex()}", "data": data})
+    return int(found, 16)
+
+
+def test_the_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: Watching) -> None:
+    """Every kind of refund, with the validators of one chain replaced between signatures and call."""
+    plan = Plan(START)
+    sends = [plan.new(like, receiver=USERS[3]) for like in plan.every_kind() if not like.native]
+    signed = {send.text: plan.prepared(FIRST_TURN + number % 3, send) for number, send in enumerate(sends)}
+    rotates = max(signed.values()) + 2
+    plan.rotate(rotates)
+    for send in sends:
+        if send.chain == LEFT:
+            plan.sign(rotates + 2, send)
+    called: dict[str, tuple[Call, int]] = {}
+    before_rotation: set[int] = set()
+    for turn in played(app, chains, watching, plan):
+        numbers = statuses(app, sends)
+        if turn == rotates - 1:
+            before_rotation = set(numbers.values())
+        if turn == rotates:
+            assert {numbers[send.text] for send in sends if send.chain == LEFT} == {7}
+        if turn < rotates + 2 or called:
+            continue
+        assert set(numbers.values()) == {8}
+        for send in sends:
+            call = withdraw_of(status(app, send), send)
+            called[send.text] = call, balance(chains, send.chain, send.token, send.sender)
+            plan.call(turn + 1, send.chain, call)
+    assert before_rotation == {8}
+    assert set(statuses(app, sends).values()) == {10}
+    gained: dict[tuple[int, Contract], int] = {}
+    for send in sends:
+        place = send.chain, send.token
+        gained[place] = gained.get(place, 0) + send.amount
+    for (chain, token), amount in gained.items():
+        had = {called[send.text][1] for send in sends if (send.chain, send.token) == (chain, token)}
+        assert [balance(chains, chain, token, USERS[0]) - each for each in had] == [amount]
+
+
+def test_pools_and_validators_follow_the_logs(app: Flask, chains: Chains, watching: Watching) -> None:
+    plan = Plan(START)
+    for chain in (LEFT, RIGHT):
+        plan.call(3, chain, POOL.call(USERS[5], "addLiquidity", USDX.address, 5_000_000))
+    native = next(like for like in plan.every_kind() if like.native)
+    plan.paid(4, plan.new(native))
+    plan.rotate(6)
+    plan.call(7, RIGHT, liquidity_withdrawal(RIGHT, USERS[5], 1_200_000, 77, plan.validators(RIGHT, 7)))
+    for _ in played(app, chains, watching, plan):
+        pass
+    with reading(gateway_of(app).engine) as connection:
+        rows = connection.execute(select(Event.type, Event.chain_id, Event.body).order_by(Event.seq))
+        events = [json.loads(row.body) | {"type": row.type, "chain_id": row.chain_id} for row in rows]
+    added = [event for event in events if event["type"] == "liquidity.added"]
+    assert {(each["chain_id"], each["symbol"], each["amount"]) for each in added} == {
+        (LEFT, "USDX", "5000000"), (RIGHT, "USDX", "5000000")
+    }  # fmt: skip
+    [taken] = [event for event in events if event["type"] == "liquidity.withdrawn"]
+    assert (taken["chain_id"], taken["symbol"], taken["amount"]) == (RIGHT, "USDX", "1200000")
+    [sent] = [event for event in events if event["type"] == "transfer.sent"]
+    assert (sent["symbol"], sent["amount"]) == ("COIN", str(native.amount))
+    rotations = [event for event in events if event["type"] == "validators.updated"]
+    last = [each for each in rotations if each["chain_id"] == LEFT][-1]
+    assert last["signers"] == [checksum_address(who) for who in AFTER.signers]
+    assert last["powers"] == [str(power) for power in AFTER.signer_powers]

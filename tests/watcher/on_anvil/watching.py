@@ -1,0 +1,125 @@
+"""The watcher's own loop, one poll at a time, on a clock that the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.keys import ChainId
+from app.runtime.gateway import Gateway
+from app.services.watching.follow import follow_terms
+from app.services.watching.lease import give, take
+from app.services.watching.state import load
+from app.services.watching.terms import watch_terms, watched_network
+from app.watcher.loop.faults import FaultBook
+from app.watcher.loop.reader import Reader
+from app.watcher.loop.share import WriterShare
+from app.watcher.loop.view import View
+from app.watcher.rpc.client import Client
+from app.watcher.rpc.faults import RpcFault
+from app.watcher.rpc.node import Node
+from app.watcher.rpc.nodes import Nodes, Trouble
+from app.watcher.window import Window
+
+Urls = Mapping[int, Sequence[tuple[str, str]]]
+"""Of each chain, the URLs with their names, the preferred one first."""
+
+SECONDS = 30.0
+"""Of the test's clock, from one poll to the next; what pauses is over by then, as a rule."""
+
+
+@dataclass
+class Watching:
+    """One watcher of both chains, between a start and a stop."""
+
+    gateway: Gateway
+    urls: Urls
+    window: int | None = None
+    timeout: float = 5.0
+    seconds: float = 0.0
+    readers: dict[int, Reader] = field(default_factory=dict)
+    troubles: list[tuple[int, Trouble]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def monotonic(self) -> float:
+        """The test's clock."""
+        return self.seconds
+
+    def start(self, owner: str = "test") -> None:
+        """Take the leases and go on where the last one stopped."""
+        for chain, terms in watch_terms(self.gateway).items():
+            lease = take(self.gateway, chain, owner, 60)
+            assert lease is not None
+            follow_terms(self.gateway, lease, terms)
+            view = View(
+                terms=terms,
+                network=watched_network(self.gateway),
+                nodes=self._nodes(chain),
+                readings=load(self.gateway, chain),
+                clock=self.gateway.clock,
+                monotonic=self.monotonic,
+                max_reorg=self.gateway.max_reorg_blocks,
+            )
+            if self.window is not None:
+                view.window = Window(self.window, ceiling=self.window)
+            book = FaultBook(self.gateway, chain, self.monotonic)
+            self.readers[chain] = Reader(self.gateway, lease, view, WriterShare(self.monotonic), book)
+
+    def _nodes(self, chain: ChainId) -> Nodes:
+        nodes = [Node(name, chain, Client(url, seconds=self.timeout)) for name, url in self.urls[chain]]
+        return Nodes(nodes, self.monotonic, lambda trouble: self.troubles.append((chain, trouble)))
+
+    def stop(self) -> None:
+        """End as on SIGTERM."""
+        for reader in self.readers.values():
+            give(self.gateway, reader.lease)
+            reader.view.nodes.close()
+        self.readers.clear()
+
+    def poll(self, chain: int) -> bool:
+        """One poll; whether it went well."""
+        self.seconds += SECONDS
+        try:
+            self.readers[chain].poll()
+        except RpcFault as fault:
+            self.faults.append(f"{chain}: {fault}")
+            return False
+        return True
+
+    def background(self, chain: int) -> bool:
+        """One piece of backfill or of rereading; whether there was one."""
+        self.seconds += SECONDS
+        try:
+            return self.readers[chain].background() is not None
+        except RpcFault as fault:
+            self.faults.append(f"{chain}: {fault}")
+            return True
+
+    def caught_up(self, chain: int, head: str) -> bool:
+        """Whether the newest block of the node is the last one read, and nothing is to be backfilled."""
+        live_to = self.readers[chain].view.readings.live_to
+        return live_to is not None and live_to.hash == head and not self.backfilling(chain)
+
+    def backfilling(self, chain: int) -> bool:
+        """Whether blocks below the live reading are still to be read."""
+        readings = self.readers[chain].view.readings
+        done = -1 if readings.backfilled_to is None else readings.backfilled_to
+        return readings.live_from is not None and readings.live_from > done + 1
+
+    def settle(self, chain: int, head: str, tries: int = 200) -> None:
+        """Poll until the newest block is read and all below it, and what is final was reread."""
+        for _ in range(tries):
+            self.poll(chain)
+            while self.background(chain):
+                pass
+            if self.caught_up(chain, head):
+                return
+        raise AssertionError(f"chain {chain} does not get to its head: {self.faults[-5:]}")
+
+    def reread(self, chain: int) -> bool:
+        """Read everything final a second time; whether there was anything."""
+        any_at_all = False
+        while self.readers[chain].reread():
+            any_at_all = True
+            self.seconds += SECONDS
+        return any_at_all

@@ -1,0 +1,96 @@
+"""Real processes of ``flask --app wsgi watch``, beside fake nodes on loopback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.domain.crypto import checksum_address
+from tests.builders import network as build
+from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "watch")
+SECONDS = 25
+
+
+def document(**watching: object) -> bytes:
+    """Two chains with a pool of USDT each; the first is watched."""
+    settings = {"watch_from_block": 1, "finality": 6, "poll_seconds": 0.2, "rpc": ["RPC_URL_A"]}
+    pool = checksum_address(POOL)
+    return build.text(
+        build.document(
+            chains=[
+                build.chain(CHAIN, "Ethereum", block_delay=3, contract_addr=pool, **settings | watching),
+                build.chain(OTHER, "Other", block_delay=3, contract_addr=pool),
+            ],
+            tokens=[build.token(chain, "USDT", checksum_address(TOKEN), 6) for chain in (CHAIN, OTHER)],
+            pools=[build.pool(chain, "USDT", "0") for chain in (CHAIN, OTHER)],
+        )
+    )
+
+
+class Process:
+    """A watcher; its output is in ``log``."""
+
+    def __init__(self, database_url: str, log: Path, urls: Mapping[str, str], *options: str) -> None:
+        self.log = log
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        env = (
+            inherited
+            | urls
+            | {
+                "DATABASE_URL": database_url,
+                "SECRET_KEY": "test-only secret key, 32 characters or more",
+                "AUDIT_KEY": "test-only audit key, 32 characters or more",
+                "MAX_REORG_BLOCKS": "50",
+                "LOG_LEVEL": "DEBUG",
+            }
+        )
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*COMMAND, *options], cwd=ROOT, env=env, stdout=output, stderr=output
+            )
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> int:
+        """SIGTERM; the exit code."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(SECONDS)
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+@contextmanager
+def watching(database_url: str, log: Path, urls: Mapping[str, str], *options: str) -> Iterator[Process]:
+    """A watcher that is killed at the end, if it is still there."""
+    process = Process(database_url, log, urls, *options)
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def until(true: Callable[[], bool], seconds: float = SECONDS) -> float:
+    """Wait for something; the seconds that it took."""
+    begun = time.monotonic()
+    while not true():
+        assert time.monotonic() - begun < seconds, "it did not come"
+        time.sleep(0.02)
+    return time.monotonic() - begun

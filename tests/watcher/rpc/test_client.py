@@ -1,0 +1,166 @@
+"""One URL: what it answers, what it refuses, and that nobody ever sees it."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from app.watcher.rpc.client import Call, Client, Refused
+from app.watcher.rpc.faults import (
+    Garbled,
+    NoBatches,
+    RateLimited,
+    RpcFault,
+    Slow,
+    TooLarge,
+    Unreachable,
+    without_secrets,
+)
+
+URL = "https://user:pass-of-user@node.example:8443/v3/0123456789abcdef?apikey=fedcba987654"
+ONE = [Call("eth_chainId")]
+TWO = [Call("eth_chainId"), Call("eth_blockNumber")]
+
+
+def client(answer: Callable[[httpx.Request], httpx.Response], **options: Any) -> Client:
+    return Client(URL, transport=httpx.MockTransport(answer), **options)
+
+
+def says(status: int = 200, content: Any = None, **headers: str) -> Client:
+    body = content if isinstance(content, bytes) else orjson.dumps(content)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return client(lambda _request: httpx.Response(status, content=body, headers=names))
+
+
+def test_answers_come_in_the_order_of_the_calls() -> None:
+    answers = [
+        {"id": 1, "result": "0x2"},
+        {"id": 0, "error": {"code": -32000, "message": "header not found"}},
+    ]
+    assert says(content=answers).ask(TWO) == [Refused(-32000, "header not found"), "0x2"]
+
+
+def test_one_call_is_no_batch() -> None:
+    seen = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(orjson.loads(request.content))
+        return httpx.Response(200, json={"id": 0, "result": None})
+
+    assert client(answer).ask(ONE) == [None]
+    assert seen == [{"jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": []}]
+
+
+def test_an_error_of_one_call_may_come_with_another_status() -> None:
+    error = {"id": 0, "error": {"code": -32602, "message": "block range is too wide"}}
+    assert says(400, error).ask(ONE) == [Refused(-32602, "block range is too wide")]
+
+
+@pytest.mark.parametrize(
+    ("node", "calls", "fault"),
+    [
+        (says(500, b"oops"), TWO, Unreachable),
+        (says(413, b""), TWO, NoBatches),
+        (says(400, b"[]"), TWO, NoBatches),
+        (says(302, b"", location="https://elsewhere.example"), ONE, Unreachable),
+        (says(200, {"id": None, "error": {"code": -32600, "message": "no batches here"}}), TWO, NoBatches),
+        (says(200, {"error": {"code": -32005, "message": "rate limit exceeded"}}), TWO, RateLimited),
+        (says(200, {"error": {"message": "query returned more than 10000 results"}}), TWO, TooLarge),
+        (says(200, {"id": 0, "result": 1}), TWO, NoBatches),
+        (says(200, [{"id": 0, "result": 1}]), TWO, Garbled),
+        (says(200, [{"id": 7, "result": 1}]), ONE, Garbled),
+        (says(200, [{"id": True, "result": 1}]), ONE, Garbled),
+        (says(200, ["0x1"]), ONE, Garbled),
+        (says(200, "0x1"), ONE, Garbled),
+        (says(200, b"\xff\xfe"), ONE, Garbled),
+    ],
+)
+def test_what_is_no_answer(node: Client, calls: list[Call], fault: type[RpcFault]) -> None:
+    with pytest.raises(fault) as raised:
+        node.ask(calls)
+    assert raised.type is fault
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "17"}, 17),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"Retry-After": "999999999"}, 3600),
+        ({"Retry-After": "Fri, 29 May 2026 10:00:30 GMT", "Date": "Fri, 29 May 2026 10:00:00 GMT"}, 30),
+        ({"Retry-After": "Fri, 29 May 2026 10:00:30 GMT"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_it_wants_to_be_left_alone(headers: dict[str, str], seconds: float | None) -> None:
+    with pytest.raises(RateLimited) as raised:
+        client(lambda _request: httpx.Response(429, headers=headers)).ask(ONE)
+    assert raised.value.seconds == seconds
+
+
+def test_a_whole_answer_has_a_deadline() -> None:
+    now = [0.0]
+
+    def drip() -> Any:
+        for _ in range(100):
+            now[0] += 1
+            yield b" "
+
+    node = client(lambda _request: httpx.Response(200, content=drip()), monotonic=lambda: now[0], seconds=30)
+    with pytest.raises(Slow, match="no whole answer within 30 seconds"):
+        node.ask(ONE)
+
+
+def raise_of(error: type[Exception]) -> Callable[[httpx.Request], httpx.Response]:
+    def answer(_request: httpx.Request) -> httpx.Response:
+        raise error(f"it happened at {URL}")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.ConnectError,
+        httpx.ReadTimeout,
+        httpx.RemoteProtocolError,
+        httpx.UnsupportedProtocol,
+        httpx.InvalidURL,
+        httpx.DecodingError,
+        UnicodeError,
+        OSError,
+    ],
+)
+def test_no_fault_shows_the_url(error: type[Exception], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(RpcFault) as raised:
+        client(raise_of(error)).ask(ONE)
+    shown = "".join(traceback.format_exception(raised.value)) + caplog.text
+    for secret in ("node.example", "0123456789abcdef", "fedcba987654", "pass-of-user"):
+        assert secret not in shown
+
+
+def test_no_log_line_shows_the_url(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    says(content={"id": 0, "result": 1}).ask(ONE)
+    assert "node.example" not in caplog.text
+    assert "0123456789abcdef" not in caplog.text
+
+
+def test_what_a_node_says_is_shown_without_secrets() -> None:
+    words = (
+        "key 0123456789ABCDEF of user:pass-of-user is over its limit, see https://node.example/pay?x=1\n"
+        f"{URL} fedcba987654 node.example:8443 \x1b[31m" + "x" * 500
+    )
+    shown = without_secrets(words, URL)
+    for secret in ("0123456789abcdef", "fedcba987654", "pass-of-user", "node.example", "\n", "\x1b"):
+        assert secret not in shown.lower()
+    assert shown.startswith("key (hidden) of user:(hidden) is over its limit")
+    assert len(shown) < 250

@@ -1,0 +1,142 @@
+"""``flask watch --check`` and ``--status``, and the line that a terminal shows."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.steps import ChainReadings
+from app.models.engine import writing
+from app.runtime.gateway import current_gateway
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from app.watcher.progress import Progress, done_of, line
+from tests.applications import OpenApp
+from tests.watcher.fake_chain import FakeChain
+from tests.watcher.fake_node import FakeNode, served
+from tests.watcher.kit import CHAIN, FakeTime, send
+from tests.watcher.processes import document
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture
+def chain() -> FakeChain:
+    chain = FakeChain()
+    for number in range(1, 30):
+        chain.mine(send(number))
+    return chain
+
+
+def run(open_app: OpenApp, urls: dict[str, str], *options: str, **watching: object) -> Result:
+    app: Flask = open_app(rpc_urls=urls)
+    with app.app_context():
+        gateway = current_gateway()
+        with writing(gateway.engine) as connection:
+            import_within(connection, read_document(document(**watching)), gateway.clock())
+    return app.test_cli_runner().invoke(args=["watch", *options])
+
+
+def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> None:
+    node = FakeNode(chain, most_blocks=1000)
+    with served(node) as url:
+        done = run(open_app, {"RPC_URL_A": url}, "--check")
+    assert done.exit_code == 0, done.output
+    said = [text.strip() for text in done.output.splitlines()]
+    assert said[0] == "chain 1 (Ethereum): can be watched"
+    assert "ok   all 1 contracts have code" in said
+    assert "ok   tells logs back to watch_from_block 1" in said
+    assert "ok   takes ranges of 29 blocks and more" in said
+    assert "ok   tells receipts that give their headers' roots: it can prove blocks alone" in said
+    assert url not in done.output
+    assert "secret-key" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("fields", "watching", "words"),
+    [
+        ({"chain_id": 9}, {}, "FAIL it is a node of chain 9, not of 1"),
+        ({"codeless": True}, {}, "has no code on this chain"),
+        ({"oldest": 12}, {}, "FAIL tells logs back to block 12 only, and watch_from_block is 1"),
+        ({}, {"rpc": ["RPC_URL_A", "RPC_URL_B"]}, "FAIL not set in this environment"),
+        ({"receipts": False}, {}, "tells no receipts: only a second URL can prove what it tells"),
+        ({"most_blocks": 7}, {}, "takes ranges of 7 blocks"),
+        ({"fault": lambda _body: (401, {}, b'{"error":{"message":"no such key"}}')}, {}, "FAIL "),
+        ({}, {"watch_from_block": 99}, "is still to come"),
+        ({}, {"finality": "finalized"}, "finalized up to block 21"),
+    ],
+)
+def test_check_says_what_is_missing(
+    open_app: OpenApp, chain: FakeChain, fields: dict[str, object], watching: dict[str, object], words: str
+) -> None:
+    with served(FakeNode(chain, **fields)) as url:  # type: ignore[arg-type]
+        done = run(open_app, {"RPC_URL_A": url}, "--check", **watching)
+    assert words in done.output
+    good = (
+        words.startswith(("is still", "finalized", "tells no receipts", "takes ranges")) or "rpc" in watching
+    )
+    assert done.exit_code == (0 if good else 1)
+
+
+def test_check_without_any_url(open_app: OpenApp) -> None:
+    done = run(open_app, {}, "--check", rpc=[])
+    assert done.exit_code == 1
+    assert "no URL: name variables in the chain's rpc, and set them" in done.output
+
+
+def test_status_before_anybody_has_read(open_app: OpenApp) -> None:
+    done = run(open_app, {}, "--status")
+    assert done.exit_code == 0
+    assert done.output.splitlines()[1].split()[:4] == ["1", "Ethereum", "not", "read"]
+
+
+def test_a_chain_that_is_not_watched(open_app: OpenApp) -> None:
+    done = run(open_app, {}, "--chain", "2")
+    assert done.exit_code == 1
+    assert "chain 2 is not watched: it has no watch_from_block" in done.output
+
+
+def test_check_or_status(open_app: OpenApp) -> None:
+    assert run(open_app, {}, "--check", "--status").exit_code == 2
+
+
+def test_the_line_of_a_backfill() -> None:
+    assert line(50, 200, 10) == "[######                  ] 25% 10 blocks/s 0:15 left"
+    assert line(0, 10_000_000, 100).endswith(" 0% 100 blocks/s 27 h 46 min left")
+    assert line(1, 10, 0).endswith(" 10% 0 blocks/s - left")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Task:
+    """What the line looks at of a task."""
+
+    def __init__(self, readings: ChainReadings, from_block: int) -> None:
+        self.chain_id = CHAIN
+        self.view = self
+        self.terms = self
+        self.readings = readings
+        self.from_block = from_block
+
+
+def test_the_line_is_shown_while_there_is_a_backfill_and_goes_away() -> None:
+    time, terminal = FakeTime(), Terminal()
+    progress = Progress(terminal, time)
+    task = Task(ChainReadings(chain_id=CHAIN, live_from=BlockNumber(101), backfilled_to=BlockNumber(20)), 1)
+    progress.show({CHAIN: task})  # type: ignore[dict-item]
+    time.go(1)
+    task.readings = ChainReadings(chain_id=CHAIN, live_from=BlockNumber(101), backfilled_to=BlockNumber(30))
+    progress.show({CHAIN: task})  # type: ignore[dict-item]
+    assert "chain 1 [#######                 ] 30% 10 blocks/s 0:07 left" in terminal.getvalue()
+    time.go(1)
+    task.readings = ChainReadings(chain_id=CHAIN, live_from=BlockNumber(101), backfilled_to=BlockNumber(100))
+    assert done_of(task) is None  # type: ignore[arg-type]
+    progress.show({CHAIN: task})  # type: ignore[dict-item]
+    assert terminal.getvalue().endswith("\r\x1b[K")

@@ -1,0 +1,149 @@
+"""Watchers as processes: they read, end well, are killed, and stand by for each other."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from app import create_app
+from app.extensions import db
+from app.models.engine import writing
+from app.models.watching.watches import ChainWatch
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from tests.applications import make_settings
+from tests.watcher.fake_chain import FakeChain
+from tests.watcher.fake_node import FakeNode, served
+from tests.watcher.kit import answers, row, send
+from tests.watcher.processes import Process, document, until, watching
+
+pytestmark = pytest.mark.one_database
+
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+KILLS = 200 if os.environ.get("SOAK") else 3
+
+
+@pytest.fixture
+def url(tmp_path: Path, sqlite_template: Path) -> str:
+    return f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"
+
+
+@pytest.fixture
+def app(url: str) -> Iterator[Flask]:
+    app = create_app(make_settings(url))
+    with app.app_context():
+        gateway = current_gateway()
+        with writing(gateway.engine) as connection:
+            import_within(connection, read_document(document()), gateway.clock())
+        yield app
+        for engine in db.engines.values():
+            engine.dispose()
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return current_gateway()
+
+
+@pytest.fixture
+def chain() -> FakeChain:
+    chain = FakeChain()
+    for number in range(1, 30):
+        chain.mine(send(number))
+    return chain
+
+
+def free(gateway: Gateway) -> None:
+    """Let the lease of a watcher that was killed run out at once."""
+    with writing(gateway.engine) as connection:
+        connection.execute(update(ChainWatch).values(until=gateway.clock() - timedelta(seconds=1)))
+
+
+def has_begun(process: Process, times: int) -> bool:
+    """Whether a watcher has begun after so many others that wrote into the same log."""
+    return process.said.count("reads it from now on") > times
+
+
+def is_read(gateway: Gateway, last: int) -> bool:
+    """Whether live reading has come to a block, and the backfill to where that began."""
+    kept = row(gateway)
+    begun = kept.live_from is not None
+    return begun and (kept.live_to, kept.backfilled_to) == (last, kept.live_from - 1)
+
+
+def read_to(gateway: Gateway) -> Any:
+    kept = row(gateway)
+    return None if kept is None else (kept.live_to, kept.backfilled_to)
+
+
+def test_it_reads_and_ends_well_and_never_shows_a_url(
+    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
+) -> None:
+    node = FakeNode(chain)
+    with served(node) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}) as process:
+        until(lambda: read_to(gateway) == (29, 23))
+        assert answers(gateway)["26"] == 3
+        assert answers(gateway)["27"] == 1
+        node.fault = lambda _body: (500, {}, b"wrong: " + rpc.encode())
+        until(lambda: bool(row(gateway).fault))
+        node.fault = lambda _body: None
+        chain.mine(send(30))
+        until(lambda: answers(gateway).get("30") == 1)
+        assert process.end() == 0
+        assert row(gateway).owner is None
+        assert "secret-key" not in process.said + row(gateway).fault
+        assert rpc not in process.said
+
+
+def test_another_takes_over_within_ten_seconds(
+    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
+) -> None:
+    with served(FakeNode(chain)) as rpc:
+        urls = {"RPC_URL_A": rpc}
+        with watching(url, tmp_path / "one", urls) as one, watching(url, tmp_path / "two", urls) as two:
+            until(lambda: read_to(gateway) == (29, 23))
+            reads = one if "reads it from now on" in one.said else two
+            epoch = row(gateway).epoch
+            reads.kill()
+            chain.mine(send(30))
+            assert until(lambda: answers(gateway).get("30") == 1) < 10
+            assert row(gateway).epoch == epoch + 1
+            other = two if reads is one else one
+            assert other.end() == 0
+
+
+def test_killed_at_any_moment_it_loses_nothing_and_tells_nothing_twice(
+    gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
+) -> None:
+    rng = random.Random(SEED)
+    with served(FakeNode(chain)) as rpc:
+        urls = {"RPC_URL_A": rpc}
+        for number in range(KILLS):
+            with watching(url, tmp_path / "log", urls) as process:
+                until(partial(has_begun, process, number))
+                for _ in range(3):
+                    chain.mine(send(len(chain.blocks)))
+                    time.sleep(rng.uniform(0, 0.1))
+                process.kill()
+                free(gateway)
+        chain.mine_many(10)
+        with watching(url, tmp_path / "log", urls):
+            last = chain.head.number
+            until(lambda: is_read(gateway, last))
+    found = answers(gateway)
+    assert {key: value for key, value in found.items() if key != "pools"} == {
+        str(number): 3 for number in range(1, last - 9)
+    }
+    assert [pool["sent"] for pool in found["pools"] if pool["sent"]] == [1000 * (last - 10)]

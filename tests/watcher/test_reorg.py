@@ -1,0 +1,164 @@
+"""Where two branches part: at any depth, with few headers kept, and when the node is merely behind."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from app.domain.keys import BlockNumber
+from app.domain.watching.blocks import Header
+from app.watcher.checks.answers import Lie
+from app.watcher.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
+from tests.watcher.logs import block_hash, header
+
+MOST = 1000
+
+
+def chain(last: int, fork: int | None = None, branch: str = "b") -> dict[int, Header]:
+    """Blocks 0 to ``last``; those from ``fork`` on are of another branch."""
+    blocks = {}
+    for number in range(last + 1):
+        mine = "a" if fork is None or number < fork else branch
+        parents = "a" if fork is None or number <= fork else branch
+        blocks[number] = header(number, mine, parent_branch=parents)
+    return blocks
+
+
+class Node:
+    """A node's answers, and how often it was asked."""
+
+    def __init__(self, blocks: Mapping[int, Header]) -> None:
+        self.blocks, self.rounds, self.headers = blocks, 0, 0
+
+    def __call__(self, numbers: Sequence[BlockNumber]) -> dict[BlockNumber, Header]:
+        self.rounds += 1
+        self.headers += len(numbers)
+        return {number: self.blocks[number] for number in numbers if number in self.blocks}
+
+    @property
+    def head(self) -> Header:
+        return self.blocks[max(self.blocks)]
+
+
+def search(kept: Sequence[Header], node: Node, most: int = MOST) -> Unbroken | Lagging | Fork:
+    return find_fork(kept, node.head, node, most)
+
+
+def kept_of(*numbers: int) -> list[Header]:
+    return [header(number) for number in numbers]
+
+
+def test_nothing_was_read_yet() -> None:
+    assert search([], Node(chain(9))) == Unbroken()
+
+
+def test_an_unchanged_hash_proves_all_below_it() -> None:
+    node = Node(chain(2000))
+    assert search(kept_of(*range(1001)), node) == Unbroken()
+    assert node.rounds == 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 7, 16, 17, 64, 500, 999, 1000])
+def test_every_block_is_kept(depth: int) -> None:
+    last = 1200
+    fork = last - depth + 1
+    node = Node(chain(last + 3, fork))
+    assert search(kept_of(*range(last + 1)), node) == Fork(
+        ancestor=header(fork - 1),
+        read_from=BlockNumber(fork),
+        from_block=BlockNumber(fork),
+        replaced=block_hash(fork),
+        depth=depth - 1,
+    )
+    assert node.rounds <= 5 and node.headers <= 60
+
+
+def test_few_headers_are_kept() -> None:
+    """What lies between two kept ones is read again, and what was told of it is taken back."""
+    kept = kept_of(10, 20, 30, 40)
+    found = search(kept, Node(chain(41, fork=25)))
+    assert found == Fork(header(20), BlockNumber(21), BlockNumber(21), block_hash(30), 19)
+
+
+def test_the_parent_of_a_kept_block_narrows_it_down() -> None:
+    kept = kept_of(10, 20, 30, 40)
+    found = search(kept, Node(chain(41, fork=30)))
+    assert found == Fork(header(29), BlockNumber(30), BlockNumber(30), block_hash(30), 10)
+
+
+def test_a_wide_gap_is_no_deep_fork() -> None:
+    """No kept header between: no logs there. So nothing was told of it that had to be taken back."""
+    kept = kept_of(10, 5000, 5010)
+    found = search(kept, Node(chain(5020, fork=4999)))
+    assert found == Fork(header(10), BlockNumber(11), BlockNumber(5000), block_hash(5000), 10)
+
+
+def test_a_fork_below_all_that_is_kept() -> None:
+    kept = kept_of(100, 105)
+    found = search(kept, Node(chain(110, fork=90)))
+    assert found == Fork(None, BlockNumber(100), BlockNumber(100), block_hash(100), 5)
+    found = search(kept, Node(chain(110, fork=100)))
+    assert isinstance(found, Fork) and found.ancestor == header(99)
+
+
+def test_a_fork_at_the_first_block_of_all() -> None:
+    found = search(kept_of(0, 1), Node(chain(3, fork=0)))
+    assert isinstance(found, Fork) and found.ancestor is None and found.from_block == 0
+
+
+def test_a_node_that_is_behind_is_no_reorganisation() -> None:
+    for last in (50, 97, 99):
+        assert search(kept_of(80, 90, 98, 100), Node(chain(last))) == Lagging(BlockNumber(last))
+    assert search(kept_of(98, 100), Node(chain(50))) == Lagging(BlockNumber(50))
+
+
+def test_a_shorter_branch_is_a_reorganisation() -> None:
+    found = search(kept_of(80, 90, 98, 100), Node(chain(95, fork=85)))
+    assert found == Fork(header(80), BlockNumber(81), BlockNumber(81), block_hash(90), 19)
+    found = search(kept_of(80, 96, 100), Node(chain(95, fork=95)))
+    assert isinstance(found, Fork) and found.replaced == block_hash(96)
+
+
+def test_a_node_that_contradicts_itself() -> None:
+    with pytest.raises(Lie, match="block 100 stands, and block 60 below it does not"):
+        search(kept_of(60, 100, 105), Node(chain(110) | {60: header(60, "b"), 105: header(105, "b")}))
+
+
+def test_a_node_that_gives_other_blocks() -> None:
+    with pytest.raises(Lie, match="block 7 for block 100"):
+        search(kept_of(100), Node(chain(110) | {100: header(7)}))
+
+
+def test_a_node_that_leaves_out_what_it_must_have() -> None:
+    blocks = chain(110)
+    del blocks[100]
+    with pytest.raises(Unanswered):
+        search(kept_of(100), Node(blocks))
+
+
+def test_a_head_that_changes_meanwhile() -> None:
+    with pytest.raises(Unanswered):
+        find_fork(kept_of(100), header(100, "c"), Node(chain(100)), MOST)
+
+
+def test_random_forks_and_random_headers() -> None:
+    """The search against looking at every block."""
+    chance = random.Random(13)
+    for _ in range(400):
+        last = chance.randrange(1, 400)
+        fork = chance.randrange(0, last + 3)
+        kept = kept_of(*sorted({*chance.sample(range(last + 1), chance.randrange(0, min(last, 30))), last}))
+        node = Node(chain(last + chance.randrange(3), fork))
+        found = search(kept, node)
+        gone = [each for each in kept if node.blocks[each.number].hash != each.hash]
+        if not gone:
+            assert found == Unbroken()
+            continue
+        assert isinstance(found, Fork)
+        assert found.replaced == gone[0].hash
+        assert found.read_from <= max(fork, kept[0].number) and found.from_block <= gone[0].number
+        below = [each for each in kept if each.number < gone[0].number]
+        assert found.ancestor is None or found.ancestor.number < fork
+        assert (found.ancestor is None) == ((not below and fork < gone[0].number) or gone[0].number == 0)

@@ -1,0 +1,277 @@
+"""Releases, refunds and liquidity: at once, and through the delay queue, in whatever order they are read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.domain.keys import BlockNumber
+from app.domain.transfer.events import (
+    Event,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    RefundCompleted,
+    RefundDelayed,
+    RefundSubmitted,
+    TransferDelayed,
+    TransferReleased,
+)
+from app.domain.watching.blocks import Log
+from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
+from app.watcher.translate import retells, translate
+from tests.watcher.logs import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    HERE,
+    ID,
+    NETWORK,
+    NO_ID,
+    OTHER_ID,
+    PAYOUT,
+    PEGGED,
+    POOL,
+    THERE,
+    THIRD,
+    TOKEN,
+    VAULT,
+    block_hash,
+    header,
+    log,
+    send,
+    tx_hash,
+)
+from tests.watcher.logs import TERMS as ONE
+from tests.watcher.translate.test_sends import told
+
+TERMS = ONE
+AT = f"1:{block_hash(100)}:{tx_hash('one')}:4"
+PAID_AT = f"1:{block_hash(120)}:{tx_hash('later')}:2"
+
+
+def relay(**where: Any) -> Log:
+    return log("Relay", PAYOUT, ALICE, BOB, TOKEN, 7, THERE, ID, **where)
+
+
+def withdraw(refid: bytes = ID, **where: Any) -> Log:
+    return log("WithdrawDone", PAYOUT, 3, BOB, TOKEN, 7, refid, **where)
+
+
+def withdrawn(chain: int, ref: bytes = ID, **where: Any) -> Log:
+    return log("Withdrawn", PAYOUT, BOB, TOKEN, 7, chain, ref, ALICE, **{"contract": VAULT, **where})
+
+
+def mint(chain: int, ref: bytes = ID, **where: Any) -> Log:
+    return log("Mint", PAYOUT, PEGGED, BOB, 7, chain, ref, ALICE, **{"contract": BRIDGE, **where})
+
+
+def added(contract: bytes = POOL, **where: Any) -> Log:
+    return log("DelayedTransferAdded", PAYOUT, contract=contract, **{"index": 3, **where})
+
+
+def executed(contract: bytes = POOL, **where: Any) -> Log:
+    paid = {"block": 120, "index": 2, "tx": "later", **where}
+    return log("DelayedTransferExecuted", PAYOUT, BOB, TOKEN, 7, contract=contract, **paid)
+
+
+def types(events: object) -> list[type[Event]]:
+    return [type(event) for event in events]  # type: ignore[attr-defined]
+
+
+RELEASES = [relay(), withdrawn(THIRD), withdrawn(THERE), mint(THIRD), mint(THERE)]
+REFUNDS = [withdraw(), withdrawn(HERE), mint(HERE)]
+
+
+@pytest.mark.parametrize("given", RELEASES)
+def test_a_payout_of_another_chains_send_is_released_at_once(given: Log) -> None:
+    first = told(given)
+    assert first.events == [
+        TransferReleased(
+            id=AT,
+            at=header(100).at,
+            transfer_id=ID,
+            block=BlockNumber(100),
+            block_hash=block_hash(100),
+            log_index=4,
+            dst_tx_hash=tx_hash("one"),
+            amount=7,
+        )
+    ]
+    assert first.waiting == []
+
+
+@pytest.mark.parametrize("given", REFUNDS)
+def test_a_refund_is_submitted_when_seen_and_completed_when_deep(given: Log) -> None:
+    first = told(given, read_to=111)
+    [submitted] = first.events
+    assert isinstance(submitted, RefundSubmitted)
+    assert (submitted.id, submitted.tx_hash, submitted.block) == (AT, tx_hash("one"), 100)
+    assert submitted.at == header(100).at
+    [waits] = first.waiting
+    assert (waits.kind, waits.due) == (WaitingKind.REFUND_DEPTH, 112)
+    then = told(read_to=112, waiting=(waits,))
+    [completed] = then.events
+    assert completed == RefundCompleted(
+        id=f"{AT}:refund.completed",
+        at=header(100).at,
+        transfer_id=ID,
+        block=BlockNumber(100),
+        block_hash=block_hash(100),
+        log_index=4,
+        tx_hash=tx_hash("one"),
+    )
+    assert then.done == [WaitingKey(WaitingKind.REFUND_DEPTH, AT)]
+    assert told(given, read_to=112).events == [submitted, completed]
+
+
+SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
+
+
+@pytest.mark.parametrize("refid", SHORT_IDS)
+def test_a_withdraw_without_a_transfer_is_a_providers(refid: bytes) -> None:
+    [event] = told(withdraw(refid)).events
+    assert event == LiquidityWithdrawn(
+        id=AT,
+        at=header(100).at,
+        chain_id=HERE,
+        block=BlockNumber(100),
+        block_hash=block_hash(100),
+        log_index=4,
+        symbol="USDT",
+        amount=7,
+    )
+
+
+def test_liquidity_that_is_added() -> None:
+    [event] = told(log("LiquidityAdded", 5, ALICE, TOKEN, 9)).events
+    assert isinstance(event, LiquidityAdded)
+    assert (event.id, event.symbol, event.amount, event.chain_id) == (AT, "USDT", 9, HERE)
+
+
+@pytest.mark.parametrize("given", [withdrawn(0), mint(0), withdrawn(THERE, NO_ID), mint(HERE, NO_ID)])
+def test_fees_of_validators_are_no_transfers(given: Log) -> None:
+    first = told(given)
+    assert (first.events, first.waiting, first.unreadable) == ([], [], [])
+
+
+@pytest.mark.parametrize("given", RELEASES)
+def test_a_queued_release_is_delayed_and_released_when_executed(given: Log) -> None:
+    first = told(added(given.address), given)
+    assert first.events == [
+        TransferDelayed(
+            id=AT,
+            at=header(100).at,
+            transfer_id=ID,
+            block=BlockNumber(100),
+            block_hash=block_hash(100),
+            log_index=4,
+            dst_tx_hash=tx_hash("one"),
+            delayed_id="0x" + PAYOUT.hex(),
+        )
+    ]
+    [waits] = first.waiting
+    assert waits.kind is WaitingKind.QUEUED
+    then = told(executed(given.address), read_to=120, waiting=(waits,))
+    assert then.events == [
+        TransferReleased(
+            id=PAID_AT,
+            at=header(120).at,
+            transfer_id=ID,
+            block=BlockNumber(120),
+            block_hash=block_hash(120),
+            log_index=2,
+            dst_tx_hash=tx_hash("later"),
+            amount=7,
+        )
+    ]
+
+
+@pytest.mark.parametrize("given", REFUNDS)
+def test_a_queued_refund_is_completed_when_its_execution_is_deep(given: Log) -> None:
+    first = told(added(given.address), given, read_to=119)
+    [delayed] = first.events
+    assert isinstance(delayed, RefundDelayed)
+    assert (delayed.id, delayed.delayed_id) == (AT, "0x" + PAYOUT.hex())
+    then = told(executed(given.address), read_to=131, waiting=tuple(first.waiting))
+    assert then.events == []
+    last = told(read_to=132, waiting=(*first.waiting, *then.waiting))
+    [completed] = last.events
+    assert isinstance(completed, RefundCompleted)
+    assert (completed.id, completed.tx_hash, completed.block) == (PAID_AT, tx_hash("later"), 120)
+
+
+def test_liquidity_leaves_when_its_delay_is_over() -> None:
+    first = told(added(), withdraw(NO_ID))
+    assert first.events == []
+    [event] = told(executed(), read_to=120, waiting=tuple(first.waiting)).events
+    assert isinstance(event, LiquidityWithdrawn) and event.id == PAID_AT
+
+
+@pytest.mark.parametrize("given", [*RELEASES, *REFUNDS, withdraw(NO_ID)])
+def test_an_execution_that_is_read_first_comes_to_the_same(given: Log) -> None:
+    """Live reading has come to the execution before the backfill comes to the queue."""
+    forward = told(added(given.address), given, executed(given.address), read_to=200)
+    first = told(executed(given.address), read_to=200)
+    assert first.events == [] and [each.kind for each in first.waiting] == [WaitingKind.EXECUTED]
+    then = told(added(given.address), given, read_to=200, waiting=tuple(first.waiting))
+    assert then.events == forward.events
+    assert len(forward.events) == (1 if given == withdraw(NO_ID) else 2)
+
+
+def test_a_queue_is_its_contracts_own_and_of_one_transaction() -> None:
+    elsewhere = told(added(VAULT), relay())
+    assert types(elsewhere.events) == [TransferReleased]
+    another = told(added(tx="other"), relay())
+    assert types(another.events) == [TransferReleased]
+
+
+def test_both_facts_of_a_queue_are_kept_until_they_are_final() -> None:
+    """A reorganisation may take the execution away again: then the queue has to be known still."""
+    first = told(added(), relay())
+    then = told(executed(), read_to=120, waiting=tuple(first.waiting))
+    assert then.done == []
+    kept = (*first.waiting, *then.waiting)
+    assert {each.kind for each in kept} == {WaitingKind.QUEUED, WaitingKind.EXECUTED}
+    again = told(executed(block=121, tx="again"), read_to=121, waiting=tuple(first.waiting))
+    assert types(again.events) == [TransferReleased]
+    for final_to, done in ((119, 0), (120, 2)):
+        last = translate(
+            NETWORK, TERMS, [], {}, kept, read_to=BlockNumber(200), final_to=BlockNumber(final_to)
+        )
+        assert last.events == [] and len(last.done) == done
+
+
+def test_liquidity_of_an_unknown_token_keeps_that_it_was_paid() -> None:
+    unknown = b"\x99" * 20
+    given = log("WithdrawDone", PAYOUT, 3, BOB, unknown, 7, NO_ID)
+    first = told(added(), given)
+    then = told(executed(), read_to=120, waiting=tuple(first.waiting))
+    kept = [each for each in then.waiting if each.kind is WaitingKind.UNKNOWN]
+    known = replace(NETWORK, version="2", tokens={(HERE, unknown): ("NEW",)})
+    [event] = told(read_to=120, waiting=tuple(kept), network=known).events
+    assert isinstance(event, LiquidityWithdrawn)
+    assert (event.symbol, event.amount, event.id) == ("NEW", 7, PAID_AT)
+
+
+def test_the_same_logs_again_are_the_same_events() -> None:
+    given = (added(), relay(), withdraw(OTHER_ID, index=9, tx="two"), send(index=12, tx="three"))
+    assert told(*given, read_to=300).events == told(*given, read_to=300).events
+    ids = [event.id for event in told(*given, read_to=300).events]
+    assert len(set(ids)) == len(ids) == 5
+
+
+def test_only_a_missed_queueing_changes_what_was_told() -> None:
+    assert retells(added())
+    assert not any(map(retells, (relay(), withdraw(), executed(), send())))
+
+
+def kept_of(*logs: Log) -> tuple[Waiting, ...]:
+    return tuple(told(*logs).waiting)
+
+
+def test_waiting_facts_are_json_values() -> None:
+    for each in kept_of(added(), relay(), send(index=8), executed(block=100), withdraw(OTHER_ID, index=20)):
+        for value in each.facts.values():
+            assert value is None or isinstance(value, str | int)

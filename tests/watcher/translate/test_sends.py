@@ -1,0 +1,187 @@
+"""Sends of each kind, and when they are confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address
+from app.domain.keys import BlockNumber, ChainId
+from app.domain.transfer.events import Event, TransferConfirmed, TransferSent
+from app.domain.watching.blocks import Log
+from app.domain.watching.network import WatchedNetwork
+from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
+from app.watcher.translate import Translation, translate
+from tests.watcher.logs import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    HERE,
+    ID,
+    NETWORK,
+    PEGGED,
+    POOL,
+    TERMS,
+    THERE,
+    THIRD,
+    TOKEN,
+    VAULT,
+    block_hash,
+    header,
+    headers_of,
+    log,
+    send,
+    tx_hash,
+)
+
+
+def told(
+    *logs: Log,
+    read_to: int = 100,
+    waiting: tuple[Waiting, ...] = (),
+    network: WatchedNetwork = NETWORK,
+) -> Translation:
+    return translate(network, TERMS, logs, headers_of(*logs), waiting, read_to=BlockNumber(read_to))
+
+
+def only(events: object) -> Event:
+    [event] = events  # type: ignore[misc]
+    return event
+
+
+ID_OF_LOG = f"1:{block_hash(100)}:{tx_hash('one')}:4"
+
+
+def test_a_pool_send() -> None:
+    assert only(told(send()).events) == TransferSent(
+        id=ID_OF_LOG,
+        at=header(100).at,
+        transfer_id=ID,
+        block=BlockNumber(100),
+        block_hash=block_hash(100),
+        log_index=4,
+        kind=SendKind.POOL,
+        src_chain_id=HERE,
+        dst_chain_id=THERE,
+        symbol="USDT",
+        amount=2_000_000,
+        sender=checksum_address(ALICE),
+        receiver=checksum_address(BOB),
+        src_tx_hash=tx_hash("one"),
+        nonce="7",
+        max_slippage=5000,
+        contract=checksum_address(POOL),
+    )
+
+
+PEGGED_SENDS = [
+    ("deposit", log("Deposited", ID, ALICE, TOKEN, 5, THERE, BOB, 9, contract=VAULT), THERE, "ORG", "9"),
+    ("deposit", log("DepositedV1", ID, ALICE, TOKEN, 5, THERE, BOB, contract=VAULT), THERE, "ORG", None),
+    ("burn", log("Burn", ID, PEGGED, ALICE, 5, 0, BOB, 9, contract=BRIDGE), THIRD, "PEG", "9"),
+    ("burn", log("Burn", ID, PEGGED, ALICE, 5, THERE, BOB, 9, contract=BRIDGE), THERE, "PEG", "9"),
+    ("burn", log("BurnV1", ID, PEGGED, ALICE, 5, BOB, contract=BRIDGE), THIRD, "PEG", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "dst", "symbol", "nonce"), PEGGED_SENDS)
+def test_sends_of_pegged_tokens(kind: str, given: Log, dst: int, symbol: str, nonce: str | None) -> None:
+    event = only(told(given).events)
+    assert isinstance(event, TransferSent)
+    assert (event.kind, event.dst_chain_id, event.symbol, event.nonce) == (kind, dst, symbol, nonce)
+    assert (event.sender, event.receiver) == (checksum_address(ALICE), checksum_address(BOB))
+    assert (event.contract, event.amount) == (checksum_address(given.address), 5)
+    assert event.max_slippage is None
+
+
+def test_a_send_is_confirmed_at_the_block_delay_and_not_before() -> None:
+    first = told(send(), read_to=111)
+    assert [type(event) for event in first.events] == [TransferSent]
+    [waits] = first.waiting
+    assert (waits.kind, waits.key, waits.block, waits.due) == (WaitingKind.SEND_DEPTH, ID_OF_LOG, 100, 112)
+    assert told(read_to=111, waiting=(waits,)).events == []
+    then = told(read_to=112, waiting=(waits,))
+    assert only(then.events) == TransferConfirmed(
+        id=f"{ID_OF_LOG}:transfer.confirmed",
+        at=header(100).at,
+        transfer_id=ID,
+        block=BlockNumber(100),
+        block_hash=block_hash(100),
+        log_index=4,
+    )
+    assert then.done == [WaitingKey(WaitingKind.SEND_DEPTH, ID_OF_LOG)]
+
+
+def test_a_send_that_is_read_late_is_confirmed_at_once() -> None:
+    late = told(send(), read_to=500)
+    early = told(send(), read_to=100)
+    assert late.waiting == [] and late.done == []
+    assert late.events[0] == early.events[0]
+    assert late.events[1] == only(told(read_to=112, waiting=tuple(early.waiting)).events)
+
+
+def test_without_a_delay_a_send_is_confirmed_in_its_block() -> None:
+    terms = replace(TERMS, block_delay=0)
+    given = send()
+    at_once = translate(NETWORK, terms, [given], headers_of(given), (), read_to=BlockNumber(100))
+    assert [type(event) for event in at_once.events] == [TransferSent, TransferConfirmed]
+
+
+def test_a_chain_that_is_not_configured_is_named_all_the_same() -> None:
+    event = only(told(send(dst=424_242)).events)
+    assert isinstance(event, TransferSent) and event.dst_chain_id == 424_242
+
+
+UNKNOWN = [
+    send(token=b"\x99" * 20),
+    send(dst=0),
+    send(dst=2**32),
+    log("Deposited", ID, ALICE, PEGGED, 5, THERE, BOB, 9, contract=VAULT),
+    log("Burn", ID, TOKEN, ALICE, 5, 0, BOB, 9, contract=BRIDGE),
+    log("Burn", ID, PEGGED, ALICE, 5, 2**40, BOB, 9, contract=BRIDGE),
+    log("LiquidityAdded", 1, ALICE, PEGGED, 5),
+    log("WithdrawDone", ID, 1, ALICE, PEGGED, 5, bytes(32)),
+]
+
+
+@pytest.mark.parametrize("given", UNKNOWN)
+def test_what_the_configuration_does_not_know_is_kept(given: Log) -> None:
+    first = told(given)
+    assert first.events == [] and first.unreadable == []
+    [waits] = first.waiting
+    assert (waits.kind, waits.key, waits.block) == (WaitingKind.UNKNOWN, ID_OF_LOG, 100)
+    assert waits.facts["why"]
+    same = told(waiting=(waits,))
+    assert (same.events, same.waiting, same.done) == ([], [], [])
+    other = told(waiting=(waits,), network=replace(NETWORK, version="2"))
+    [again] = other.waiting
+    assert (again.key, again.facts["version"], other.done) == (ID_OF_LOG, "2", [])
+
+
+def test_what_was_kept_counts_when_it_is_configured() -> None:
+    unknown = b"\x99" * 20
+    given = send(token=unknown, block=90)
+    waits = told(given, read_to=95).waiting
+    tokens = {**NETWORK.tokens, (HERE, unknown): ("NEW",)}
+    known = replace(NETWORK, version="2", tokens=tokens)
+    then = told(read_to=110, waiting=tuple(waits), network=known)
+    assert then.events == told(given, read_to=110, network=known).events
+    assert [type(event) for event in then.events] == [TransferSent, TransferConfirmed]
+    assert then.done == [WaitingKey(WaitingKind.UNKNOWN, waits[0].key)]
+
+
+def test_a_contract_that_is_configured_no_more_keeps_its_logs() -> None:
+    [waits] = told(send(token=b"\x99" * 20)).waiting
+    moved = replace(TERMS, pool_bridge=b"\x44" * 20)
+    known = replace(NETWORK, version="2", tokens={(HERE, b"\x99" * 20): ("NEW",)})
+    then = translate(known, moved, [], {}, [waits], read_to=BlockNumber(100))
+    assert then.events == [] and then.waiting[0].key == ID_OF_LOG
+
+
+def test_ids_tell_chains_apart() -> None:
+    given = send()
+    terms = replace(TERMS, chain_id=ChainId(5))
+    network = replace(NETWORK, tokens={(ChainId(5), TOKEN): ("USDT",)})
+    [event] = translate(network, terms, [given], headers_of(given), (), read_to=BlockNumber(100)).events
+    assert event.id == ID_OF_LOG.replace("1:", "5:", 1)

@@ -1,0 +1,106 @@
+"""From logs of two chains to the status that users read, by the table of the lifecycle alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.keys import BlockNumber
+from app.domain.transfer.events import Event, TransferEvent
+from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, status_of
+from app.domain.watching.blocks import Log
+from app.watcher.translate import translate
+from tests.watcher.logs import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    HERE,
+    ID,
+    NETWORK,
+    PEGGED,
+    TERMS,
+    THERE,
+    THIRD,
+    TOKEN,
+    VAULT,
+    headers_of,
+    log,
+    send,
+)
+from tests.watcher.translate.test_payouts import added, executed, mint, relay, withdraw, withdrawn
+
+POOL_THERE, BRIDGE_THERE, VAULT_THIRD = b"\x1a" * 20, b"\x0d" * 20, b"\x0e" * 20
+OTHER_TERMS = {
+    HERE: TERMS,
+    THERE: replace(
+        TERMS,
+        chain_id=THERE,
+        pool_bridge=POOL_THERE,
+        vaults=frozenset(),
+        bridges=frozenset({BRIDGE_THERE}),
+    ),
+    THIRD: replace(
+        TERMS,
+        chain_id=THIRD,
+        pool_bridge=b"\x1b" * 20,
+        vaults=frozenset({VAULT_THIRD}),
+        bridges=frozenset(),
+    ),
+}
+DEPOSIT = log("Deposited", ID, ALICE, TOKEN, 5, THERE, BOB, 9, contract=VAULT)
+BURN = log("Burn", ID, PEGGED, ALICE, 5, 0, BOB, 9, contract=BRIDGE)
+BURN_TO_MINT = log("Burn", ID, PEGGED, ALICE, 5, THERE, BOB, 9, contract=BRIDGE)
+
+
+def told(chain: int, *logs: Log, read_to: int = 121) -> list[Event]:
+    terms = next(terms for chain_id, terms in OTHER_TERMS.items() if chain_id == chain)
+    step = translate(NETWORK, terms, logs, headers_of(*logs), (), read_to=BlockNumber(read_to))
+    assert not step.unreadable
+    return list(step.events)
+
+
+def status(*events: Event) -> Status:
+    about = [event for event in events if isinstance(event, TransferEvent) and event.transfer_id == ID]
+    return status_of(StandingEvents.of(about), RefundStanding()).status
+
+
+ROUTES = [
+    ("pool", send(), THERE, relay(contract=POOL_THERE)),
+    ("deposit, mint", DEPOSIT, THERE, mint(HERE, contract=BRIDGE_THERE)),
+    ("burn, withdraw", BURN, THIRD, withdrawn(HERE, contract=VAULT_THIRD)),
+    ("burn, mint", BURN_TO_MINT, THERE, mint(HERE, contract=BRIDGE_THERE)),
+]
+
+
+@pytest.mark.parametrize(("route", "sent", "chain", "paid"), ROUTES)
+def test_every_route_arrives(route: str, sent: Log, chain: int, paid: Log) -> None:
+    assert status(*told(HERE, sent, read_to=111)) == Status.TRANSFER_SUBMITTING, route
+    first = told(HERE, sent, read_to=112)
+    assert status(*first) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
+    assert status(*first, *told(chain, paid)) == Status.TRANSFER_COMPLETED
+    queue = added(paid.address)
+    assert status(*first, *told(chain, queue, paid)) == Status.TRANSFER_DELAYED
+    done = told(chain, queue, paid, executed(paid.address))
+    assert status(*first, *done) == Status.TRANSFER_COMPLETED
+
+
+REFUNDS = [
+    ("pool", send(), withdraw(tx="refund", block=105)),
+    ("deposit", DEPOSIT, withdrawn(HERE, tx="refund", block=105)),
+    ("burn", BURN, mint(HERE, tx="refund", block=105)),
+]
+
+
+@pytest.mark.parametrize(("kind", "sent", "refund"), REFUNDS)
+def test_every_refund_arrives(kind: str, sent: Log, refund: Log) -> None:
+    first = told(HERE, sent)
+    assert status(*first, *told(HERE, refund, read_to=116)) == Status.TRANSFER_CONFIRMING_YOUR_REFUND, kind
+    assert status(*first, *told(HERE, refund, read_to=117)) == Status.TRANSFER_REFUNDED
+    queue = added(refund.address, tx="refund", block=105)
+    assert status(*first, *told(HERE, queue, refund)) == Status.TRANSFER_CONFIRMING_YOUR_REFUND
+    executed_at_120 = (queue, refund, executed(refund.address))
+    almost, deep = told(HERE, *executed_at_120, read_to=131), told(HERE, *executed_at_120, read_to=132)
+    assert status(*first, *almost) == Status.TRANSFER_CONFIRMING_YOUR_REFUND
+    assert status(*first, *deep) == Status.TRANSFER_REFUNDED
