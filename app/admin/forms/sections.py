@@ -23,6 +23,7 @@ from app.admin.forms.fields import (
 from app.admin.forms.pair_tokens import PairTokenField
 from app.admin.forms.rows import RowForm
 from app.admin.forms.tiers import TiersField
+from app.admin.forms.watching import FinalityField, SecondsField
 from app.admin.network_names import symbol_choices
 from app.domain.blocking import as_network
 
@@ -33,7 +34,6 @@ _SOURCE: Final = UnitOf("src_chain_id")
 _DESTINATION: Final = UnitOf("dst_chain_id")
 _ORIGINAL: Final = UnitOf("org_chain_id", "org_token.decimal")
 _PEGGED: Final = UnitOf("pegged_chain_id", "pegged_token.decimal")
-from app.admin.forms.watching import FinalityField, SecondsField
 
 
 class ChainForm(RowForm):
