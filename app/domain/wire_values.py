@@ -25,6 +25,9 @@ MAX_ACCOUNTS: Final = 20
 MAX_STATUSES: Final = 100
 """Transfers whose status is asked for at once."""
 
+_SPACES: Final = " \t\n\r\f\v"
+"""Around an account; further ones, which readers of JSON Schema do not agree about, belong to it."""
+
 _MAX_DIGITS: Final = 78
 _UINT64_BITS: Final = 64
 _HASH: Final = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
@@ -101,7 +104,8 @@ def parse_accounts(texts: Iterable[str], one_more: str = "") -> list[str]:
 
 
 def _divided(texts: Iterable[str]) -> list[str]:
-    return [each.strip() for text in texts for each in text.split(",") if each.strip()]
+    parts = (part.strip(_SPACES) for text in texts for part in text.split(","))
+    return [part for part in parts if part]
 
 
 def parse_page_token(text: str) -> int | None:

@@ -25,7 +25,7 @@ from app.domain.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MAX_STA
 from app.services.transfers.find import TransferKnowledge
 from app.services.transfers.history import MAX_PAGE
 
-_ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000\s,][^\u0000]*$"
+_ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000 \t\n\r\f\v,][^\u0000]*$"
 _ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
 _IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
 _MILLISECONDS: Final = "Milliseconds since 1970, as a string."
