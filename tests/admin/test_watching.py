@@ -81,7 +81,7 @@ def states(page: str) -> dict[str, str]:
     )
     found: dict[str, Any] = {}
     for row in rows:
-        name = row.split("<td>")[1].split("<")[0]
+        name = row.split('data-label="Chain">')[1].split("<")[0]
         found[name] = row.split('class="pill')[1].split(">")[1].split("<")[0]
     return {name: found[name] for name in ("Ethereum", "Optimism")}
 

@@ -13,7 +13,7 @@ from wtforms.utils import unset_value
 from app.admin.forms.amounts import UnitOf, WithUnit, exact, number_text
 from app.admin.forms.fields import TextValueField, bound_beside, percent_of
 from app.domain.amounts import format_units
-from app.services.network.schema import MAX_PPM
+from app.services.network.prices import MAX_PPM
 
 MOST_TIERS: Final = 100
 SPARE_ROWS: Final = 3

@@ -16,9 +16,9 @@ from app.admin.pages.components import ChainName
 from app.admin.pages.dashboard import Dashboard
 from app.admin.pages.pools import PoolLine
 from app.admin.pages.trends.courses import Period
+from app.admin.pages.trends.heat_map import heat
 from app.admin.views.base import ConsoleView
 from app.admin.views.charts import estimates_chart, token_rows, trend_chart
-from app.admin.views.heat_map import heat
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway

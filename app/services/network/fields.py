@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import orjson
-from marshmallow import ValidationError, fields
+from marshmallow import Schema, ValidationError, fields
 
 from app.domain.crypto import parse_evm_address
 from app.models.network import PATH_LENGTH
@@ -31,7 +31,19 @@ _CIDR: Final = re.compile(r"[0-9a-fA-F:.]+/[0-9]{1,3}", re.ASCII)
 _RATE: Final = re.compile(r"(0|[1-9][0-9]{0,29})(\.[0-9]{1,36})?", re.ASCII)
 _LINK_PATH: Final = re.compile(r"/([!-~]*/)?", re.ASCII)
 _VISIBLE: Final = re.compile(r"[!-~]+", re.ASCII)
+_WORDS: Final = {"required": "is missing", "null": "must not be null"}
 _NOT_IN_URLS: Final = frozenset('"<>\\^`{|}')
+
+
+class Strict(Schema):
+    """An object of the document: unknown keys are refused."""
+
+    error_messages = {"unknown": "unknown key", "type": "must be an object"}
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        field_obj.error_messages.update(_WORDS)
+        if isinstance(field_obj, fields.List):
+            field_obj.inner.error_messages.update(_WORDS)
 
 
 class ListOf(fields.List[Any]):

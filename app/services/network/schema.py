@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import Schema, ValidationError, fields, post_load, pre_dump, pre_load, validates_schema
+from marshmallow import ValidationError, fields, post_load, pre_dump, pre_load, validates_schema
 
 from app.domain.keys import MAX_CHAIN_ID
 from app.models.network import NAME_LENGTH, PASSED_LENGTH, SYMBOL_LENGTH
@@ -31,9 +31,10 @@ from app.services.network.fields import (
     ListOf,
     Name,
     PlainNumber,
-    RateValue,
+    Strict,
     Url,
 )
+from app.services.network.prices import Rate, Tiers
 from app.services.network.watch_fields import BlocksOrFinalized, RpcNames, Seconds
 
 DOCUMENT_VERSION: Final = 1
@@ -42,89 +43,10 @@ MAX_DECIMALS: Final = 36
 MAX_TEXT: Final = 1024
 MAX_SLIPPAGE_PPM: Final = 999_999
 
-MAX_PPM: Final = 20_000
-"""Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
-
 MAX_CONTRACTS: Final = 32
 """Further contracts of one side of a pegged pair."""
 
 MAX_BLOCK: Final = 2**63 - 1
-
-MAX_AMPLIFICATION: Final = 1_000_000
-"""The bound that Curve's contracts have for A."""
-
-_WORDS: Final = {"required": "is missing", "null": "must not be null"}
-
-
-class Strict(Schema):
-    """An object of the document: unknown keys are refused."""
-
-    error_messages = {"unknown": "unknown key", "type": "must be an object"}
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        field_obj.error_messages.update(_WORDS)
-        if isinstance(field_obj, fields.List):
-            field_obj.inner.error_messages.update(_WORDS)
-
-
-class _Tier(Strict):
-    start = Amount(required=True, data_key="from")
-    ppm = WholeNumber(0, MAX_PPM, required=True)
-
-
-class Tiers(ListOf):
-    """Fee tiers as ``((from, ppm), …)``: at least one, the first from 0, ascending."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(fields.Nested(_Tier), **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        tiers: Any = super()._deserialize(value, attr, data, **kwargs)
-        if not tiers:
-            raise ValidationError("must have at least one tier, from 0")
-        if tiers[0]["start"] != 0:
-            raise ValidationError({0: {"from": ["must be 0 in the first tier"]}})
-        for index in range(1, len(tiers)):
-            if tiers[index]["start"] <= tiers[index - 1]["start"]:
-                raise ValidationError({index: {"from": ["must be greater than in the tier before"]}})
-        return tuple((tier["start"], tier["ppm"]) for tier in tiers)
-
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
-        return None if value is None else [{"from": str(start), "ppm": ppm} for start, ppm in value]
-
-
-class _FixedRate(Strict):
-    model = fields.Raw()
-    rate_value = RateValue(required=True, data_key="value")
-
-
-class _CurveRate(Strict):
-    model = fields.Raw()
-    amplification = WholeNumber(1, MAX_AMPLIFICATION, required=True)
-
-
-class Rate(fields.Field[dict[str, Any]]):
-    """A fixed rate or a StableSwap curve; the other model's keys are unknown to it."""
-
-    schemas: Final = {"fixed": _FixedRate(), "stableswap": _CurveRate()}
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise ValidationError("must be an object")
-        model = value.get("model")
-        if not isinstance(model, str) or model not in self.schemas:
-            raise ValidationError({"model": ['must be "fixed" or "stableswap"']})
-        read = self.schemas[model].load(value)
-        return {
-            "rate_model": model,
-            "rate_value": read.get("rate_value"),
-            "amplification": read.get("amplification"),
-        }
-
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
-        if value["rate_model"] == "fixed":
-            return {"model": "fixed", "value": value["rate_value"]}
-        return {"model": value["rate_model"], "amplification": value["amplification"]}
 
 
 def _chain_id(**kwargs: Any) -> WholeNumber:

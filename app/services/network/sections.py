@@ -22,6 +22,7 @@ from app.models.network import (
     Token,
 )
 from app.services.network import schema as shape
+from app.services.network.fields import Strict
 
 Row = dict[str, Any]
 """A row of a table by column name."""
@@ -50,7 +51,7 @@ class Section:
     name: str
     part: Part
     model: type[Base]
-    schema: shape.Strict
+    schema: Strict
     key: tuple[str, ...]
     label: str
     chains: tuple[str, ...] = ()
