@@ -8,6 +8,7 @@ from typing import Any, Final
 from flask_wtf import FlaskForm
 from wtforms import Field, FormField, HiddenField, StringField, SubmitField
 
+from app.admin.forms.amounts import WithUnit
 from app.admin.forms.fields import FieldIds, TextValueField, locate
 from app.admin.requests import unexpected_field_complaint
 from app.services.network.edits.results import FieldError
@@ -95,10 +96,12 @@ class PreviewedForm(ConsoleForm):
     ``fingerprint`` is that of what the operator was shown (``services/audit/fingerprint.py``); its data is
     None where none was sent. ``typed`` is the name that grave changes ask to type, ``proposal_reason`` why
     a change is proposed that waits for a second operator, ``note`` a remark for the audit log.
+    ``decimals_shown`` are those that the amounts of the preview were read with; empty before there was one.
     """
 
     Meta = FieldIds
     fingerprint = HiddenField(name="seen")
+    decimals_shown = HiddenField()
     proposal_reason = StringField(**REASON)
     note = StringField(
         "Note",
@@ -108,6 +111,24 @@ class PreviewedForm(ConsoleForm):
     confirm = SubmitField()
     back = SubmitField()
     typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
+
+    def texts(self) -> dict[str, str]:
+        decimals = self._decimals()
+        return super().texts() | ({self.decimals_shown.name: decimals} if decimals else {})
+
+    @property
+    def as_previewed(self) -> bool:
+        """Whether the amounts that are confirmed are those of the preview.
+
+        They are sent in whole tokens, whose decimals somebody may have changed since.
+        """
+        return self.decimals_shown.data in (None, "", self._decimals())
+
+    def _decimals(self) -> str:
+        units = {
+            line.name: line.unit.unit.decimals for line in self.open_lines() if isinstance(line, WithUnit)
+        }
+        return " ".join(f"{name}:{decimals}" for name, decimals in units.items())
 
     def ask_to_type(self, name: str) -> None:
         """Let the field ``typed`` ask for this name."""

@@ -75,7 +75,7 @@ def _page(status: int, ended: EndedSession | None, *, stale: bool = False) -> Re
 
 def _is_typed(name: str, value: str) -> bool:
     """Whether somebody typed or chose it, as far as its name tells."""
-    return bool(value.strip()) and name not in ("seen", "confirm", "back")
+    return bool(value.strip()) and name not in ("seen", "decimals_shown", "confirm", "back")
 
 
 def words_of_end(text: str) -> str:

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const KEY = "console-kept";
-  const notTyped = new Set(["csrf_token", "seen", "confirm", "back"]);
+  const notTyped = new Set(["csrf_token", "seen", "decimals_shown", "confirm", "back"]);
 
   const link = document.querySelector("[data-keep]");
   if (link) {

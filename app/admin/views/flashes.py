@@ -45,3 +45,13 @@ def note_unconfirmed(form: PreviewedForm, refused: EditRefused) -> None:
         form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
     else:
         form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
+
+
+def confirmed(form: PreviewedForm) -> bool:
+    """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
+    if form.confirm.data and not form.as_previewed:
+        flash(
+            "The decimals of a token were changed meanwhile. Nothing was saved: check the amounts.", "warning"
+        )
+        return False
+    return bool(form.confirm.data)

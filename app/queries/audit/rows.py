@@ -32,6 +32,11 @@ def records_of_row(
     return list(connection.execute(query))
 
 
+def record_of_made(connection: Connection, record_id: int) -> AuditRow | None:
+    """The record with its changes; None where there is none, or they were only proposed."""
+    return connection.execute(select(_TABLE).where(AuditRecord.id == record_id, _MADE)).one_or_none()
+
+
 def network_records_since(connection: Connection, since: datetime) -> Iterator[AuditRow]:
     """The records that changed the network configuration after a time, newest first, a few in memory."""
     last: int | None = None

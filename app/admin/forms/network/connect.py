@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from flask import request
+from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
@@ -69,6 +71,12 @@ class ConnectForm(ChainForm):
         self.example = example
         kept = ("block_delay", "gas_token_symbol", "drop_gas_amt", "minimal_max_slippage", "tx_path")
         super().__init__(row={key: example.chain[key] for key in kept}, **kwargs)
+
+    def sent_without_lines(self) -> MultiDict[str, str]:
+        """What was sent about the chain itself: tokens and routes may have other numbers now."""
+        own = {field.name for field in (*self.chain_inputs(), self.validators)}
+        pairs = request.form.items(multi=True)
+        return MultiDict([pair for pair in pairs if pair[0] in own])
 
     def token_lines(self) -> Iterator[tuple[Any, Any]]:
         """Each token of the example, and its inputs."""

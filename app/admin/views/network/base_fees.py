@@ -12,7 +12,7 @@ from app.admin.access import EDIT, Access
 from app.admin.forms.bulk import BaseFeesForm
 from app.admin.network_names import decimals_by_pool
 from app.admin.requests import actor
-from app.admin.views.flashes import after_saving, note_unconfirmed
+from app.admin.views.flashes import after_saving, confirmed, note_unconfirmed
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
 from app.services.network.edits.fees import preview_fees, save_fees
@@ -42,7 +42,7 @@ class BaseFees:
         """The preview, or the list after the save; None where the form has errors now."""
         gateway, edit, changed = current_gateway(), form.edit(), None
         try:
-            if form.confirm.data:
+            if confirmed(form):
                 shown, reason = form.fingerprint.data or "", form.proposal_reason.data or ""
                 note = form.note.data or ""
                 saved = save_fees(gateway, edit, shown=shown, actor=actor(), reason=reason, note=note)

@@ -24,6 +24,9 @@ from app.services.network.edits.results import Invalid, Preview
 from app.services.network.edits.several import preview_edits, save_edits
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
+_CHANGED: Final = (
+    "What is copied was changed meanwhile. Nothing was saved: enter tokens and routes again, as they are now."
+)
 _CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
 
 
@@ -50,7 +53,13 @@ class ConnectView(ConsoleView):
                 flash("There is no such chain: choose another one.", "warning")
             return self.render("console/connect/choose.html", chains=chain_choices())
         form = connect_form(example)
-        if request.method == "GET" or not form.validate() or form.back.data:
+        if request.method == "GET":
+            return self._form_page(form)
+        if form.fingerprint.data != example.fingerprint:
+            form = connect_form(example, formdata=form.sent_without_lines())
+            form.form_errors.append(_CHANGED)
+            return self._form_page(form)
+        if not form.validate() or form.back.data:
             return self._form_page(form)
         new = form.new_chain()
         if form.errors or form.form_errors:

@@ -17,7 +17,7 @@ from app.admin.forms.base import PreviewedForm, inputs_of
 from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
-from app.admin.views.flashes import after_saving, note_unconfirmed
+from app.admin.views.flashes import after_saving, confirmed, note_unconfirmed
 from app.admin.views.lists import ListView, neutral_cell
 from app.admin.views.network.concerned import concerned_transfers
 from app.admin.views.network.users import users_with_links
@@ -218,7 +218,7 @@ class NetworkView(ListView):
         """
         gateway, form = current_gateway(), on.form
         try:
-            if save or form.confirm.data:
+            if save or confirmed(form):
                 typed, reason = form.typed.data or "", form.proposal_reason.data or ""
                 note = form.note.data or ""
                 saved = save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason, note=note)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import orjson
 
 from app.domain.amounts import format_units, mul_div_up, scale_factors
 from app.models.engine import reading_consistently
@@ -55,6 +58,12 @@ class Example:
     tokens: tuple[TokenExample, ...]
     routes: tuple[RouteExample, ...]
     decimals: Mapping[tuple[int, str], int]
+
+    @property
+    def fingerprint(self) -> str:
+        """That of all that is copied, and of its order, by which a form numbers its lines."""
+        copied = [self.tokens, self.routes, sorted(self.decimals.items())]
+        return hashlib.sha256(orjson.dumps(copied, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,8 @@ def _row_to_edit(section: Section, edit: Edit, standing: Mapping[tuple[str, int]
     if edit.row_id is None:
         if edit.values is None:
             raise Conflict("there is nothing to remove", ())
+        if edit.shown:  # of the row that was there when the edit was previewed
+            require_unchanged("the row", edit.shown, None)
         return None
     row = standing.get((section.name, edit.row_id))
     name = "the row" if row is None else section.describe(row)

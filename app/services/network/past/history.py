@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 
 from app.domain.audit import AuditedChange, read_changes
 from app.models.engine import reading
-from app.queries.audit.records import AuditRow, audit_record
-from app.queries.audit.rows import records_of_row
+from app.queries.audit.records import AuditRow
+from app.queries.audit.rows import record_of_made, records_of_row
 from app.queries.network.rows import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
@@ -98,11 +98,13 @@ def row_of_change(gateway: Gateway, change: AuditedChange) -> tuple[Section, Row
 def restoring(gateway: Gateway, record_id: int, number: int, *, before: bool) -> Restoring | None:
     """How a row gets the values that a record tells; None where there is no such change of a row.
 
+    What was only proposed is no version: nobody may have approved it.
+
     :param number: which change of the record is meant.
     :param before: whether the values before the change are wanted, otherwise those after it.
     """
     with reading(gateway.engine) as connection:
-        record = audit_record(connection, record_id)
+        record = record_of_made(connection, record_id)
         changes = () if record is None else read_changes(record.changes)
         if not 0 <= number < len(changes):
             return None
