@@ -17,6 +17,7 @@ from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document
 from app.services.audit.record import record, record_alone
 from app.services.feed.ingest import IngestResult, ingest_lines, ingest_within
+from app.services.network.changes import audited
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 
@@ -53,7 +54,7 @@ def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
         loaded = f"sandbox loaded: {verdict.accepted} events"
         record(
             connection, gateway.audit_keys, actor, "sandbox.load", "sandbox",
-            now=now, detail=loaded, changes=[change.audited for change in changes],
+            now=now, detail=loaded, changes=audited(changes),
         )  # fmt: skip
     return loaded
 

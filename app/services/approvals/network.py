@@ -13,6 +13,7 @@ from app.models.engine import reading_consistently
 from app.runtime.gateway import Gateway
 from app.services.approvals.same import changed_since, require_as_proposed
 from app.services.audit.results import Conflict, Saved
+from app.services.network.changes import audited
 from app.services.network.edits.edit import planned_edit, preview_edit
 from app.services.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, planned_fees, preview_fees
 from app.services.network.edits.planning import Edit
@@ -59,5 +60,5 @@ def _plan_again(connection: Connection, proposal: Proposal, now: datetime) -> Pl
             planned = planned_edit(connection, Edit(**given), now)
     except Conflict as refused:
         raise changed_since(proposal, refused.meanwhile) from None
-    require_as_proposed(proposal, [change.audited for change in planned.changes])
+    require_as_proposed(proposal, audited(planned.changes))
     return planned

@@ -16,7 +16,7 @@ from app.models import pruned as table
 from app.models.anomalies import Anomaly, StuckAcknowledgement
 from app.models.desk.notes import TransferNote
 from app.models.events import Event, TransferBlock
-from app.models.pools import CourseCount, PoolVolume
+from app.models.pools import PoolVolume
 from app.models.refunds.asks import RefundAsk
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
@@ -52,7 +52,6 @@ def remove_transfers(
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
     apply_courses(connection, moved.courses, -1)
-    connection.execute(delete(CourseCount).where(CourseCount.begun == 0))
     for model in (
         Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, StuckAcknowledgement, TransferNote,
         TransferBlock, TransferHash, Transfer,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, tuple_
 
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
@@ -20,6 +21,8 @@ from app.queries.feed.chain_progress import load_progress
 from app.queries.feed.pools import load_counters, load_volumes
 from app.queries.transfers.courses import SPANS, SpanKey, load_courses
 from app.services.feed.anomalies import judge_pools
+
+_FORGOTTEN_AT_ONCE: Final = 500
 
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
@@ -54,7 +57,7 @@ def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> Non
 def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], sign: int = 1) -> None:
     """Add to what became of transfers, by the hour and by the day; with -1 subtract.
 
-    The caller is the only writer.
+    Spans of which nothing is left have no row. The caller is the only writer.
     """
     sums: dict[SpanKey, Courses] = defaultdict(Courses)
     for key, change in moved.items():
@@ -62,7 +65,18 @@ def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], si
             sums[SpanKey.of(key, hours)].add(change, sign)
     for span, known in load_courses(connection, sums).items():
         sums[span].add(known)
-    upsert(connection, CourseCount, [{**span._asdict(), **asdict(counts)} for span, counts in sums.items()])
+    kept = {span: counts for span, counts in sums.items() if counts}
+    upsert(connection, CourseCount, [{**span._asdict(), **asdict(counts)} for span, counts in kept.items()])
+    _forget_courses(connection, sums.keys() - kept.keys())
+
+
+def _forget_courses(connection: Connection, spans: Collection[SpanKey]) -> None:
+    """Delete rows by their keys: to look for empty ones would read the table, which only grows."""
+    key = tuple_(*(getattr(CourseCount, name) for name in SpanKey._fields))
+    keys = sorted(spans)
+    for start in range(0, len(keys), _FORGOTTEN_AT_ONCE):
+        some = keys[start : start + _FORGOTTEN_AT_ONCE]
+        connection.execute(delete(CourseCount).where(key.in_(some)))
 
 
 def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import orjson
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
+from app.cooperation import in_turns
 from app.domain.audit import AuditedChange
 from app.services.network.sections import SECTIONS, Row, Section
 
@@ -97,6 +98,11 @@ def _in_a_message(value: Any) -> str | None:
     return text if 0 < len(text) <= _LONGEST_IN_A_MESSAGE and "\n" not in text else None
 
 
+def audited(changes: Iterable[Change]) -> list[AuditedChange]:
+    """Changes as the audit log keeps them; of very many, others have their turn meanwhile."""
+    return [change.audited for change in in_turns(changes)]
+
+
 def in_brief(changes: Sequence[Change]) -> str:
     """The changes for a message: a single one by its fields, several as counts."""
     return changes[0].brief if len(changes) == 1 else in_words(changes)
@@ -113,9 +119,9 @@ def in_words(changes: Sequence[Change]) -> str:
 
 def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
     """How the present rows differ from those of the document. Rows that agree are omitted."""
-    rest = {section.identity(row): row for row in present}
+    rest = {section.identity(row): row for row in in_turns(present)}
     found = []
-    for index, after in enumerate(wanted):
+    for index, after in enumerate(in_turns(wanted)):
         before = rest.pop(section.identity(after), None)
         if before is None or any(before[name] != value for name, value in after.items()):
             found.append(Change(section, before, after, index))

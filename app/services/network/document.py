@@ -15,7 +15,7 @@ from app.models.engine import reading_consistently, writing
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
-from app.services.network.changes import Change, apply, compare, in_words
+from app.services.network.changes import Change, apply, audited, compare, in_words
 from app.services.network.guards import refusals
 from app.services.network.pins import pins_too_long
 from app.services.network.reader import Document, NetworkRefused, read_document
@@ -82,7 +82,7 @@ def import_network(
         if changes:
             record(
                 connection, gateway.audit_keys, actor, "network.import", "network document",
-                now=now, detail=in_words(changes), changes=[change.audited for change in changes],
+                now=now, detail=in_words(changes), changes=audited(changes),
             )  # fmt: skip
     return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
 

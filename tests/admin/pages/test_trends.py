@@ -71,6 +71,8 @@ def test_a_send_that_is_taken_back_counts_no_more(gateway: Gateway) -> None:
     feed(gateway, event("chain.reorged", at=-10, chain_id=1, from_block=100))
     day = trend(gateway, Period.DAY)
     assert (day.total.begun, day.tokens) == (0, ())
+    with reading(gateway.engine) as connection:
+        assert not connection.execute(select(CourseCount.__table__)).all(), "and no empty row is left"
 
 
 def test_counts_are_those_of_the_transfers(sandbox: Gateway) -> None:

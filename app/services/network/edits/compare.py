@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from app.cooperation import in_turns
 from app.domain.audit import AuditedChange, changes_text
 from app.models.engine import reading_consistently
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.audit.results import Conflict
-from app.services.network.changes import Change
+from app.services.network.changes import Change, audited
 from app.services.network.document import NetworkRefused, changes_between
 from app.services.network.edits.results import FieldError, Invalid, counted
 from app.services.network.edits.several import Edits, edits_of
@@ -62,12 +63,12 @@ def compare_document(gateway: Gateway, text: bytes) -> Comparison:
     :raises NetworkRefused: it is no network document, with every error of the first stage that has any.
     """
     changes = _changes(gateway, text)
-    sections = []
-    for section in SECTIONS:
-        found = tuple(change.audited for change in changes if change.section is section)
-        if found:
-            sections.append(Compared(section.name, found))
-    return Comparison(tuple(sections), _fingerprint(changes))
+    told = audited(changes)
+    by_section: dict[str, list[AuditedChange]] = {section.name: [] for section in SECTIONS}
+    for change, each in zip(changes, told, strict=True):
+        by_section[change.section.name].append(each)
+    sections = (Compared(name, tuple(found)) for name, found in by_section.items() if found)
+    return Comparison(tuple(sections), _fingerprint(told))
 
 
 def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -> Edits:
@@ -79,12 +80,12 @@ def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -
     :raises Invalid: nothing is picked.
     """
     changes = _changes(gateway, text)
-    if _fingerprint(changes) != shown:
+    if _fingerprint(audited(changes)) != shown:
         raise Conflict("the configuration was changed since you compared it: select again", ())
     wanted = [change for change in changes if picked.takes(change)]
     if not wanted:
         raise Invalid([FieldError("", "select at least one difference")])
-    rows = ((c.section, c.before) for c in wanted if c.before is not None)
+    rows = ((c.section, c.before) for c in in_turns(wanted) if c.before is not None)
     present = {section.describe(row): fingerprint(section.documented(row)) for section, row in rows}
     words = f"apply {len(wanted):,} of {counted(len(changes), 'difference')} of a network document"
     return Edits(
@@ -99,6 +100,5 @@ def _changes(gateway: Gateway, text: bytes) -> list[Change]:
     return changes_between(present, document)
 
 
-def _fingerprint(changes: Sequence[Change]) -> str:
-    told = changes_text([change.audited for change in changes])
-    return hashlib.sha256(told.encode()).hexdigest()
+def _fingerprint(told: Sequence[AuditedChange]) -> str:
+    return hashlib.sha256(changes_text(told).encode()).hexdigest()

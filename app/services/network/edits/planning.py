@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from marshmallow import ValidationError
 from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.queries.network.rows import load_rows, row_by_id, rows_with
 from app.services.audit.fingerprint import require_unchanged
 from app.services.audit.results import Conflict
@@ -123,7 +124,7 @@ def plan_edits(
     standing = _edited_rows(connection, edits)
     planned = {name: _by_identity(SECTION_BY_NAME[name], found) for name, found in rows.items()}
     changes: list[tuple[int, Change]] = []
-    for number, edit in enumerate(edits):
+    for number, edit in enumerate(in_turns(edits)):
         section = SECTION_BY_NAME[edit.section]
         before = _row_to_edit(section, edit, standing)
         after = (

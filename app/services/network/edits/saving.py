@@ -14,7 +14,7 @@ from app.domain.proposals.proposal import Proposal
 from app.runtime.gateway import Gateway
 from app.services.audit.record import DETAIL_LENGTH, record
 from app.services.audit.results import Saved
-from app.services.network.changes import Change, apply, in_brief, in_words
+from app.services.network.changes import Change, apply, audited, in_brief, in_words
 from app.services.network.edits.results import NotConfirmed
 from app.services.network.refold import FactsChanged, refold_after_network_change
 from app.services.network.versions import raise_versions
@@ -96,7 +96,7 @@ def save_or_propose(
         subject=planned.subject,
         summary=planned.summary,
         input=planned.input,
-        changes=[change.audited for change in planned.changes],
+        changes=audited(planned.changes),
     )
     return propose(connection, gateway, actor, draft, reason)
 
@@ -128,7 +128,7 @@ def save_changes(
         planned.subject,
         now=now,
         detail=with_note(by_two + words, planned.note),
-        changes=[change.audited for change in changes],
+        changes=audited(changes),
     )
     return Saved(tuple(map(str, changes)), record_id, brief=planned.words or in_brief(changes))
 

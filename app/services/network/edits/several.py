@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
-from app.services.network.changes import Change, in_words
+from app.services.network.changes import Change, audited, in_words
 from app.services.network.edits.effects import effects_of, needs_typed
 from app.services.network.edits.planning import Edit, plan_edits
 from app.services.network.edits.results import Preview
@@ -68,12 +69,12 @@ def preview_edits(gateway: Gateway, edits: Edits) -> Preview:
     changes = plan.changes
     return Preview(
         edits.about or in_words(changes),
-        tuple(map(str, changes)),
+        tuple(map(str, in_turns(changes))),
         (),
         effects,
         needs_typed(changes),
         waits(gateway, changes),
-        tuple(change.audited for change in changes),
+        tuple(audited(changes)),
     )
 
 
@@ -116,5 +117,5 @@ def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit,
             None if change.after is None else change.section.written_out(change.after),
             None if change.before is None else shown[change.section.describe(change.before)],
         )
-        for change in changes
+        for change in in_turns(changes)
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from app.cooperation import in_turns
 from app.domain.audit import AuditedChange, read_changes
 from app.models.engine import reading_consistently
 from app.queries.audit.rows import network_records_since
@@ -42,7 +43,8 @@ class _Rows:
 
     def __init__(self, rows: Mapping[str, Iterable[Documented]]) -> None:
         self.by_section: dict[str, dict[tuple[Any, ...], Documented]] = {
-            section.name: {_identity(section, row): row for row in rows[section.name]} for section in SECTIONS
+            section.name: {_identity(section, row): row for row in in_turns(rows[section.name])}
+            for section in SECTIONS
         }
 
     def take_back(self, change: AuditedChange) -> bool:
@@ -65,13 +67,13 @@ def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
     count, gaps = 0, dict[str, None]()
     with reading_consistently(gateway.engine) as connection:
         present = {
-            section.name: [section.documented(row) for row in load_rows(connection, section.model)]
+            section.name: [section.documented(row) for row in in_turns(load_rows(connection, section.model))]
             for section in SECTIONS
         }
         then, now = _Rows(present), _Rows(present)
         for record in network_records_since(connection, at):
             count += 1
-            for change in reversed(read_changes(record.changes)):
+            for change in in_turns(reversed(read_changes(record.changes))):
                 if not then.take_back(change):
                     gaps[change.subject] = None
     return NetworkAt(
@@ -86,7 +88,7 @@ def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
 def _differences(then: _Rows, now: _Rows) -> Iterable[AuditedChange]:
     for section in SECTIONS:
         was, is_now = then.by_section[section.name], now.by_section[section.name]
-        for identity in {**was, **is_now}:
+        for identity in in_turns({**was, **is_now}):
             before, after = was.get(identity), is_now.get(identity)
             if _whole(section, before) != _whole(section, after):
                 key = key_of(section, after or before or {}) or {}

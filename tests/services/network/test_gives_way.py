@@ -1,0 +1,66 @@
+"""Whoever compares a document of many rows, or goes far back, holds up no other request for long."""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from flask import Flask
+
+from app import cooperation
+from app.services.network.document import import_network
+from app.services.network.edits.compare import Picked, compare_document, picked_edits
+from app.services.network.edits.several import preview_edits
+from app.services.network.past.at import network_at
+from tests.actors import TESTER
+from tests.applications import gateway_of
+from tests.services.network.network_kit import network as small_network
+
+ROWS = 3_000
+LONGEST = 0.15
+"""Seconds of work: in one piece it takes several times as long."""
+
+
+def large() -> bytes:
+    rows = small_network()
+    rows["blocked_addresses"] = [{"address": f"0x{n:040x}", "reason": "listed"} for n in range(1, ROWS)]
+    return json.dumps(rows).encode()
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """When the others had their turn."""
+    found: list[float] = []
+    monkeypatch.setattr(cooperation.time, "sleep", lambda _seconds: found.append(time.process_time()))
+    gc.disable()  # what other tests have left would be collected in one piece
+    yield found
+    gc.enable()
+
+
+def test_it_gives_way(app: Flask, turns: list[float]) -> None:
+    gateway = gateway_of(app)
+
+    def held(work: Callable[[], object]) -> float:
+        turns[:] = [time.process_time()]
+        work()
+        turns.append(time.process_time())
+        return max(after - before for before, after in pairwise(turns))
+
+    text = large()
+    import_network(gateway, json.dumps(small_network()).encode(), actor=TESTER)
+    long_ago = gateway.clock() - timedelta(days=1)
+    found = {}
+    found["compare"] = held(lambda: compare_document(gateway, text))
+    shown = compare_document(gateway, text).fingerprint
+    picked = Picked((), ("blocked_addresses",))
+    edits = picked_edits(gateway, text, picked, shown=shown)
+    found["pick"] = held(lambda: picked_edits(gateway, text, picked, shown=shown))
+    found["preview"] = held(lambda: preview_edits(gateway, edits))
+    import_network(gateway, text, actor=TESTER)
+    found["at"] = held(lambda: network_at(gateway, long_ago))
+    assert not {name: seconds for name, seconds in found.items() if seconds > LONGEST}, found
