@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text as sa_text
 
+from app.admin.pages.search.network import MOST_WORDS, network_rows
+from app.admin.pages.search.terms import MOST_INSIDE, whole_ones
 from app.admin.pages.search.transfers import Found, search
 from app.admin.pages.transfers import TransferFilters, list_transfers
 from app.models.engine import reading
@@ -216,3 +218,11 @@ def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
         asked = f"EXPLAIN QUERY PLAN SELECT transfer_id FROM transfers WHERE {ID_END} = x'beef'"
         with reading(parts.reads) as connection:
             assert "ix_transfers_id_end" in str(connection.execute(sa_text(asked)).all())
+
+
+def test_a_long_text_costs_no_more_than_a_short_one(gateway: Gateway) -> None:
+    """Of a thousand words each was compared with every token; of fifty addresses each was looked up."""
+    assert network_rows(gateway, "usdt")
+    assert not network_rows(gateway, "usdt " * (MOST_WORDS + 1))
+    addresses = [f"0x{number:040x}" for number in range(50)]
+    assert whole_ones(" ".join(addresses)) == addresses[: -MOST_INSIDE - 1 : -1]

@@ -20,6 +20,9 @@ MOST_ROWS: Final = 30
 LEAST_LETTERS: Final = 2
 """With fewer, only a name that is the text is found, and not one that holds it."""
 
+MOST_WORDS: Final = 8
+"""A text of more is no name: each word is compared with every token."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
@@ -38,7 +41,7 @@ def network_rows(gateway: Gateway, text: str) -> tuple[NamedRow, ...]:
     symbol, with its chain's name beside it (``usdc polygon``), or by its address. A block by its account.
     """
     words = text.casefold().split()
-    if not words:
+    if not 0 < len(words) <= MOST_WORDS:
         return ()
     with reading(gateway.reads) as connection:
         chains = named_chains(connection)

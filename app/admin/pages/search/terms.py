@@ -11,6 +11,9 @@ ADDRESS_DIGITS: Final = 40
 LEAST_PART: Final = 4
 """Hex digits that a part needs at one of its ends: of a million ids, about 15 share them."""
 
+MOST_INSIDE: Final = 10
+"""Hashes and addresses of a pasted text that are tried; each costs some reads."""
+
 _HEX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)", re.ASCII)
 _WHOLE: Final = re.compile(
     rf"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{{{HASH_DIGITS}}}|[0-9a-fA-F]{{{ADDRESS_DIGITS}}})(?![0-9a-zA-Z])",
@@ -46,14 +49,14 @@ def is_link(text: str) -> bool:
 
 
 def whole_ones(text: str) -> list[str]:
-    """The hashes and addresses that stand in a link or a message, each once, the last first.
+    """The hashes and addresses that stand in a link or a message, each once, the last first; not too many.
 
     So of the page of a token for an account, the account is tried before the token.
     """
     found = [f"0x{match[1]}" for match in _WHOLE.finditer(text)]
     if is_link(text):
         found += list(_WORDS_OF_A_LINK.findall(text.partition("//")[2] or text))
-    return list(dict.fromkeys(reversed(found)))
+    return list(dict.fromkeys(reversed(found)))[:MOST_INSIDE]
 
 
 def read_part(text: str) -> Part | None:
