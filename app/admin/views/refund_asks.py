@@ -35,9 +35,9 @@ class RefundAsksView(ListView):
         "at": lambda v, c, m, p: when(m.at),
     }
 
-    def get_export_value(self, model: Any, name: str) -> Any:
+    def export_value(self, model: Any, name: str) -> Any:
         """The bare value; the id as people know it."""
-        return _id(model) if name == "transfer_id" else super().get_export_value(model, name)
+        return _id(model) if name == "transfer_id" else super().export_value(model, name)
 
 
 def _id(row: RefundAsk) -> str:
