@@ -17,16 +17,16 @@ class RefundAsksView(ListView):
 
     section = "Overview"
     model_class = RefundAsk
-    title = "Refund asks"
+    title = "Requested refunds"
     explanation = (
-        "Transfers whose refund was asked for through the interface. Anybody can ask, so an ask proves "
-        "nothing: it moves a transfer that is to be refunded to status 7, and the validator network can read "
-        "it and prepare the refund."
+        "Refunds that were requested through the API. Any client can request one, so a request proves "
+        "nothing: it moves a transfer that is to be refunded to status 7, and the validators can read it and "
+        "prepare the refund."
     )
-    nothing = "Nobody has asked for a refund."
+    nothing = "No refunds were requested. They appear as soon as a user requests one through the API."
     column_list = ("transfer_id", "at", "seq")
     column_export_list = ("seq", "transfer_id", "at")
-    column_labels = {"seq": "Number", "transfer_id": "Transfer", "at": "Asked"}
+    column_labels = {"seq": "No.", "transfer_id": "Transfer", "at": "Requested"}
     column_sortable_list = ("seq", "at")
     column_default_sort = ("seq", True)
     numbers = frozenset({"seq"})
