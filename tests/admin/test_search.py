@@ -110,7 +110,7 @@ def test_without_a_text_it_says_what_it_finds(app: Flask, gateway: Gateway, type
 def test_odd_texts_find_nothing(app: Flask, sandbox: Gateway, typed: str) -> None:
     answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
     assert answer.status_code == 200
-    assert "Nothing was found" in answer.text
+    assert "No results" in answer.text
 
 
 def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway) -> None:

@@ -137,7 +137,7 @@ def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None
     assert rows == [signer.address for signer in refund.signers]
     for signer in refund.signers:
         row = page[page.index(f'data-copy="{signer.address}"') :].split("</tr>")[0]
-        assert ("has not signed" in row) is not signer.signed
+        assert ("Not signed" in row) is not signer.signed
         assert f'value="{signer.power}"' in row
     assert refund.share_signed in page
     assert refund.share_needed in page
@@ -154,12 +154,12 @@ def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
     stages = re.findall(r'<li class="stage stage-(\w+)".*?stage-name">([^<]*)', page, re.DOTALL)
     assert ("done", "In a source block") in stages
-    assert ("current", "Deep enough") in stages
+    assert ("current", "Final on the source") in stages
     assert page.count('aria-current="step"') == 1
     assert "for 1 min 40 s" in page
     fallen = re.findall(r'<li class="event fallen">.*?</li>', page, re.DOTALL)
     assert len(fallen) == 2
-    assert "its block was orphaned: Chain 1 reorganised from block 100" in fallen[0]
+    assert "Its block was orphaned: Chain 1 reorganised from block 100" in fallen[0]
     assert "does not count" in fallen[0]
 
 
@@ -222,7 +222,7 @@ def test_a_value_that_is_none_is_said_and_left_out(app: Flask, world: Gateway, q
     for more in ("", "&stuck=1"):
         answer = visitor.get(f"/admin/transfers/?{query}{more}")
         assert answer.status_code == 200
-        assert "so it was left out" in answer.text
+        assert "so it was ignored" in answer.text
     assert rows_of(visitor.get(f"/admin/transfers/?{query}").text) == [transfer_id(1)]
 
 

@@ -73,11 +73,11 @@ def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     expect(page.locator("[aria-current=step]")).to_contain_text("Signed by a quorum")
     signers = page.get_by_role("region", name="Signers").locator("tbody tr")
     assert signers.count() == 5
-    waiting = signers.filter(has_text="has not signed")
+    waiting = signers.filter(has_text="Not signed")
     assert 0 < waiting.count() < 5
     assert waiting.first.locator("meter").bounding_box()
-    page.locator(".stage", has_text="Refund begun").get_by_text("1 event").click()
-    expect(page.locator(".stage", has_text="Refund begun").locator(".event")).to_contain_text("reported by")
+    page.locator(".stage", has_text="Refund requested").get_by_text("1 event").click()
+    expect(page.locator(".stage", has_text="Refund requested").locator(".event")).to_contain_text("Reported by")
 
 
 def test_what_is_copied_is_whole(visit: Visit) -> None:
@@ -87,7 +87,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
     page.get_by_role("heading", level=1).get_by_role("button").click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     assert clipboard(page) == SIGNING
-    page.get_by_role("button", name="Copy the reply").click()
+    page.get_by_role("button", name="Copy reply").click()
     page.wait_for_function("navigator.clipboard.readText().then(t => t.includes('Your funds are safe'))")
     page.get_by_role("button", name="Copy JSON").click()
     page.wait_for_function("navigator.clipboard.readText().then(t => JSON.parse(t).status === 7)")

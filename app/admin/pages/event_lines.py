@@ -144,7 +144,7 @@ def _sent(event: TransferEvent, context: Context) -> str:
         f"from {src.name}" if src else "",
         f"to {dst.name}" if dst else "",
     ]
-    kind = f" ({KIND_WORDS[event.kind]})" if isinstance(event, TransferSent) else ""
+    kind = f" ({KIND_WORDS[event.kind].lower()})" if isinstance(event, TransferSent) else ""
     return " ".join(part for part in parts if part) + kind
 
 
