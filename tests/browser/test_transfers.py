@@ -77,7 +77,9 @@ def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     assert 0 < waiting.count() < 5
     assert waiting.first.locator("meter").bounding_box()
     page.locator(".stage", has_text="Refund requested").get_by_text("1 event").click()
-    expect(page.locator(".stage", has_text="Refund requested").locator(".event")).to_contain_text("Reported by")
+    expect(page.locator(".stage", has_text="Refund requested").locator(".event")).to_contain_text(
+        "Reported by"
+    )
 
 
 def test_what_is_copied_is_whole(visit: Visit) -> None:

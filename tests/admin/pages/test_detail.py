@@ -91,7 +91,12 @@ def test_a_completed_transfer(gateway: Gateway) -> None:
     assert got.dst_transaction and got.dst_transaction.link == f"https://scan2.example/tx/0x{'ee' * 32}"
     assert (got.block_delay, got.kind, got.refund, got.refund_reason) == (10, "Pool transfer", None, "")
     assert [(line.label, line.words, line.chain, line.block) for line in got.events] == [
-        ("Source transaction in a block", "1000 USDT from Chain 1 to Chain 2 (pool transfer)", "Chain 1", 100),
+        (
+            "Source transaction in a block",
+            "1000 USDT from Chain 1 to Chain 2 (pool transfer)",
+            "Chain 1",
+            100,
+        ),
         ("Source block final", "", "Chain 1", 100),
         ("Decision of the validators", "approved: it will be paid out (SUCCESS)", "", None),
         ("Paid out on the destination", "999.5 USDT", "Chain 2", 7),
