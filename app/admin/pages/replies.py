@@ -71,9 +71,9 @@ def _dst(detail: TransferDetail) -> str:
 def _unknown(detail: TransferDetail) -> str:
     return (
         f"{_what(detail)} was seen on {_src(detail)}, but its transaction is no longer there: usually "
-        "because the chain replaced the block that it was in. Most often it is included again within "
-        "minutes, and the transfer continues by itself. Please look at the transaction in your wallet. If your "
-        "wallet says that it failed or was dropped, nothing was taken, and you can send again."
+        "because the chain replaced the block that it was in. Most often it is included again in "
+        "minutes, and the transfer continues by itself. Please look at the transaction in your wallet. If "
+        "your wallet says that it failed or was dropped, nothing was taken, and you can send again."
     )
 
 
@@ -94,8 +94,8 @@ def _submitting(detail: TransferDetail) -> str:
 def _failed(detail: TransferDetail) -> str:
     return (
         f"{_what(detail)} failed on {_src(detail)}: its transaction was reverted or dropped, so nothing was "
-        "taken from your wallet except, at most, the gas fee. There is nothing to refund. You can send again; "
-        "most transactions fail because the slippage is set too low or the gas runs out."
+        "taken from your wallet except, at most, the gas fee. There is nothing to refund. You can send "
+        "again; most transactions fail because the slippage is set too low or the gas runs out."
     )
 
 
