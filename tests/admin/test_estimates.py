@@ -97,7 +97,7 @@ def test_a_tolerance_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) 
     visitor = signed_in(app, Role.VIEWER)
     (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
     page = ask(visitor, **fields_of(example.query))
-    link = re.search(r'highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
+    link = re.search(r'Highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
     assert link
     assert heading(visitor.get(unescape(link[1])).text).startswith("Receives ")
 
@@ -149,7 +149,7 @@ def test_what_cannot_be_read_is_said_beside_its_field(
 
 def test_nothing_asked_yet_and_nothing_configured(app: Flask, gateway: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    assert "Choose chains, a token and an amount." in ask(visitor)
+    assert "Choose chains, a token and an amount" in ask(visitor)
     assert "is not configured" in ask(visitor, **GOOD)
 
 

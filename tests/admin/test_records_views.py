@@ -116,7 +116,7 @@ def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> N
     for page in (validators, anomalies):
         assert "&lt;script&gt;alert(1)" in page
         assert "<script>alert" not in page
-    assert "id with two contents" in anomalies
+    assert "One event id, two contents" in anomalies
     assert "Version 1" in validators
 
 

@@ -55,7 +55,7 @@ def keeps_its_word(inputs: EstimateInputs) -> None:
         if each.amount is not None:
             units = each.amount.units
             assert passes(inputs, units)
-            beyond = units + 1 if each.label.startswith(("The largest", "The most")) else units - 1
+            beyond = units + 1 if each.label.startswith(("Largest", "Maximum")) else units - 1
             assert beyond in (amt, UINT256 + 1) or not passes(inputs, beyond), each
         else:
             assert each.tolerance is not None
@@ -114,7 +114,7 @@ def test_terms_in_both_ways_of_writing() -> None:
         "Protocol fee", "up", "0.004 USDT", "4000000000000000",
     )  # fmt: skip
     assert [(each.label, each.number.human) for each in fee.inputs] == [
-        ("worth on the destination, before fees", "10 USDT"),
+        ("value on the destination before fees", "10 USDT"),
         ("fee", "0.04 %"),
         ("tier starts at", "0 USDT"),
     ]
@@ -145,7 +145,7 @@ def test_the_limit_that_binds_and_the_check_that_refused() -> None:
     assert (view.refusal.code, view.refusal.code_name) == (1005, "ERROR_CODE_INBOUND_LIQUIDITY_LIMIT")
     nearest = view.refusal.suggestions[0]
     assert (nearest.label, str(nearest.amount)) == ("Largest smaller amount that passes", "5 USDT")
-    assert [check.label for check in view.checks if check.words == "refused"] == [view.refusal.check]
+    assert [check.label for check in view.checks if check.words == "Failed"] == [view.refusal.check]
 
 
 def test_too_small_names_the_least() -> None:

@@ -219,12 +219,13 @@ def _advice(text: str, digits: str, part: Part | None) -> str:
     if digits:
         return (
             f"This looks like hex, but has {len(digits)} digits: a transfer id and a transaction hash have "
-            "64, an address 40. No transfer id begins or ends like this. A transaction is only found by its full hash."
+            "64, an address 40. No transfer id begins or ends like this. A transaction is only "
+            "found by its full hash."
         )
     if part:
         return (
-            "No transfer id and no account begins and ends like this. A transaction is only found by its full "
-            "hash: a click on a short hash copies the full one."
+            "No transfer id and no account begins and ends like this. A transaction is only found by its "
+            "full hash: a click on a short hash copies the full one."
         )
     if _WORD.fullmatch(text):
         return (
