@@ -66,7 +66,7 @@ def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
-    page.get_by_label("Status").select_option("in a refund")
+    page.get_by_label("Status").select_option("In a refund")
     page.get_by_role("button", name="Apply").click()
     page.locator(f"a[href='/admin/transfers/{SIGNING}']").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Refund being signed")

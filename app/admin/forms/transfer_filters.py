@@ -28,7 +28,7 @@ _SAID: Final = 60
 GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
     "open": ("Not finished", frozenset(Status) - FINISHED_STATUSES),
     "refunds": (
-        "in a refund",
+        "In a refund",
         frozenset(
             {
                 Status.TRANSFER_TO_BE_REFUNDED,
