@@ -55,7 +55,9 @@ def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_i
         table = TransferNote
         count = connection.scalar(select(func.count()).where(table.transfer_id == transfer_id)) or 0
         if count >= MOST_NOTES:
-            raise NoteRefused(f"a transfer has at most {MOST_NOTES} notes: remove one that is no longer needed")
+            raise NoteRefused(
+                f"a transfer has at most {MOST_NOTES} notes: remove one that is no longer needed"
+            )
         now = gateway.clock()
         row = {"transfer_id": transfer_id, "operator_id": operator_id, "at": now, "text": said}
         note_id = connection.scalar(insert(table).values(row).returning(table.id))
