@@ -239,7 +239,7 @@ def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
         assert visitor.get(f"/admin/transfers/{text}").status_code == 404
     unknown = visitor.get(f"/admin/transfers/{transfer_id(1)}")
     assert unknown.status_code == 404
-    assert "transfer not found" in unknown.text
+    assert "Transfer not found" in unknown.text
     feed(world, sent(0xAB))
     odd = visitor.get(f"/admin/transfers/{transfer_id(0xAB)[2:].upper()}")
     assert (odd.status_code, odd.location) == (302, f"/admin/transfers/{transfer_id(0xAB)}")

@@ -273,7 +273,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway, sandbox_app: Flask) -> 
         (3, "is being checked by the bridge"),
         (4, "is about to be paid out"),
         (5, "is complete: it was paid out"),
-        (6, "ask for the refund"),
+        (6, "request the refund"),
         (7, "its refund on Ethereum is being prepared"),
         (8, "confirm the refund"),
         (9, "The refund of your transfer is on its way"),
