@@ -18,7 +18,7 @@ from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
 from app.admin.views.flashes import after_saving, confirmed, note_unconfirmed
-from app.admin.views.lists import ListView, neutral_cell
+from app.admin.views.lists import ListView
 from app.admin.views.network.concerned import concerned_transfers
 from app.admin.views.network.users import users_with_links
 from app.domain.difference import FieldDifference, difference
@@ -110,11 +110,11 @@ class NetworkView(ListView):
         names = [field.data_key or name for name, field in self.of.schema.dump_fields.items()]
         return [(name, name) for name in names]
 
-    def get_export_value(self, model: Any, name: str) -> Any:
-        """The value as the document writes it, and no formula for a spreadsheet."""
+    def export_value(self, model: Any, name: str) -> Any:
+        """The value as the document writes it."""
         columns = {column.key: getattr(model, column.key) for column in model.__table__.columns}
         value = self.of.written_out(columns)[name]
-        return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
+        return value if isinstance(value, str) or value is None else json.dumps(value)
 
     # --- The pages
 
