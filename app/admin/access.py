@@ -145,7 +145,7 @@ def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue |
         csrf.protect()
     except CSRFError:
         if request.endpoint == "security.login" and sent_by_own_page():
-            flash("The page was out of date. Sign in now.", "warning")
+            flash("The page had expired. Sign in now.", "warning")
             return redirect(url_for("security.login", next=request.form.get("next") or None))
         kept = None if audience is Audience.ANYONE else keep_after_stale_token()
         if kept is None:

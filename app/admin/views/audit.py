@@ -15,7 +15,7 @@ from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import csv_line
 from app.admin.views.network.words import restore_page, told
-from app.domain.audit import AuditedChange
+from app.domain.audit import AuditedChange, Source
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
@@ -24,17 +24,27 @@ from app.services.operators.accounts import find_account
 _PAGE: Final = 50
 _LONGEST: Final = 256
 _ACTIONS: Final = (
-    ("network", "the network"),
-    ("blocked", "blocks in bulk"),
-    ("events", "the event log"),
-    ("ingest_token", "ingest tokens"),
-    ("operator", "accounts"),
-    ("two_persons", "two persons"),
-    ("anomaly", "anomalies"),
-    ("sandbox", "the sandbox"),
-    ("sign_in", "sign-ins"),
-    ("sign_out", "sign-outs"),
+    ("network", "Network configuration"),
+    ("blocked", "Blocks in bulk"),
+    ("two_persons", "Proposals"),
+    ("transfer", "Transfer notes"),
+    ("anomaly", "Anomalies"),
+    ("events", "Event log"),
+    ("watch", "Chains watched"),
+    ("ingest_token", "Ingest tokens"),
+    ("operator", "Accounts"),
+    ("operators", "Rules for accounts"),
+    ("sign_in", "Sign-ins"),
+    ("sign_out", "Sign-outs"),
+    ("passkey", "Passkeys"),
+    ("recovery_code", "Recovery codes used"),
+    ("recovery_codes", "Recovery codes made"),
+    ("sandbox", "Sandbox"),
 )
+_SOURCES: Final = {source.value: source.value for source in Source} | {
+    Source.CLI.value: "command line",
+    Source.CONSOLE.value: "console",
+}
 _COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
 
 
@@ -51,7 +61,7 @@ class AuditView(ConsoleView):
     }
 
     def __init__(self) -> None:
-        super().__init__(name="Audit", endpoint="audit")
+        super().__init__(name="Audit log", endpoint="audit")
 
     @expose("/")
     def index(self) -> str:
@@ -67,6 +77,7 @@ class AuditView(ConsoleView):
             fields=fields,
             until_day=_last_day(wanted.until),
             actions=_ACTIONS,
+            sources=_SOURCES,
         )
 
     @expose("/<int:record_id>")
@@ -81,6 +92,7 @@ class AuditView(ConsoleView):
             row=entry.record,
             changes=changes,
             about=_page_of(entry.record.subject),
+            sources=_SOURCES,
         )
 
     @expose("/export.csv")
@@ -109,9 +121,12 @@ class AuditView(ConsoleView):
         """Verify the chain of hashes from its first record to its last."""
         found = verify_audit(current_gateway())
         if found.fault is None:
-            flash(f"All {found.count} records hold. The last is {found.head}: note it elsewhere.", "success")
+            flash(
+                f"All {found.count:,} records are intact. The last is {found.head}. Note it outside this gateway.",
+                "success",
+            )
         else:
-            flash(f"The chain is broken: {found.fault}. It is good up to {found.head}.", "error")
+            flash(f"The log is not intact: {found.fault}. It is intact up to {found.head}.", "error")
         return redirect(url_for("audit.index"))
 
 
@@ -170,7 +185,9 @@ def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
             return read_time(text)
         return read_time(f"{text}T00:00:00Z") + whole_day
     except (ValueError, OverflowError):
-        flash(f"“{text[:60]}” is no day such as 2026-01-31, so it was left out.", "warning")
+        flash(
+            f"“{text[:60]}” is not a date. Enter one such as 2026-01-31. The filter was ignored.", "warning"
+        )
         return None
 
 

@@ -40,6 +40,7 @@ class IngestTokensView(ListView):
     )
     nothing = "No token is made yet. A reporter needs one to send events over HTTP."
     row_endpoint = "ingest_tokens.show"
+    audit_subject = "ingest token {name}"
     new_endpoint = "ingest_tokens.new"
     new_label = "New token"
     list_template = "console/ingest_tokens/list.html"

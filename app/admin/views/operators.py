@@ -49,6 +49,7 @@ class OperatorsView(ListView):
     title = "Operators"
     explanation = "Who may sign in here, and as what. Accounts are never deleted, since the audit names them."
     row_endpoint = "operators.edit"
+    audit_subject = "operator {email}"
     new_endpoint = "operators.new"
     new_label = "New operator"
     list_template = "console/operators.html"
