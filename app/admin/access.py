@@ -111,6 +111,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     audience = rule.of(request.method) if rule else Audience.NOBODY
     if audience is Audience.NOBODY:
         abort(404)
+    if request.endpoint == "console.static":
+        return None  # the page of a lost database has its styles, too
     by_itself = rule is not None and rule.by_itself
     ended = leave_ended_session(counts_as_use=not by_itself)
     changes = request.method not in READ_METHODS

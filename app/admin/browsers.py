@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Browsers name those before them, too: Edge says Chrome and Safari, Chrome says Safari. The first match counts.
+# Browsers name those before them, too: Edge says Chrome and Safari, Chrome says Safari. First match counts.
 _BROWSERS: Final = (
     (re.compile(r"Edg(?:e|A|iOS)?/"), "Edge"),
     (re.compile(r"OPR/|Opera"), "Opera"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,11 +16,13 @@ from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import csv_line
 from app.admin.views.network.words import restore_page, told
+from app.admin.views.proposal_words import administered
 from app.domain.audit import AuditedChange, Source
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
 from app.services.operators.accounts import find_account
+from app.services.operators.factors import RULE
 
 _PAGE: Final = 50
 _LONGEST: Final = 256
@@ -45,6 +48,8 @@ _SOURCES: Final = {source.value: source.value for source in Source} | {
     Source.CLI.value: "command line",
     Source.CONSOLE.value: "console",
 }
+_ADMINISTERED: Final = ("operator ", "ingest token ", RULE)
+"""How subjects begin whose fields have labels, though they are none of the configuration."""
 _COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
 
 
@@ -122,7 +127,7 @@ class AuditView(ConsoleView):
         found = verify_audit(current_gateway())
         if found.fault is None:
             flash(
-                f"All {found.count:,} records are intact. The last is {found.head}. Note it outside this gateway.",
+                f"All {found.count:,} records are intact. Note the last one elsewhere: {found.head}.",
                 "success",
             )
         else:
@@ -146,6 +151,8 @@ def _page_of(subject: str) -> str | None:
 def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
     """A change, and where it leads: to its row, the row's history, and back to what was before."""
     found = told(change)
+    if not found.section and change.subject.startswith(_ADMINISTERED):
+        found = replace(found, lines=administered(found.lines))
     made = found.section and not record.action.startswith("two_persons.")
     numbers = {"record_id": record.id, "number": number}
     return {

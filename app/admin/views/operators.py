@@ -47,11 +47,11 @@ class OperatorsView(ListView):
     section = "People"
     model_class = Operator
     title = "Operators"
-    explanation = "Who may sign in here, and as what. Accounts are never deleted, since the audit names them."
+    explanation = "Accounts of the console. They are never deleted, because the audit log names them."
     row_endpoint = "operators.edit"
     audit_subject = "operator {email}"
     new_endpoint = "operators.new"
-    new_label = "New operator"
+    new_label = "New account"
     list_template = "console/operators.html"
     access = {
         "index_view": Access(Audience.ADMIN),
@@ -69,14 +69,14 @@ class OperatorsView(ListView):
         "active": "State",
         "signed_in_at": "Last sign-in",
         "signed_in_from": "From",
-        "created_at": "Made",
+        "created_at": "Created",
     }
     column_sortable_list = ("email", "role", "active", "signed_in_at", "created_at")
     column_searchable_list = ("email",)
     column_default_sort = "email"
     column_filters = (
         Choice(Operator.role, "Role", [(role.value, role.value) for role in Role]),
-        Flag(Operator.active, "State", "may sign in", "switched off"),
+        Flag(Operator.active, "State", "active", "off"),
     )
     column_formatters = {
         "active": lambda v, c, m, p: pill("active", "good") if m.active else pill("off", "plain"),
@@ -93,18 +93,18 @@ class OperatorsView(ListView):
             try:
                 email, hashed = checked_account(form.email.data or "", form.password.data or "")
             except AccountRefused as refused:
-                flash(str(refused), "error")
+                flash(sentence(str(refused)), "error")
             else:
                 values = {
                     "role": form.role.data,
                     "second_factor_required": form.second_factor_required.data,
                 }
                 wish = AccountRequest(AccountWish.CREATE, email, values, hashed)
-                done = f"{email} may sign in now, as {form.role.data}."
+                done = f"Account {email} created with the role {form.role.data}."
                 if (saved := _ask(wish, form.why, done)) is not None:
                     return _after(saved, url_for("operators.index_view"))
-        submit = "Propose the account" if form.waits else "Make the account"
-        return self.render("console/form.html", form=form, title="New operator", submit=submit)
+        submit = "Propose account" if form.waits else "Create account"
+        return self.render("console/form.html", form=form, title="New account", submit=submit)
 
     @expose("/<int:account_id>", methods=("GET", "POST"))
     def edit(self, account_id: int) -> ResponseReturnValue:
@@ -116,7 +116,7 @@ class OperatorsView(ListView):
         if form.validate_on_submit():
             values = {name: form.data[name] for name in sorted(DECIDED_BY_OTHERS)}
             wish = AccountRequest(AccountWish.CHANGE, account.email, values)
-            if (saved := _ask(wish, form.why, f"{account.email} is changed.")) is not None:
+            if (saved := _ask(wish, form.why, f"Account {account.email} saved.")) is not None:
                 return _after(saved, url_for("operators.index_view"))
         has_passkey = account_id in _with_passkey()
         return self.render("console/operator.html", form=form, account=account, has_passkey=has_passkey)
@@ -134,7 +134,7 @@ class OperatorsView(ListView):
         """Remove a second factor that its owner has lost."""
         account, page = _account(account_id), url_for("operators.edit", account_id=account_id)
         wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
-        done = f"{account.email} has no second factor now and is signed out."
+        done = f"The second factor of {account.email} was reset, and the account is signed out."
         saved = _ask(wish, request.form.get("proposal_reason", ""), done)
         return redirect(page) if saved is None else _after(saved, page)
 
@@ -171,7 +171,7 @@ class OperatorsView(ListView):
         try:
             if request.form.get("demanded") == "1":
                 demand_second_factor(current_gateway(), current_user.id, actor=actor())
-                flash("Every account needs a second factor now.", "success")
+                flash("Every account now needs a second factor.", "success")
                 return redirect(page)
             reason = request.form.get("proposal_reason", "")
             saved = request_relaxing(current_gateway(), actor=actor(), reason=reason)
@@ -179,7 +179,7 @@ class OperatorsView(ListView):
             flash(sentence(str(refused)), "error")
             return redirect(page)
         if saved.proposal_id is None:
-            flash("Every account may do without a second factor again.", "success")
+            flash("A second factor is optional again.", "success")
         return _after(saved, page)
 
 
