@@ -66,7 +66,7 @@ def test_a_row_that_was_removed_meanwhile(app: Flask, operator: Visitor, network
         second.post(path, form_of(form) | {"confirm": "1"}),
         second.post(f"{path}/remove", form_of(removal) | {"confirm": "1"}),
     ):
-        assert "was removed meanwhile" in answer.text
+        assert "was removed while you were editing" in answer.text
     assert document(network)["route_blocks"] == []
 
 

@@ -168,9 +168,9 @@ def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) ->
     assert admin.post(f"{path}/revoke", {"typed": "watcher-eth"}).location == "/admin/ingest_tokens/"
     assert "revoked" in admin.get(path).text
     for wrong, words in (
-        ({"name": "watcher-eth"}, "is or was a token already"),
-        ({"name": "<script>alert(1)</script>"}, "cannot be a name"),
-        ({"name": "a", "types": "<script>alert(1)</script>"}, "is no event type"),
+        ({"name": "watcher-eth"}, "is already used, or was used before"),
+        ({"name": "<script>alert(1)</script>"}, "is not a valid name"),
+        ({"name": "a", "types": "<script>alert(1)</script>"}, "is not an event type"),
         ({"name": "a", "chains": "x"}, "named by its id"),
         ({"name": "a", "digest": "x"}, "has no field"),
     ):

@@ -79,7 +79,7 @@ def test_a_second_person_makes_all_of_it(app: Flask, guarded: Gateway, kind: str
     second = Visitor(app)
     second.sign_in("operator@example.org")
     page = second.get(PAGE)
-    assert "Approve and make the change" in page.text
+    assert "Approve change" in page.text
     assert "What it will do" in page.text
     assert second.post(f"{PAGE}/approve").location == PAGE
     assert made(document(guarded))

@@ -162,7 +162,7 @@ class TestRotation:
         revoke_token(gateway, "relayer-1", actor=TESTER)
         with pytest.raises(TokenRefused, match="no valid token relayer-1 to replace"):
             rotate_token(gateway, "relayer-1", actor=TESTER)
-        with pytest.raises(TokenRefused, match="is or was a token already"):
+        with pytest.raises(TokenRefused, match="is already used, or was used before"):
             create_token(gateway, "relayer-1", actor=TESTER)
 
     def test_an_expired_one_makes_room(self, gateway: Gateway, at: Callable[[float], Gateway]) -> None:

@@ -51,7 +51,7 @@ def test_what_was_removed_is_not_edited(gateway: Gateway) -> None:
     twice = removed(gateway, "route_blocks", "USDT", 10, 56)
     save_edit(gateway, twice, actor=ALICE)
     for edit in (theirs, twice):
-        with pytest.raises(Conflict, match="was removed meanwhile"):
+        with pytest.raises(Conflict, match="was removed while you were editing"):
             save_edit(gateway, edit, actor=BOB)
 
 
