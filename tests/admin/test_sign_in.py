@@ -182,7 +182,10 @@ def test_a_changed_password_counts_and_ends_the_other_sessions(app: Flask) -> No
     for fields, complaint in (
         ({"password": "not mine", "new_password": new, "new_password_confirm": new}, "Wrong password"),
         ({"password": PASSWORD, "new_password": "short", "new_password_confirm": "short"}, "at least 12"),
-        ({"password": PASSWORD, "new_password": new, "new_password_confirm": new + "!"}, "passwords do not match"),
+        (
+            {"password": PASSWORD, "new_password": new, "new_password_confirm": new + "!"},
+            "passwords do not match",
+        ),
     ):
         assert complaint in here.post("/admin/account/password", fields).text
     fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
