@@ -72,7 +72,8 @@ def test_one_format_of_times() -> None:
 def test_titles_and_headings(operator: Visitor, network: Gateway) -> None:
     page = operator.get("/admin/routes/").text
     assert "<title>Routes – Gateway console</title>" in page
-    headings = re.findall(r'<th scope="col".*?>\s*(?:<a [^>]*>|<span[^>]*>)?([^<]+)', page)
+    found = re.findall(r'<th scope="col".*?>\s*(?:<a [^>]*>|<span[^>]*>)?([^<]+)', page)
+    headings = [text.strip() for text in found]
     assert "Base fee" in headings
     assert [text for text in headings if re.search(r" [A-Z][a-z]", text)] == []
 

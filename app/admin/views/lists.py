@@ -64,7 +64,7 @@ class ListView(ConsoleView, ModelView):
         """The bare value, never one that a spreadsheet would run as a formula."""
         return neutral_cell(self._get_field_value(model, name))
 
-    def prettify_name(self, name: str) -> str:
+    def _prettify_name(self, name: str) -> str:
         """A column's heading in sentence case; the library writes each word large."""
         words = name.replace("_", " ")
         return words[:1].upper() + words[1:]
