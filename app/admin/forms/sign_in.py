@@ -95,6 +95,10 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
 
     failure = "wrong or used code"
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.code.label.text = "Authentication code"
+
     def throttled_account(self) -> str:
         return self.user.email if self.user else ""
 

@@ -8,6 +8,7 @@ from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
+from markupsafe import Markup
 
 from app.admin.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.admin.formats import pill, sentence, when
@@ -16,7 +17,7 @@ from app.admin.requests import actor
 from app.admin.views.filters import Choice, Flag
 from app.admin.views.flashes import after_saving
 from app.admin.views.lists import ListView
-from app.domain.operators import Role
+from app.domain.operators import Role, normal_email
 from app.domain.proposals.two_persons import OPERATORS
 from app.models.operators import Operator
 from app.runtime.gateway import current_gateway
@@ -63,12 +64,11 @@ class OperatorsView(ListView):
         "new_password": ADMIN_BUTTON,
         "demand_second_factor": ADMIN_BUTTON,
     }
-    column_list = ("email", "role", "active", "second_factor", "signed_in_at", "signed_in_from", "created_at")
+    column_list = ("email", "role", "active", "second_factor", "signed_in_at", "created_at")
     column_export_list = ("email", "role", "active", "second_factor_required", "signed_in_at", "created_at")
     column_labels = {
         "active": "State",
         "signed_in_at": "Last sign-in",
-        "signed_in_from": "From",
         "created_at": "Created",
     }
     column_sortable_list = ("email", "role", "active", "signed_in_at", "created_at")
@@ -81,7 +81,7 @@ class OperatorsView(ListView):
     column_formatters = {
         "active": lambda v, c, m, p: pill("active", "good") if m.active else pill("off", "plain"),
         "second_factor": lambda v, c, m, p: _second_factor(m),
-        "signed_in_at": lambda v, c, m, p: when(m.signed_in_at),
+        "signed_in_at": lambda v, c, m, p: _last_sign_in(m),
         "created_at": lambda v, c, m, p: when(m.created_at),
     }
 
@@ -93,7 +93,8 @@ class OperatorsView(ListView):
             try:
                 email, hashed = checked_account(form.email.data or "", form.password.data or "")
             except AccountRefused as refused:
-                flash(sentence(str(refused)), "error")
+                wrong = form.email if normal_email(form.email.data or "") is None else form.password
+                wrong.errors = [sentence(str(refused))]
             else:
                 values = {
                     "role": form.role.data,
@@ -215,6 +216,12 @@ def _with_passkey() -> frozenset[int]:
     if "with_passkey" not in g:
         g.with_passkey = accounts_that_have_passkeys(current_gateway())
     return g.with_passkey
+
+
+def _last_sign_in(operator: Operator) -> Markup:
+    """When, and under it from where."""
+    at, address = when(operator.signed_in_at), operator.signed_in_from
+    return at + Markup('<small class="smallest">{}</small>').format(address) if address else at
 
 
 def _second_factor(operator: Operator) -> Any:
