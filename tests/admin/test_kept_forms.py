@@ -152,7 +152,7 @@ def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
     assert "That browser is signed out." in here.post(action, follow_redirects=True).text
     assert here.inside
     assert "You signed this browser out from another browser." in out(there)
-    assert "ended already" in here.post(action, follow_redirects=True).text
+    assert "already ended" in here.post(action, follow_redirects=True).text
     gateway = gateway_of(app)
     assert [row.detail for row in list_audit(gateway, AuditFilter(action="sign_out"))] == [
         "one session, from another browser"

@@ -140,7 +140,7 @@ def test_base_fees_by_destination(app: Flask, operator: Visitor, network: Gatewa
         base_fee_unit="smallest",
     )
     answer = send(operator, path, preview, confirm="1")
-    assert "was changed meanwhile" in answer.text
+    assert "was changed while you were editing" in answer.text
     assert document(network)["routes"][0]["base_fee"] == "10"
     assert send(operator, path, answer, confirm="1").status_code == 302
     assert [route["base_fee"] for route in document(network)["routes"]] == [

@@ -128,7 +128,7 @@ def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
     refused = admin.post("/admin/operators/new", fields)
-    assert "say why" in refused.text.lower()
+    assert "enter a reason" in refused.text.lower()
     assert admin.post("/admin/operators/new", fields | {"proposal_reason": WHY}).location == PAGE
     page = admin.get(PAGE).text
     assert "Create account carol@example.org with the role operator" in page
@@ -164,7 +164,7 @@ def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarde
     path = "/admin/routes/base-fees"
     preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
     assert "Propose 1 fee" in preview.text
-    assert "say why" in send(first, path, preview, confirm="1").text.lower()
+    assert "enter a reason" in send(first, path, preview, confirm="1").text.lower()
     answer = send(first, path, preview, confirm="1", proposal_reason=WHY)
     assert answer.location == "/admin/proposals/2"
     second = another(app, Role.OPERATOR)

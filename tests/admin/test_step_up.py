@@ -90,7 +90,7 @@ def test_a_code_will_do_and_is_used_up(app: Flask, clock: MovableClock) -> None:
     assert ASKED in go_on(admin, admin.post(path), code="000000").text
     assert go_on(admin, admin.post(path), code=code).status_code == 302
     clock.forward(minutes=11)
-    assert "used before" in go_on(admin, admin.post(path), code=code).text
+    assert "already used" in go_on(admin, admin.post(path), code=code).text
 
 
 def test_a_passkey_will_do(app: Flask, clock: MovableClock) -> None:

@@ -96,7 +96,7 @@ def test_an_account_is_made_once(app: Flask) -> None:
     run(app, "create", "a@example.org", "--role", "viewer")
     again = run(app, "create", "A@example.org", "--role", "admin")
     assert again.exit_code == 1
-    assert "there is an account a@example.org already" in again.output
+    assert "an account a@example.org already exists" in again.output
 
 
 def test_without_a_password_it_asks(app: Flask) -> None:

@@ -23,7 +23,7 @@ def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:
     theirs = edited(gateway, "routes", "USDT", 1, 56, base_fee="8")
     save_edit(gateway, mine, actor=ALICE)
     for attempt in (lambda: preview_edit(gateway, theirs), lambda: save_edit(gateway, theirs, actor=BOB)):
-        with pytest.raises(Conflict, match="was changed meanwhile") as refused:
+        with pytest.raises(Conflict, match="was changed while you were editing") as refused:
             attempt()
         assert refused.value.meanwhile == (FieldDifference("base_fee", "605437528092011966", "7"),)
     assert document(gateway)["routes"][0]["base_fee"] == "7"
