@@ -155,11 +155,11 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
     path, good = "/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "2"}
     blank = operator.get(path)
     for wrong, words in (
-        ({"dst_chain_id": ""}, "Choose the chain"),
+        ({"dst_chain_id": ""}, "Choose the destination chain"),
         ({"dst_chain_id": "77"}, "No route goes there"),
         ({"how": ""}, "Choose what to do"),
         ({"factor": "1,5"}, "decimal number such as 1.5"),
-        ({"factor": "0"}, "must be more than 0"),
+        ({"factor": "0"}, "enter a number above 0"),
         ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is no number"),
         ({"how": "amount", "amount": "5"}, "nobody knows the decimals"),
         ({"how": "amount", "amount": "5"}, "Choose a token"),

@@ -92,8 +92,8 @@ NOT_MADE = [
     (["gone"], "is already used, or was used before"),
     (["x", "--type", "transfer.lost"], "'transfer.lost' is not an event type"),
     (["x", "--type", "events.retracted"], "'events.retracted' is not an event type"),
-    (["x", "--chain", "0"], "0 is no chain id"),
-    (["x", "--chain", "4294967296"], "4294967296 is no chain id"),
+    (["x", "--chain", "0"], "0 is not a chain id"),
+    (["x", "--chain", "4294967296"], "4294967296 is not a chain id"),
     (["x", "--chain", "one"], "not a valid integer"),
     ([], "Missing argument"),
 ]
