@@ -157,7 +157,7 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
     for wrong, words in (
         ({"dst_chain_id": ""}, "Choose the destination chain"),
         ({"dst_chain_id": "77"}, "No route goes there"),
-        ({"how": ""}, "Choose what to do"),
+        ({"how": ""}, "Choose a change"),
         ({"factor": "1,5"}, "decimal number such as 1.5"),
         ({"factor": "0"}, "enter a number above 0"),
         ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is no number"),
