@@ -111,6 +111,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     audience = rule.of(request.method) if rule else Audience.NOBODY
     if audience is Audience.NOBODY:
         abort(404)
+    if request.endpoint == "console.static":
+        return None  # the page of a lost database has its styles, too
     by_itself = rule is not None and rule.by_itself
     ended = leave_ended_session(counts_as_use=not by_itself)
     changes = request.method not in READ_METHODS
@@ -145,7 +147,7 @@ def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue |
         csrf.protect()
     except CSRFError:
         if request.endpoint == "security.login" and sent_by_own_page():
-            flash("The page was out of date. Sign in now.", "warning")
+            flash("The page had expired. Sign in now.", "warning")
             return redirect(url_for("security.login", next=request.form.get("next") or None))
         kept = None if audience is Audience.ANYONE else keep_after_stale_token()
         if kept is None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
+from app.admin.browsers import browser_name
 from app.admin.pages.freshness import shows_sandbox
 from app.admin.pages.labels import Tone
 from app.domain.amounts import format_units
@@ -39,6 +40,7 @@ def register(app: Flask) -> None:
     app.jinja_env.globals["tones"] = TONES
     filters: tuple[Callable[..., str], ...] = (
         cut, when, grouped, figure, units, pill, span, duration, share, sentence, worded,
+        browser_name,
     )  # fmt: skip
     for function in filters:
         app.add_template_filter(function)
@@ -87,10 +89,8 @@ def when(at: datetime | None) -> Markup:
     """A time, in UTC until the page's script puts it into the reader's zone."""
     if at is None:
         return Markup('<span class="none">–</span>')
-    iso = rfc3339(at, "seconds")
-    return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(
-        iso, at.strftime("%Y-%m-%d %H:%M:%S"), at.strftime("%Y-%m-%d %H:%M")
-    )
+    iso, shown = rfc3339(at, "seconds"), f"{at:%Y-%m-%d %H:%M:%S}"
+    return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(iso, shown, shown)
 
 
 def worded(value: str | None) -> str:

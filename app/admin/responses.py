@@ -10,6 +10,7 @@ from flask import Response, current_app, request
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import BadHost, HTTPException
 
+from app.admin.formats import sentence
 from app.domain.errors import GatewayError, Unavailable
 from app.http.errors import RETRY_SECONDS
 from app.outages import FAILURES
@@ -35,15 +36,24 @@ _HEADERS: Final = {
 }
 
 _WORDS: Final = {
-    400: ("That could not be read", "Go back, load the page again and repeat what you did."),
-    403: ("Your role does not allow this", "Ask an administrator if you should be able to do it."),
-    404: ("There is nothing here", "The address is wrong, or what it showed has been removed."),
-    405: ("That is not possible here", "Go back and use the page's own buttons."),
-    413: ("That was too large", "Send it in smaller parts."),
-    415: ("That was no form", "The console takes what its own pages send, and nothing else."),
-    503: ("The database does not answer", "Nothing was changed. Try again in a few seconds."),
+    400: ("The request could not be read", "Go back, reload the page and try again."),
+    403: ("Your role does not allow this", "Ask an administrator if you need access to this page."),
+    404: (
+        "Page not found",
+        "The address may be wrong, or the page was removed. Search finds transfers, chains and tokens.",
+    ),
+    405: ("This address cannot be used this way", "Go back and use the buttons of the page."),
+    409: ("This conflicts with the current state", "Go back, reload the page and try again."),
+    413: ("The form is too large", "Nothing was changed. Go back and send it in smaller parts."),
+    414: ("The address is too long", "Go back and shorten what you searched for."),
+    415: ("This is not a form of the console", "Go back and use the buttons of the page."),
+    429: ("Too many requests", "Nothing was changed. Wait a minute, then try again."),
+    503: ("The database is not available", "Nothing was changed. Try again in a few seconds."),
 }
-_FAILED: Final = ("Something went wrong in the gateway", "Nothing was changed. The log tells what happened.")
+_FAILED: Final = (
+    "Something went wrong",
+    "The gateway's log has the details. Check whether your change was saved before you repeat it.",
+)
 
 
 def protect(response: Response) -> Response:
@@ -63,7 +73,7 @@ def answer_error(error: Exception) -> Response:
         FAILURES.report(_log, level, "%s %s answered %d", request.method, request.path, status, error=error)
     # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
-    response = Response(page.render(status=status, title=title, advice=advice), status)
+    response = Response(page.render(status=status, title=title, advice=advice, retry=_again(status)), status)
     if isinstance(error, MustWait):
         response.headers["Retry-After"] = str(error.seconds)
     if status == 503:
@@ -71,17 +81,27 @@ def answer_error(error: Exception) -> Response:
     return protect(response)
 
 
+def _again(status: int) -> str | None:
+    """The address to try again, where that may help and asks for nothing but a page."""
+    if request.method != "GET" or status not in (429, 500, 503):
+        return None
+    return request.full_path.rstrip("?")
+
+
 def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
     if isinstance(error, CSRFError):
-        return 400, ("This form is out of date", "Go back, load the page again and send it once more.")
+        return 400, ("This form has expired", "Go back, reload the page and send the form again.")
     if isinstance(error, MustWait):
-        return 429, (str(error), "What was sent was not looked at.")
+        return 429, (str(error), "What you sent was not checked.")
     if isinstance(error, Unavailable) or is_unavailable(error):
         return 503, _WORDS[503]
     if isinstance(error, SecondPersonNeeded):
-        return 409, ("This waits for a second operator", "Nothing was changed. Propose it on its own page.")
+        return 409, (
+            "This change needs a second approval",
+            "Nothing was changed. Propose it on its own page.",
+        )
     if isinstance(error, GatewayError):
-        return 400, (error.msg, "Go back and correct it.")
+        return 400, (sentence(error.msg), "Go back and correct it. Nothing was changed.")
     if isinstance(error, HTTPException):
         code = error.code or 500
         return code, _WORDS.get(code, _WORDS[400] if 400 <= code < 500 else _FAILED)

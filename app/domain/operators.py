@@ -131,11 +131,11 @@ def is_too_long(password: str) -> bool:
 def password_complaint(password: str, email: str) -> str | None:
     """Why the password cannot be used, in a sentence; None where it can."""
     if len(password) < MIN_PASSWORD_LENGTH:
-        return f"Choose a password of at least {MIN_PASSWORD_LENGTH} characters."
+        return f"Enter a password of at least {MIN_PASSWORD_LENGTH} characters."
     if is_too_long(password):
-        return f"Choose a password of at most {MAX_PASSWORD_LENGTH} characters."
+        return f"Enter a password of at most {MAX_PASSWORD_LENGTH} characters."
     if len(set(password)) < 5:
-        return "Choose a password with more different characters."
+        return "Enter a password with more different characters."
     if password.lower() == email:
-        return "Choose a password that is not the email address."
+        return "Enter a password that differs from the email address."
     return None

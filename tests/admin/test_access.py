@@ -169,7 +169,7 @@ def test_no_change_without_the_forms_own_token(app: Flask, token: str | None) ->
             answer = visitor.client.post(path_of(app, rule), data=fields, environ_base=visitor.environ)
             asked += 1
             assert answer.status_code == 400, rule.rule
-            assert "This form is out of date" in answer.text or "csrf" in answer.text.lower(), rule.rule
+            assert "This form has expired" in answer.text or "csrf" in answer.text.lower(), rule.rule
     assert asked > 10
     assert visitor.inside, "nothing of it happened"
 

@@ -95,7 +95,7 @@ def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, n
     ("fields", "words"),
     [
         ({"id": "56"}, "is there already"),
-        ({"id": ""}, "must be a whole number"),
+        ({"id": ""}, "enter a whole number"),
         ({"token0_address": ""}, "Give the token&#39;s contract on the new chain"),
         ({"token0_address": "0x12"}, "token0_address"),
         ({"token0_decimal": "99"}, "from 0 to 36"),

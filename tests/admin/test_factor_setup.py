@@ -12,7 +12,7 @@ from tests.admin.test_sign_in import VIEWER, code_of
 from tests.admin.visitor import Visitor, add_account, signed_in
 
 SETUP = "/admin/account/second-factor"
-WRONG = "That code is wrong"
+WRONG = "Wrong code"
 
 
 def key_of(page: TestResponse) -> str:

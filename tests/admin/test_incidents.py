@@ -92,7 +92,7 @@ def test_several_are_stopped_and_resumed_at_once(operator: Visitor, network: Gat
     assert "open at once" in preview.text
     form = form_of(preview) | {"chain": ["1", "56"]}
     save(operator, "/admin/chains/1", disabled_reason="not yet")
-    assert "was changed meanwhile" in operator.post("/admin/chains/resume", form).text
+    assert "was changed while you were editing" in operator.post("/admin/chains/resume", form).text
     assert len(stopped(network)) == 2
     form = form_of(operator.get("/admin/chains/resume?all=1")) | {"chain": ["1", "56"]}
     assert operator.post("/admin/chains/resume", form).status_code == 302

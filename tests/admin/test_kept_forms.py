@@ -55,7 +55,7 @@ def test_a_stale_token_keeps_what_was_typed(operator: Visitor, network: Gateway)
     assert kept(page) == FIELDS
     (fresh,) = re.findall(r'name="csrf_token" value="([^"]+)"', page.text)
     again = operator.client.post("/admin/chains/1", data=kept(page) | {"csrf_token": fresh})
-    assert again.status_code == 200 and "out of date" not in again.text
+    assert again.status_code == 200 and "expired" not in again.text
     assert document(network)["chains"][0]["name"] == "Ethereum"
 
 
@@ -92,7 +92,7 @@ def test_a_sign_in_page_that_is_out_of_date_comes_again(app: Flask) -> None:
     answer = visitor.client.post("/admin/sign-in", data=fields, headers=OWN)
     assert answer.status_code == 302 and "next=/admin/chains/" in answer.location.replace("%2F", "/")
     page = visitor.get(answer.location).text
-    assert "The page was out of date. Sign in now." in page and PASSWORD not in page
+    assert "The page had expired. Sign in now." in page and PASSWORD not in page
 
 
 def out(visitor: Visitor) -> str:
@@ -110,9 +110,9 @@ def test_the_other_browser_is_told_why(app: Flask, network: Gateway) -> None:
     there.sign_in(VIEWER)
     third.sign_in(VIEWER)
     here.post("/admin/account/sign-out-everywhere")
-    assert "You signed out on every device, from another browser." in out(there)
+    assert "You signed out everywhere from another browser." in out(there)
     answer = third.post("/admin/chains/1", FIELDS, headers=OWN)
-    assert "You signed out on every device, from another browser." in answer.text
+    assert "You signed out everywhere from another browser." in answer.text
     assert kept(answer) == FIELDS
     assert "Your session has ended" not in here.get("/admin/sign-in").text
     for visitor in (there, third):
@@ -137,8 +137,8 @@ def test_each_reason_has_its_words(app: Flask, network: Gateway) -> None:
         admin.post(path, fields)
         said.append(out(visitor))
     assert "An administrator signed you out" in said[0]
-    assert "second factor of your account was changed or is needed" in said[1]
-    assert "Your account was switched off" in said[2]
+    assert "second factor of your account was changed or is now required" in said[1]
+    assert "Your account was turned off" in said[2]
 
 
 def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
@@ -151,8 +151,8 @@ def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
     assert there.inside, "nobody ends a session of another account"
     assert "That browser is signed out." in here.post(action, follow_redirects=True).text
     assert here.inside
-    assert "You signed this browser out from another one." in out(there)
-    assert "ended already" in here.post(action, follow_redirects=True).text
+    assert "You signed this browser out from another browser." in out(there)
+    assert "already ended" in here.post(action, follow_redirects=True).text
     gateway = gateway_of(app)
     assert [row.detail for row in list_audit(gateway, AuditFilter(action="sign_out"))] == [
         "one session, from another browser"

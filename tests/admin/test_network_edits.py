@@ -170,10 +170,10 @@ def test_other_fields_are_refused(operator: Visitor, network: Gateway, section: 
 
 WRONG = [
     ("chains", {"id": "0"}, "must be an integer from 1 to 4294967295"),
-    ("chains", {"id": "1.5"}, "must be a whole number, in digits alone"),
+    ("chains", {"id": "1.5"}, "enter a whole number, digits only"),
     ("chains", {"id": "1"}, "chain 1 is there already: edit that one"),
-    ("chains", {"id": "9" * 30}, "far too large"),
-    ("chains", {"name": " "}, "must not be empty"),
+    ("chains", {"id": "9" * 30}, "too large"),
+    ("chains", {"name": " "}, "enter a value"),
     ("chains", {"name": "a\tb"}, "one line of printable text"),
     ("chains", {"explore_url": "http://explorer.example"}, "must be an https URL"),
     ("chains", {"icon": "javascript:alert(1)"}, "must be an https URL"),
@@ -193,7 +193,7 @@ WRONG = [
     ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
     ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
     ("routes", {"rate_amplification": "0"}, "must be an integer from 1 to 1000000"),
-    ("routes", {"rate_amplification": ""}, "must be a whole number"),
+    ("routes", {"rate_amplification": ""}, "enter a whole number"),
     ("routes", {"rate_model": "fixed", "rate_value": "1,5"}, "must be a positive decimal"),
     ("routes", {"base_fee": "1.5 USDT"}, "is no number"),
     ("routes", {"src_chain_id": "1"}, "must be another chain"),

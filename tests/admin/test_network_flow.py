@@ -66,7 +66,7 @@ def test_a_row_that_was_removed_meanwhile(app: Flask, operator: Visitor, network
         second.post(path, form_of(form) | {"confirm": "1"}),
         second.post(f"{path}/remove", form_of(removal) | {"confirm": "1"}),
     ):
-        assert "was removed meanwhile" in answer.text
+        assert "was removed while you were editing" in answer.text
     assert document(network)["route_blocks"] == []
 
 
@@ -140,7 +140,7 @@ def test_base_fees_by_destination(app: Flask, operator: Visitor, network: Gatewa
         base_fee_unit="smallest",
     )
     answer = send(operator, path, preview, confirm="1")
-    assert "was changed meanwhile" in answer.text
+    assert "was changed while you were editing" in answer.text
     assert document(network)["routes"][0]["base_fee"] == "10"
     assert send(operator, path, answer, confirm="1").status_code == 302
     assert [route["base_fee"] for route in document(network)["routes"]] == [
@@ -155,11 +155,11 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
     path, good = "/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "2"}
     blank = operator.get(path)
     for wrong, words in (
-        ({"dst_chain_id": ""}, "Choose the chain"),
+        ({"dst_chain_id": ""}, "Choose the destination chain"),
         ({"dst_chain_id": "77"}, "No route goes there"),
-        ({"how": ""}, "Choose what to do"),
+        ({"how": ""}, "Choose a change"),
         ({"factor": "1,5"}, "decimal number such as 1.5"),
-        ({"factor": "0"}, "must be more than 0"),
+        ({"factor": "0"}, "enter a number above 0"),
         ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is no number"),
         ({"how": "amount", "amount": "5"}, "nobody knows the decimals"),
         ({"how": "amount", "amount": "5"}, "Choose a token"),

@@ -77,7 +77,7 @@ def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, guard
 
 def test_nobody_approves_their_own(first: Visitor, guarded: Gateway) -> None:
     assert first.post(f"{PAGE}/approve").location == PAGE
-    assert "You proposed it yourself" in first.get(PAGE).text
+    assert "You proposed this change" in first.get(PAGE).text
     assert document(guarded)["chains"][0]["name"] == "Ethereum"
 
 
@@ -85,7 +85,7 @@ def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gat
     viewer = another(app, Role.VIEWER)
     page = viewer.get(PAGE)
     assert page.status_code == 200
-    assert "Approving it needs the role operator" in page.text
+    assert "To approve it, an account needs the role operator" in page.text
     assert "<h2>Approve</h2>" not in page.text
     assert viewer.post(f"{PAGE}/approve").status_code == 403
     assert viewer.post(f"{PAGE}/reject", {"reason": "x"}).status_code == 403
@@ -101,7 +101,7 @@ def test_a_conflict_is_told_and_cannot_be_approved(app: Flask, first: Visitor, g
     page = second.get(PAGE).text
     assert "was changed" in page
     assert "It cannot be approved" in page
-    assert "What changed since it was proposed" in page
+    assert "Changed since it was proposed" in page
     assert '<td class="come break">99<' in page
     assert "Block delay" in page
     assert "<h2>Approve</h2>" not in page
@@ -128,10 +128,10 @@ def test_accounts_are_for_administrators(app: Flask, guarded: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
     refused = admin.post("/admin/operators/new", fields)
-    assert "say why" in refused.text.lower()
+    assert "enter a reason" in refused.text.lower()
     assert admin.post("/admin/operators/new", fields | {"proposal_reason": WHY}).location == PAGE
     page = admin.get(PAGE).text
-    assert "Make the account carol@example.org as operator" in page
+    assert "Create account carol@example.org with the role operator" in page
     assert "long enough" not in page
     operator = another(app, Role.OPERATOR)
     assert operator.get(PAGE).status_code == 404
@@ -164,7 +164,7 @@ def test_base_fees_are_shown_row_by_row_again(app: Flask, first: Visitor, guarde
     path = "/admin/routes/base-fees"
     preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
     assert "Propose 1 fee" in preview.text
-    assert "say why" in send(first, path, preview, confirm="1").text.lower()
+    assert "enter a reason" in send(first, path, preview, confirm="1").text.lower()
     answer = send(first, path, preview, confirm="1", proposal_reason=WHY)
     assert answer.location == "/admin/proposals/2"
     second = another(app, Role.OPERATOR)
@@ -201,5 +201,5 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
     monkeypatch.setattr(accounts_page, "update_account", forgetful)
     answer = admin.post(f"/admin/operators/{other.id}/end-sessions")
     assert answer.status_code == 409
-    assert "This waits for a second operator" in answer.text
+    assert "This change needs a second approval" in answer.text
     assert find_account(guarded, email="operator@example.org") == other

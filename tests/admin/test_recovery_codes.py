@@ -77,7 +77,7 @@ def test_a_code_lets_in_once_in_place_of_the_second_factor(app: Flask) -> None:
     assert recover(Visitor(app), codes[1]).inside
     told = [(row.action, row.detail) for row in list_audit(gateway_of(app))]
     assert ("recovery_code.use", "9 left") in told
-    assert ("recovery_codes.make", "10 codes; earlier ones have ended") in told
+    assert ("recovery_codes.make", "10 codes; earlier codes no longer work") in told
 
 
 def test_new_codes_end_the_old_ones(app: Flask) -> None:

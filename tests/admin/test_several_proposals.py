@@ -42,7 +42,7 @@ def connect(visitor: Visitor) -> TestResponse:
     preview = send(visitor, PATH, **BASE)
     assert "Propose to connect Base?" in preview.text
     complaint = visitor.post(PATH, form_of(preview) | {"confirm": "1"})
-    assert "say why" in complaint.text.casefold()
+    assert "enter a reason" in complaint.text.casefold()
     return visitor.post(PATH, form_of(complaint) | WHY)
 
 
@@ -79,8 +79,8 @@ def test_a_second_person_makes_all_of_it(app: Flask, guarded: Gateway, kind: str
     second = Visitor(app)
     second.sign_in("operator@example.org")
     page = second.get(PAGE)
-    assert "Approve and make the change" in page.text
-    assert "What it will do" in page.text
+    assert "Approve change" in page.text
+    assert "Effects" in page.text
     assert second.post(f"{PAGE}/approve").location == PAGE
     assert made(document(guarded))
     record = next(row for row in records(guarded) if row.action == action)

@@ -32,7 +32,7 @@ def test_the_address_without_its_slash(app: Flask) -> None:
 def test_what_is_not_there_is_said_on_a_page(app: Flask, path: str) -> None:
     answer = signed_in(app, Role.ADMIN).get(path)
     assert answer.status_code == 404
-    assert "There is nothing here" in answer.text
+    assert "Page not found" in answer.text
 
 
 def test_a_database_that_does_not_answer_is_said_on_a_page(
@@ -46,7 +46,7 @@ def test_a_database_that_does_not_answer_is_said_on_a_page(
     monkeypatch.setattr(datastore, "find_account", fail)
     answer = visitor.get("/admin/")
     assert answer.status_code == 503
-    assert "The database does not answer" in answer.text
+    assert "The database is not available" in answer.text
     assert "refused" not in answer.text
 
 
@@ -102,7 +102,7 @@ def test_a_wrong_value_of_a_filter_is_named_and_left_out(app: Flask) -> None:
     visitor = signed_in(app, Role.ADMIN)
     (name, _, _), *_ = filters_of(app, "/admin/operators/")
     page = visitor.get("/admin/operators/", query_string={name: "king"}).text
-    assert "“king” is no value to filter by" in page
+    assert "“king” is not a valid filter value" in page
     assert email_of(Role.ADMIN) in page
 
 

@@ -19,7 +19,7 @@ from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)
-REFUSED = "do not belong together"
+REFUSED = "Wrong email or password"
 
 
 def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
@@ -180,9 +180,12 @@ def test_a_changed_password_counts_and_ends_the_other_sessions(app: Flask) -> No
     there.sign_in(VIEWER)
     new = "quite another password"
     for fields, complaint in (
-        ({"password": "not mine", "new_password": new, "new_password_confirm": new}, "not your password"),
+        ({"password": "not mine", "new_password": new, "new_password_confirm": new}, "Wrong password"),
         ({"password": PASSWORD, "new_password": "short", "new_password_confirm": "short"}, "at least 12"),
-        ({"password": PASSWORD, "new_password": new, "new_password_confirm": new + "!"}, "passwords differ"),
+        (
+            {"password": PASSWORD, "new_password": new, "new_password_confirm": new + "!"},
+            "passwords do not match",
+        ),
     ):
         assert complaint in here.post("/admin/account/password", fields).text
     fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}

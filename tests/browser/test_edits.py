@@ -143,12 +143,14 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
     page.get_by_role("link", name="Add many").click()
-    page.get_by_label("One a line").fill("0x00000000000000000000000000000000000000c1\nno address\n")
+    page.get_by_label("Entries, one on each line").fill(
+        "0x00000000000000000000000000000000000000c1\nno address\n"
+    )
     page.get_by_role("button", name="Look at what it will do").click()
     assert page.get_by_text("1 line is wrong").is_visible()
     visit.check_accessibility()
     page.get_by_role("button", name="Back to the list").click()
-    page.get_by_label("One a line").fill("0x00000000000000000000000000000000000000c1")
+    page.get_by_label("Entries, one on each line").fill("0x00000000000000000000000000000000000000c1")
     page.get_by_label("Reason").fill("a drill")
     page.get_by_role("button", name="Look at what it will do").click()
     page.get_by_role("button", name="Block 1 address").click()

@@ -42,7 +42,7 @@ def device(visit: Visit) -> Iterator[Visit]:
 def add_passkey(visit: Visit, name: str) -> Page:
     page = visit.open("/admin/account/")
     page.get_by_label("Name").fill(name)
-    page.get_by_role("button", name="Add a passkey").click()
+    page.get_by_role("button", name="Add passkey").click()
     return page
 
 
@@ -70,11 +70,11 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page = add_passkey(device, "this laptop")
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     look(device)
-    page.get_by_role("button", name="Make my codes").click()
+    page.get_by_role("button", name="Create recovery codes").click()
     expect(page.locator("#codes li")).to_have_count(RECOVERY_CODES)
     look(device)
     code = page.locator("#codes code").first.inner_text()
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_role("cell", name="this laptop", exact=True)).to_be_visible()
     look(device)
     page.get_by_role("button", name="Sign out", exact=True).click()
@@ -86,9 +86,9 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
 
     # After the password.
     page = device.sign_in(OPERATOR)
-    expect(page.get_by_text("Your password is right")).to_be_visible()
+    expect(page.get_by_text("Your password is correct")).to_be_visible()
     look(device)
-    page.get_by_role("button", name="Use my passkey").click()
+    page.get_by_role("button", name="Use passkey").click()
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
 
     # When a grave change asks again: nothing that was typed is lost.
@@ -97,7 +97,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page.get_by_label("Type “Ethereum").fill("Ethereum")
     let_proofs_age(sandbox)
     page.get_by_role("button", name="Stop this chain").click()
-    expect(page.get_by_role("heading", name="Is it still you?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
     look(device)
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.locator(".message-success")).to_contain_text("a fork is being looked at")
@@ -108,7 +108,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page.get_by_role("link", name="Use a recovery code").click()
     look(device)
     page.get_by_label("Recovery code").fill(code)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_text(f"You have {RECOVERY_CODES - 1} recovery codes left")).to_be_visible()
 
     page = device.open("/admin/account/")
@@ -128,7 +128,7 @@ def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.locator("[data-passkey-problem]")).to_be_visible()
     look(visit)
-    expect(page.get_by_role("button", name="Ask me again")).to_be_enabled()
+    expect(page.get_by_role("button", name="Try again")).to_be_enabled()
 
 
 def test_a_password_of_somebody_else_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
@@ -141,9 +141,9 @@ def test_a_password_of_somebody_else_is_changed_first(visit: Visit, sandbox: Sha
     page = visit.sign_in(email_of(Role.VIEWER))
     expect(page.get_by_role("heading", name="Choose your own password")).to_be_visible()
     look(visit)
-    page.get_by_label("The password that you were given").fill(PASSWORD)
+    page.get_by_label("Password that you were given").fill(PASSWORD)
     page.get_by_label("New password", exact=True).fill("quite another password")
-    page.get_by_label("The new password again").fill("quite another password")
-    page.get_by_role("button", name="Change it").click()
+    page.get_by_label("New password again").fill("quite another password")
+    page.get_by_role("button", name="Change password").click()
     visit.open("/admin/")
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()

@@ -42,7 +42,7 @@ def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
     page.get_by_role("button", name="Propose it").click()
     page.wait_for_url("**/admin/proposals/1")
     visit.check_accessibility()
-    assert page.get_by_role("button", name="Withdraw the proposal").is_visible()
+    assert page.get_by_role("button", name="Withdraw proposal").is_visible()
     assert page.get_by_role("button", name="Approve").count() == 0
     assert visit.open("/admin/pegged_pairs/1").locator("input[name=burn_base_fee]").input_value() != wanted
 
@@ -53,7 +53,7 @@ def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
     second.check_accessibility()
     other.get_by_role("row").filter(has_text=WHY).get_by_role("link").click()
     second.check_accessibility()
-    other.get_by_role("button", name="Approve and make the change").click()
+    other.get_by_role("button", name="Approve change").click()
     assert "Audit record" in other.get_by_role("status").first.inner_text()
     second.check_accessibility()
     assert waiting(other).count() == 0

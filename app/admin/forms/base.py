@@ -16,8 +16,8 @@ from app.services.network.edits.saving import LONGEST_NOTE
 from app.services.proposals.store import LONGEST_REASON
 
 REASON: Final[Mapping[str, Any]] = {
-    "label": "Why",
-    "description": "The second operator reads it, and the audit log keeps it.",
+    "label": "Reason",
+    "description": "Shown to the person who approves, and kept in the audit log.",
     "render_kw": {"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
 }
 """The field for the reason of a change that waits for a second operator."""
@@ -105,7 +105,7 @@ class PreviewedForm(ConsoleForm):
     proposal_reason = StringField(**REASON)
     note = StringField(
         "Note",
-        description="Optional. It stays with this change in the audit log.",
+        description="Optional. Kept with this change in the audit log.",
         render_kw={"autocomplete": "off", "maxlength": str(LONGEST_NOTE)},
     )
     confirm = SubmitField()

@@ -40,16 +40,16 @@ class _FactorField(TextValueField):
         try:
             factor = parse_decimal(text.strip())
         except ValueError:
-            raise ValueError("must be a decimal number such as 1.5, with a point") from None
+            raise ValueError("enter a decimal number such as 1.5, with a point") from None
         if not 0 < factor <= _LARGEST_FACTOR:
-            raise ValueError(f"must be more than 0, and at most {_LARGEST_FACTOR}")
+            raise ValueError(f"enter a number above 0, up to {_LARGEST_FACTOR:,}")
         return factor
 
 
 class _DestinationField(ChainField):
     """The chain of the fees."""
 
-    complaint = "choose the chain that the transfers go to"
+    complaint = "choose the destination chain"
     longest = 18
 
 
@@ -57,23 +57,23 @@ class _ChangeField(ChoiceField):
     """What to do with the fees."""
 
     choices = staticmethod(lambda: _CHANGES)
-    complaint = "choose what to do with the fees"
+    complaint = "choose a change"
 
 
 class BaseFeesForm(PreviewedForm):
     """New base fees for the routes to one chain."""
 
-    dst_chain_id = _DestinationField("Destination chain", empty="choose …")
+    dst_chain_id = _DestinationField("Destination chain", empty="Choose …")
     symbol = SymbolField(
         "Token",
-        "With all tokens the fees can be multiplied, not set: each token has units of its own.",
+        "For all tokens, fees can be multiplied but not set, because each token has its own units.",
         needed=False,
-        empty="all tokens",
+        empty="All tokens",
     )
-    how = _ChangeField("What to do", empty="choose …")
+    how = _ChangeField("Change", empty="Choose …")
     factor = _FactorField(
         "Factor",
-        "Such as 1.5 or 0.8. Fees are rounded up to whole smallest units.",
+        "For example 1.5 or 0.8. Fees are rounded up to whole smallest units.",
         only_for=("how", "factor"),
     )
     amount = AmountField(
@@ -85,7 +85,7 @@ class BaseFeesForm(PreviewedForm):
 
     def validate_symbol(self, field: SymbolField) -> None:
         if self.how.text == "amount" and not field.data:
-            raise ValidationError("choose a token: each has a fee in units of its own")
+            raise ValidationError("choose a token: each token has its own units")
 
     def edit(self) -> FeeEdit:
         """What is asked for. Only after ``validate`` was true."""
@@ -106,9 +106,9 @@ class BlockListForm(PreviewedForm):
     """
 
     file = FileField("Or a CSV file", render_kw={"accept": ".csv,.txt,text/csv,text/plain"})
-    text = NoteField("One a line")
-    reason = LineField("Reason", "For operators. Users are never told.", needed=False)
-    source = LineField("Source", "Which list or case it comes from.", needed=False)
+    text = NoteField("Entries, one on each line")
+    reason = LineField("Reason", "For operators. It is never sent to clients.", needed=False)
+    source = LineField("Source", "The list or case that the entry is from.", needed=False)
     expires_at = EndField()
 
     def __init__(self, columns: tuple[str, ...], example: str, **kwargs: Any) -> None:
@@ -117,8 +117,8 @@ class BlockListForm(PreviewedForm):
         if "source" not in columns:
             del self.source
         self.text.description = (
-            f"A line is {', '.join(columns)}; only the first is needed. Commas or tabs part the cells. "
-            "Times look like 2027-01-31T00:00:00Z. Lines that begin with # are skipped."
+            f"Columns: {', '.join(columns)}. Only the first is required. Separate them with commas or tabs. "
+            "Write times like 2027-01-31T00:00:00Z. Lines that start with # are skipped."
         )
         self.text.render_kw = {"spellcheck": "false", "placeholder": example}
 
@@ -130,7 +130,7 @@ class BlockListForm(PreviewedForm):
             lines = field.data.stream.read(LARGEST_LIST + 1).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ValidationError(
-                "The file is no text in UTF-8: save it as CSV (UTF-8) and send it again."
+                "The file is not UTF-8 text. Save it as CSV (UTF-8) and choose it again."
             ) from None
         pasted = self.text.text.rstrip()
         self.text.text = f"{pasted}\n{lines}" if pasted else lines
@@ -147,4 +147,4 @@ class BlockListForm(PreviewedForm):
 class StopChainForm(PreviewedForm):
     """Stopping a chain: why, and its name typed."""
 
-    disabled_reason = ReasonField("Reason", "Other operators will ask. Users are never told.")
+    disabled_reason = ReasonField("Reason", "Shown to operators. It is never sent to clients.")

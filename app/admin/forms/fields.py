@@ -147,7 +147,7 @@ def bound_beside(kwargs: Mapping[str, Any], *suffixes: object) -> dict[str, Any]
 class LineField(TextValueField):
     """A line of text, without spaces at its ends."""
 
-    complaint = "must not be empty"
+    complaint = "enter a value"
 
     def parse(self, text: str) -> str:
         if self.needed and not text.strip():
@@ -202,7 +202,7 @@ class DigitsField(TextValueField):
     """Digits, which may be grouped by spaces."""
 
     attributes: Mapping[str, str] = {**TextValueField.attributes, "inputmode": "numeric"}
-    complaint = "must be a whole number, in digits alone"
+    complaint = "enter a whole number, digits only"
 
     def digits(self, text: str) -> str | None:
         """The digits; None for an empty text where it is allowed."""
@@ -220,7 +220,7 @@ class WholeField(DigitsField):
     def parse(self, text: str) -> int | None:
         digits = self.digits(text)
         if digits is not None and len(digits) > 20:
-            raise ValueError("is far too large")
+            raise ValueError("the number is too large")
         return None if digits is None else int(digits)
 
 
@@ -234,7 +234,7 @@ class PpmField(WholeField):
 class ChoiceField(TextValueField, SelectFieldBase):
     """One of the ``choices``, which are found when the page is asked for.
 
-    :param empty: the label of no choice; without one, "choose …" is offered until something is chosen.
+    :param empty: the label of no choice; without one, "Choose …" is offered until something is chosen.
     """
 
     widget = Select()
@@ -249,7 +249,7 @@ class ChoiceField(TextValueField, SelectFieldBase):
         """The choices; before them that of nothing."""
         choices = self.choices()
         if self.empty is not None or self.text not in dict(choices):
-            yield Choice("", self.empty or "choose …", False, {})
+            yield Choice("", self.empty or "Choose …", False, {})
         for value, label in choices:
             yield Choice(value, label, value == self.text, {})
 
@@ -298,13 +298,13 @@ class _RateForm(Form):
     model = RateModelField("Rate")
     value = LineField(
         "Fixed value",
-        "Destination tokens for one source token, such as 1 or 1.000001.",
+        "Destination tokens for one source token, for example 1 or 1.000001.",
         needed=False,
         only_for=("model", "fixed"),
     )
     amplification = WholeField(
         "Amplification",
-        "The curve's A, from 1 to 1000000: the higher, the longer the rate stays near 1.",
+        "The curve's A, from 1 to 1,000,000. A higher value keeps the rate near 1 for longer.",
         only_for=("model", "stableswap"),
     )
 

@@ -29,7 +29,7 @@ class NewTokenForm(MayWaitForm):
     guarded_section = INGEST_TOKENS
     name = StringField(
         "Name",
-        description="It stands on every event of its bearer and is never given again: a-z, 0-9, ., _ and -.",
+        description="Shown on every event. 1 to 64 of a-z, 0-9, ., _ and -. It cannot be reused.",
         filters=[lambda text: (text or "").strip()],
         render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
     )
@@ -40,20 +40,20 @@ class NewTokenForm(MayWaitForm):
     chains = SelectMultipleField(validate_choice=False, option_widget=CheckboxInput())
 
     days = IntegerField(
-        "Valid for days",
-        description="Empty: until it is revoked.",
+        "Valid for (days)",
+        description="Leave empty for no expiry.",
         validators=[Optional(), NumberRange(1, MAX_DAYS)],
         render_kw={"inputmode": "numeric"},
     )
     quota_events = IntegerField(
-        "New events at most",
-        description="Empty: as many as come. Both tokens of a reporter count together.",
+        "Maximum new events",
+        description="Leave empty for no limit. All tokens of a reporter count together.",
         validators=[Optional()],
         render_kw={"inputmode": "numeric"},
     )
     quota_seconds = IntegerField(
-        "In so many seconds",
-        description="3600: each full hour.",
+        "Quota period (seconds)",
+        description="For example 3600: the maximum counts for each full hour.",
         validators=[Optional()],
         render_kw={"inputmode": "numeric"},
     )
@@ -78,5 +78,5 @@ class NewTokenForm(MayWaitForm):
         """
         picked = self.chains.data
         if not all(chain.isascii() and chain.isdecimal() for chain in picked):
-            raise TokenRefused("A chain is named by its id: load the page again.")
+            raise TokenRefused("Choose chains from the list: reload the page and try again.")
         return [int(chain) for chain in picked]

@@ -11,7 +11,7 @@ from app.domain.proposals.two_persons import OPERATORS
 
 _ROLES = [
     SelectChoice(Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
-    SelectChoice(Role.OPERATOR.value, "Operator: also edits the network and the blocks"),
+    SelectChoice(Role.OPERATOR.value, "Operator: also edits the network and blocks"),
     SelectChoice(Role.ADMIN.value, "Admin: also manages accounts and ingest tokens"),
 ]
 
@@ -24,12 +24,12 @@ class NewOperatorForm(MayWaitForm):
     email = EmailField("Email", render_kw={"autocomplete": "off", "required": True})
     password = PasswordField(
         "First password",
-        description=f"At least {MIN_PASSWORD_LENGTH} characters; its owner changes it after signing in.",
+        description=f"At least {MIN_PASSWORD_LENGTH} characters. The owner changes it at the first sign-in.",
         render_kw={"autocomplete": "new-password", "required": True},
     )
     role = SelectField("Role", choices=_ROLES)
     second_factor_required = BooleanField(
-        "Needs a second factor", description="Set up at the first sign-in, with an authenticator app."
+        "Needs a second factor", description="It is set up at the first sign-in, with an authenticator app."
     )
 
 
@@ -40,8 +40,8 @@ class OperatorForm(MayWaitForm):
 
     role = SelectField("Role", choices=_ROLES)
     active = BooleanField(
-        "May sign in", description="Switched off, every session of the account ends at once."
+        "May sign in", description="When turned off, every session of the account ends at once."
     )
     second_factor_required = BooleanField(
-        "Needs a second factor", description="Set up at the next sign-in, with an authenticator app."
+        "Needs a second factor", description="It is set up at the next sign-in, with an authenticator app."
     )

@@ -40,7 +40,7 @@ class CloseForm(ConsoleForm):
     """Rejecting a proposal, or withdrawing one's own."""
 
     reason = StringField(
-        "Why",
-        description="It stays with the proposal and in the audit log.",
+        "Reason",
+        description="Kept with the proposal and in the audit log.",
         render_kw={"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
     )

@@ -64,7 +64,7 @@ class Throttled:
         field = getattr(self, "password", None)
         if field is None or not is_too_long(field.data or ""):
             return True
-        field.errors = ["That is not your password."]
+        field.errors = ["Wrong password."]
         return False
 
 
@@ -95,6 +95,10 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
 
     failure = "wrong or used code"
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.code.label.text = "Authentication code"
+
     def throttled_account(self) -> str:
         return self.user.email if self.user else ""
 
@@ -111,9 +115,9 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         given = current_user.must_change_password
-        self.password.label.text = "The password that you were given" if given else "Your password now"
+        self.password.label.text = "Password that you were given" if given else "Current password"
         self.new_password.label.text = "New password"
-        self.new_password_confirm.label.text = "The new password again"
+        self.new_password_confirm.label.text = "New password again"
 
     def throttled_account(self) -> str:
         return str(current_user.email)
@@ -123,7 +127,7 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
         new = self.new_password.data or ""
         complaint = why_refused(new, current_user.email)
         if complaint is None and new == self.password.data:
-            complaint = "Choose another password than the one you have."
+            complaint = "Enter a password that differs from the current one."
         if complaint:
             self.new_password.errors = [complaint]
             return False

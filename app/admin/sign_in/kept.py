@@ -18,12 +18,12 @@ from app.domain.operators import SessionEnd
 from app.services.operators.sessions import EndedSession
 
 ENDED_WORDS: Final[dict[str, str]] = {
-    SessionEnd.EVERYWHERE: "You signed out on every device, from another browser.",
-    SessionEnd.ELSEWHERE: "You signed this browser out from another one.",
-    SessionEnd.BY_ADMIN: "An administrator signed you out on every device.",
-    SessionEnd.PASSWORD: "The password of your account was changed, which signs out every other browser.",
-    SessionEnd.SECOND_FACTOR: "The second factor of your account was changed or is needed now.",
-    SessionEnd.SWITCHED_OFF: "Your account was switched off. Ask an administrator.",
+    SessionEnd.EVERYWHERE: "You signed out everywhere from another browser.",
+    SessionEnd.ELSEWHERE: "You signed this browser out from another browser.",
+    SessionEnd.BY_ADMIN: "An administrator signed you out everywhere.",
+    SessionEnd.PASSWORD: "The password of your account was changed, which signs out all other browsers.",
+    SessionEnd.SECOND_FACTOR: "The second factor of your account was changed or is now required.",
+    SessionEnd.SWITCHED_OFF: "Your account was turned off. Ask an administrator.",
 }
 """Why a session ended, for the browser that had it."""
 
@@ -67,10 +67,15 @@ def _page(status: int, ended: EndedSession | None, *, stale: bool = False) -> Re
         email=ended.email if ended else "",
         action=request.full_path.rstrip("?"),
         kept=kept,
-        shown=[(name.replace("_", " "), value[:_LONGEST_SHOWN]) for name, value in typed],
+        shown=[(_label(name), value[:_LONGEST_SHOWN]) for name, value in typed],
         sign_in=url_for("security.login", next=url_for("account.kept")),
     )
     return make_response(page, status)
+
+
+def _label(name: str) -> str:
+    """A field's name for people, as far as it tells: the page that was typed on is gone."""
+    return name[:1].upper() + name[1:].replace("_", " ")
 
 
 def _is_typed(name: str, value: str) -> bool:

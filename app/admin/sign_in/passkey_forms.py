@@ -21,8 +21,8 @@ from app.runtime.gateway import current_gateway
 from app.services.audit.record import record_alone
 from app.services.operators.passkeys import MOST_PASSKEYS, use_passkey, why_passkey_stays
 
-_OUT_OF_DATE = "That took too long, or was answered before. Try again."
-_NOT_ACCEPTED = "That passkey was not accepted. Try again, or use another way."
+_OUT_OF_DATE = "That took too long, or was already used. Try again."
+_NOT_ACCEPTED = "The passkey was not accepted. Try again, or use another way."
 
 
 _LONGEST_ANSWER = 16_384

@@ -26,7 +26,7 @@ class RecoveryCodes(MfRecoveryCodesUtil):
             return False
         left = recovery_codes_left(gateway, user.id)
         flash(
-            f"You have {left} recovery codes left. Where your second factor is lost, set up another one.",
+            f"You have {left} recovery codes left. If your second factor is lost, set up a new one.",
             "warning",
         )
         return True
@@ -46,7 +46,7 @@ class RecoveryForm(Throttled, MfRecoveryForm):
     failure = "wrong or used recovery code"
     code = StringField(
         "Recovery code",
-        validators=[DataRequired("Type one of your recovery codes.")],
+        validators=[DataRequired("Enter one of your recovery codes.")],
         render_kw={"autocomplete": "off", "autofocus": True, "spellcheck": "false", "maxlength": "64"},
     )
 

@@ -28,7 +28,7 @@ from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 
 PREFIX: Final = "/admin"
 
-_NAME_CHARACTERS: Final = "That name is not valid: use letters, digits, spaces, - and _."
+_NAME_CHARACTERS: Final = "Enter a name of letters, digits, spaces, - and _."
 _BROWSER_WAITS: Final = int(ANSWERED_WITHIN.total_seconds() * 1000)
 
 _SETTINGS: Final[dict[str, Any]] = {
@@ -87,26 +87,26 @@ _SETTINGS: Final[dict[str, Any]] = {
     "RETURN_GENERIC_RESPONSES": True,
     "CSRF_PROTECT_MECHANISMS": ["session"],
     "LOGOUT_CSRF": True,
-    "MSG_GENERIC_AUTHN_FAILED": ("That email and password do not belong together.", "error"),
-    "MSG_INVALID_PASSWORD": ("That is not your password.", "error"),
-    "MSG_RETYPE_PASSWORD_MISMATCH": ("The two new passwords differ.", "error"),
+    "MSG_GENERIC_AUTHN_FAILED": ("Wrong email or password.", "error"),
+    "MSG_INVALID_PASSWORD": ("Wrong password.", "error"),
+    "MSG_RETYPE_PASSWORD_MISMATCH": ("The new passwords do not match.", "error"),
     "MSG_TWO_FACTOR_INVALID_TOKEN": (
-        "That code is wrong, or was used before. Wait for the next one.",
+        "Wrong code, or it was already used. Wait for the next one.",
         "error",
     ),
     "MSG_TWO_FACTOR_LOGIN_SUCCESSFUL": ("You are signed in.", "success"),
     "MSG_TWO_FACTOR_CHANGE_METHOD_SUCCESSFUL": ("Your second factor is set up.", "success"),
-    "MSG_TWO_FACTOR_DISABLED": ("Your second factor is switched off.", "success"),
+    "MSG_TWO_FACTOR_DISABLED": ("Your second factor is turned off.", "success"),
     "MSG_TWO_FACTOR_PERMISSION_DENIED": ("Sign in with your password first.", "error"),
-    "MSG_PASSWORD_CHANGE": ("Your password is changed. Other sessions have ended.", "success"),
-    "MSG_INVALID_RECOVERY_CODE": ("That is none of your recovery codes, or it was used before.", "error"),
+    "MSG_PASSWORD_CHANGE": ("Password changed. Your other sessions are signed out.", "success"),
+    "MSG_INVALID_RECOVERY_CODE": ("Wrong recovery code, or it was already used.", "error"),
     "MSG_WEBAUTHN_NAME_DISALLOWED_CHARACTERS": (_NAME_CHARACTERS, "error"),
     "MSG_INVALID_INPUT": (_NAME_CHARACTERS, "error"),
-    "MSG_WEBAUTHN_REGISTER_SUCCESSFUL": ("The passkey “%(name)s” is registered.", "success"),
-    "MSG_WEBAUTHN_CREDENTIAL_DELETED": ("The passkey “%(name)s” is removed.", "success"),
-    "MSG_WEBAUTHN_NAME_INUSE": ("You have a passkey “%(name)s” already: choose another name.", "error"),
-    "MSG_WEBAUTHN_NAME_NOT_FOUND": ("You have no passkey “%(name)s” (any more).", "error"),
-    "MSG_WEBAUTHN_CREDENTIAL_ID_INUSE": ("That passkey is registered already.", "error"),
+    "MSG_WEBAUTHN_REGISTER_SUCCESSFUL": ("Passkey “%(name)s” added.", "success"),
+    "MSG_WEBAUTHN_CREDENTIAL_DELETED": ("Passkey “%(name)s” removed.", "success"),
+    "MSG_WEBAUTHN_NAME_INUSE": ("You already have a passkey “%(name)s”. Enter another name.", "error"),
+    "MSG_WEBAUTHN_NAME_NOT_FOUND": ("You have no passkey “%(name)s”. Reload the page.", "error"),
+    "MSG_WEBAUTHN_CREDENTIAL_ID_INUSE": ("That passkey is already registered.", "error"),
     "MSG_WEBAUTHN_NO_VERIFY": ("The passkey was not accepted: %(cause)s.", "error"),
     "MSG_WEBAUTHN_EXPIRED": ("That took too long. Try again.", "error"),
     # Features that are off: there is no mail server, and accounts are made by administrators.

@@ -40,7 +40,7 @@ class _Proof(FlaskForm):
 
     password = PasswordField("Password", render_kw={"autocomplete": "current-password", "autofocus": True})
     code = StringField(
-        "Or a code from your app",
+        "Or a code from your authenticator app",
         render_kw={"autocomplete": "one-time-code", "inputmode": "numeric", "maxlength": "16"},
     )
     credential = HiddenField()
@@ -60,20 +60,20 @@ class _Proof(FlaskForm):
             secret, user = current_user.tf_totp_secret, current_user
             if security.totp_factory.verify_totp(code, secret, user, window=_CODE_WINDOW):
                 return True
-            self.code.errors = ["That code is wrong, or was used before. Wait for the next one."]
+            self.code.errors = ["Wrong code, or it was already used. Wait for the next one."]
             return False
         password = self.password.data or ""
         readable = len(password) <= MAX_PASSWORD_LENGTH and "\0" not in password
         if readable and current_user.verify_and_update_password(password):
             return True
-        self.password.errors = ["That is not your password."]
+        self.password.errors = ["Wrong password."]
         return False
 
     def _passkey_is_right(self) -> bool:
         expired, invalid, state = check_and_get_token_status(self.seal.data or "", "wan", ANSWERED_WITHIN)
         answered = AnsweredForm(formdata=ImmutableMultiDict({"credential": self.credential.data}))
         if expired or invalid or not _accepts(answered, state["challenge"]):
-            self.form_errors.append("That passkey was not accepted. Try again, or type your password.")
+            self.form_errors.append("The passkey was not accepted. Try again, or enter your password.")
             return False
         return True
 
@@ -89,7 +89,7 @@ class StepUpForm(Throttled, _Proof):
     def validate(self, **kwargs: Any) -> bool:
         if any(field.data for field in self if field is not self.seal):
             return super().validate(**kwargs)
-        self.form_errors.append("Type your password, or use another way.")
+        self.form_errors.append("Enter your password, or use another way.")
         return False
 
 

@@ -31,18 +31,18 @@
       await copy(source ? source.textContent : button.dataset.copy);
       announce("Copied");
     } catch {
-      announce("The browser did not allow copying");
+      announce("The browser blocked copying");
     }
   });
 
-  // Times in the reader's zone; the server wrote them in UTC and says so on hover.
-  const local = new Intl.DateTimeFormat(undefined, {
-    year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
-  });
+  // Times in the reader's zone, in the server's format; the server wrote them in UTC and says so on hover.
+  const two = (number) => String(number).padStart(2, "0");
+  const local = (at) =>
+    `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
   const localise = (root) => {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
-      if (!Number.isNaN(at.getTime())) time.textContent = local.format(at);
+      if (!Number.isNaN(at.getTime())) time.textContent = local(at);
     }
   };
   localise(document);
@@ -63,11 +63,51 @@
   }
 
   const menuButton = document.getElementById("menu-button");
+  const showMenu = (open) => {
+    document.body.classList.toggle("menu-open", open);
+    menuButton.setAttribute("aria-expanded", String(open));
+  };
   if (menuButton) {
-    menuButton.addEventListener("click", () => {
-      const open = document.body.classList.toggle("menu-open");
-      menuButton.setAttribute("aria-expanded", String(open));
-    });
+    menuButton.addEventListener("click", () => showMenu(!document.body.classList.contains("menu-open")));
+    // Where the menu is longer than the window, the page's own entry is in sight.
+    const here = document.querySelector('.sidebar nav [aria-current="page"]');
+    if (here) here.scrollIntoView({ block: "nearest" });
+  }
+
+  // Escape closes what was opened last: the menu of a narrow window, or what is unfolded around the focus.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+    if (document.body.classList.contains("menu-open")) {
+      showMenu(false);
+      menuButton.focus();
+      return;
+    }
+    const unfolded = event.target.closest("details[open]") || document.querySelector("details.menu[open]");
+    if (!unfolded) return;
+    unfolded.open = false;
+    unfolded.querySelector("summary").focus();
+  });
+
+  // After a form was refused, its reader goes on at the first field that is wrong, and hears what is wrong.
+  const seen = (element) => element && element.offsetParent !== null;
+  const wrong = [...document.querySelectorAll("main .field-error")].find((error) => seen(error) && error.textContent.trim());
+  const marked = [...document.querySelectorAll('main [aria-invalid="true"]')].find(seen);
+  const around = wrong && wrong.closest(".field, fieldset, form");
+  const input = marked || (around && [...around.querySelectorAll("input, select, textarea")].find(seen));
+  const refused = document.querySelector('main .message-error[role="alert"]');
+  if (input || refused) document.title = `Error: ${document.title}`;
+  if (input) {
+    input.focus();
+  } else if (refused) {
+    const start = document.querySelector("main [autofocus]");
+    if (start) {
+      refused.id ||= "refused";
+      start.setAttribute("aria-describedby", [start.getAttribute("aria-describedby"), refused.id].filter(Boolean).join(" "));
+      start.focus();
+    } else {
+      refused.tabIndex = -1;
+      refused.focus();
+    }
   }
 
   for (const form of document.querySelectorAll("form[data-confirm]")) {
@@ -82,10 +122,12 @@
       if (event.defaultPrevented) return;
       if (form.dataset.sent) event.preventDefault();
       form.dataset.sent = "1";
+      if (event.submitter) event.submitter.setAttribute("aria-busy", "true");
     });
   }
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+    for (const button of document.querySelectorAll("[aria-busy]")) button.removeAttribute("aria-busy");
   });
 
   document.addEventListener("click", (event) => {

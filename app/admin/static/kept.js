@@ -40,7 +40,7 @@
       again.append(input);
       if (notTyped.has(name) || !value.trim()) continue;
       const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
-      term.textContent = name.replaceAll("_", " ");
+      term.textContent = (name[0].toUpperCase() + name.slice(1)).replaceAll("_", " ");
       detail.textContent = value.slice(0, 120);
       detail.className = "break";
       typed.append(term, detail);

@@ -34,9 +34,9 @@
   };
 
   const WORDS = {
-    NotAllowedError: "It was cancelled, or took too long.",
-    InvalidStateError: "This device has a passkey of yours already.",
-    SecurityError: "Passkeys do not work at this address of the console.",
+    NotAllowedError: "Cancelled, or it took too long. Try again.",
+    InvalidStateError: "This device already has a passkey of your account.",
+    SecurityError: "Passkeys do not work at this address.",
   };
 
   for (const form of document.querySelectorAll("form[data-passkey]")) {
@@ -54,13 +54,13 @@
         form.noValidate = true;
         form.submit();
       } catch (error) {
-        say(WORDS[error.name] || "The browser could not use a passkey.");
+        say(WORDS[error.name] || "The browser could not use a passkey. Try again.");
         button.disabled = false;
       }
     };
     if (!window.PublicKeyCredential) {
       button.disabled = true;
-      if ("auto" in form.dataset) say("This browser cannot use passkeys on this page. They need https.");
+      if ("auto" in form.dataset) say("This browser cannot use passkeys here. They need HTTPS.");
       else button.hidden = true;
     } else {
       button.addEventListener("click", start);

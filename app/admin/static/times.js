@@ -13,7 +13,7 @@
   };
 
   const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "shortOffset" })
-    .formatToParts(new Date()).find((part) => part.type === "timeZoneName").value.replace(/^GMT$/, "UTC");
+    .formatToParts(new Date()).find((part) => part.type === "timeZoneName").value.replace(/^GMT(\+0$)?/, "UTC");
 
   for (const input of document.querySelectorAll("input[data-utc]")) {
     const whole = input.dataset.utcDay;

@@ -69,7 +69,7 @@ class AccountView(ConsoleView):
         if end_own_session(current_gateway(), current_user.id, session_id, actor()):
             flash("That browser is signed out.", "success")
         else:
-            flash("That session had ended already.", "warning")
+            flash("That session had already ended.", "warning")
         return redirect(url_for("account.index"))
 
     @expose("/sign-out-everywhere", methods=("POST",))
@@ -79,5 +79,5 @@ class AccountView(ConsoleView):
         update_account(current_gateway(), current_user.id, changes, actor=actor())
         logout_user()
         session.clear()
-        flash("You are signed out on every device.", "success")
+        flash("You are signed out in every browser.", "success")
         return redirect(url_for("security.login"))

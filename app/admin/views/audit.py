@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,26 +16,40 @@ from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import csv_line
 from app.admin.views.network.words import restore_page, told
-from app.domain.audit import AuditedChange
+from app.admin.views.proposal_words import administered
+from app.domain.audit import AuditedChange, Source
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
 from app.services.operators.accounts import find_account
+from app.services.operators.factors import RULE
 
 _PAGE: Final = 50
 _LONGEST: Final = 256
 _ACTIONS: Final = (
-    ("network", "the network"),
-    ("blocked", "blocks in bulk"),
-    ("events", "the event log"),
-    ("ingest_token", "ingest tokens"),
-    ("operator", "accounts"),
-    ("two_persons", "two persons"),
-    ("anomaly", "anomalies"),
-    ("sandbox", "the sandbox"),
-    ("sign_in", "sign-ins"),
-    ("sign_out", "sign-outs"),
+    ("network", "Network configuration"),
+    ("blocked", "Blocks in bulk"),
+    ("two_persons", "Proposals"),
+    ("transfer", "Transfer notes"),
+    ("anomaly", "Anomalies"),
+    ("events", "Event log"),
+    ("watch", "Chains watched"),
+    ("ingest_token", "Ingest tokens"),
+    ("operator", "Accounts"),
+    ("operators", "Rules for accounts"),
+    ("sign_in", "Sign-ins"),
+    ("sign_out", "Sign-outs"),
+    ("passkey", "Passkeys"),
+    ("recovery_code", "Recovery codes used"),
+    ("recovery_codes", "Recovery codes made"),
+    ("sandbox", "Sandbox"),
 )
+_SOURCES: Final = {source.value: source.value for source in Source} | {
+    Source.CLI.value: "command line",
+    Source.CONSOLE.value: "console",
+}
+_ADMINISTERED: Final = ("operator ", "ingest token ", RULE)
+"""How subjects begin whose fields have labels, though they are none of the configuration."""
 _COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
 
 
@@ -51,7 +66,7 @@ class AuditView(ConsoleView):
     }
 
     def __init__(self) -> None:
-        super().__init__(name="Audit", endpoint="audit")
+        super().__init__(name="Audit log", endpoint="audit")
 
     @expose("/")
     def index(self) -> str:
@@ -67,6 +82,7 @@ class AuditView(ConsoleView):
             fields=fields,
             until_day=_last_day(wanted.until),
             actions=_ACTIONS,
+            sources=_SOURCES,
         )
 
     @expose("/<int:record_id>")
@@ -81,6 +97,7 @@ class AuditView(ConsoleView):
             row=entry.record,
             changes=changes,
             about=_page_of(entry.record.subject),
+            sources=_SOURCES,
         )
 
     @expose("/export.csv")
@@ -109,9 +126,12 @@ class AuditView(ConsoleView):
         """Verify the chain of hashes from its first record to its last."""
         found = verify_audit(current_gateway())
         if found.fault is None:
-            flash(f"All {found.count} records hold. The last is {found.head}: note it elsewhere.", "success")
+            flash(
+                f"All {found.count:,} records are intact. Note the last one elsewhere: {found.head}.",
+                "success",
+            )
         else:
-            flash(f"The chain is broken: {found.fault}. It is good up to {found.head}.", "error")
+            flash(f"The log is not intact: {found.fault}. It is intact up to {found.head}.", "error")
         return redirect(url_for("audit.index"))
 
 
@@ -131,6 +151,8 @@ def _page_of(subject: str) -> str | None:
 def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
     """A change, and where it leads: to its row, the row's history, and back to what was before."""
     found = told(change)
+    if not found.section and change.subject.startswith(_ADMINISTERED):
+        found = replace(found, lines=administered(found.lines))
     made = found.section and not record.action.startswith("two_persons.")
     numbers = {"record_id": record.id, "number": number}
     return {
@@ -170,7 +192,9 @@ def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
             return read_time(text)
         return read_time(f"{text}T00:00:00Z") + whole_day
     except (ValueError, OverflowError):
-        flash(f"“{text[:60]}” is no day such as 2026-01-31, so it was left out.", "warning")
+        flash(
+            f"“{text[:60]}” is not a date. Enter one such as 2026-01-31. The filter was ignored.", "warning"
+        )
         return None
 
 

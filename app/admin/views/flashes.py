@@ -20,10 +20,10 @@ _LONGEST_FLASH: Final = 240
 def flash_saved(saved: Saved) -> None:
     """Say what was done or proposed, with a way to the record of it."""
     if saved.record_id is None:
-        flash("Nothing was different any more: nothing was saved.", "warning")
+        flash("No differences to the current values. Nothing was saved.", "warning")
         return
     if saved.proposal_id is not None:
-        flash("Proposed. It counts as soon as somebody else has approved it.", "success")
+        flash("Proposed. The change takes effect when someone else approves it.", "success")
         return
     text = saved.brief or (saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes")
     text = shorten(text, _LONGEST_FLASH, placeholder=" …")

@@ -35,13 +35,12 @@ class IngestTokensView(ListView):
     section = "People"
     model_class = IngestToken
     title = "Ingest tokens"
-    explanation = (
-        "Who may report events, of which kinds and chains. Tokens are shown once, when they are made."
-    )
-    nothing = "No token is made yet. A reporter needs one to send events over HTTP."
+    explanation = "Which reporters may send events, of which types and chains. A token is shown once."
+    nothing = "No ingest tokens yet. A reporter needs one to send events over HTTP."
     row_endpoint = "ingest_tokens.show"
+    audit_subject = "ingest token {name}"
     new_endpoint = "ingest_tokens.new"
-    new_label = "New token"
+    new_label = "Add token"
     list_template = "console/ingest_tokens/list.html"
     access = {
         "index_view": Access(Audience.ADMIN),
@@ -59,11 +58,11 @@ class IngestTokensView(ListView):
         "revoked_at",
     )  # fmt: skip
     column_labels = {
-        "key_id": "Public part",
+        "key_id": "Key ID",
         "expires_at": "Expires",
         "chains": "Chains",
-        "last_received_at": "Last accepted",
-        "created_at": "Made",
+        "last_received_at": "Last event",
+        "created_at": "Created",
     }
     column_sortable_list = ("name", "created_at")
     column_searchable_list = ("name", "key_id")
@@ -127,10 +126,10 @@ class IngestTokensView(ListView):
         """Revoke a token; its name has to be typed."""
         token = _token(token_id)
         if not same_name(request.form.get("typed", ""), token["name"]):
-            flash(f"Type “{token['name']}” to revoke it. Nothing was changed.", "error")
+            flash(f"Type “{token['name']}” to revoke the token. Nothing was changed.", "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
         revoke_token(current_gateway(), token["name"], actor=actor(), key_id=token["key_id"])
-        flash(f"{token['name']} is revoked: nothing more is accepted with it.", "success")
+        flash(f"Token {token['name']} revoked. The gateway accepts no more events with it.", "success")
         return redirect(url_for("ingest_tokens.index_view"))
 
     @expose("/<int:token_id>/rotate", methods=("POST",))

@@ -15,6 +15,7 @@ from flask_admin.model.base import ViewArgs
 from app.admin.access import READ
 from app.admin.views.base import ConsoleView
 from app.extensions import Base, db
+from app.services.network.sections import SECTIONS, Section
 
 STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
 STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update"})
@@ -23,6 +24,7 @@ STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _LONGEST_SEARCH: Final = 200
+_SECTION_OF: Final = {section.model: section for section in SECTIONS}
 _LAST_PAGE: Final = 1_000_000
 
 
@@ -33,8 +35,10 @@ class ListView(ConsoleView, ModelView):
     title: ClassVar[str]
     explanation: ClassVar[str] = ""
     """A sentence under the title: what the rows are for."""
-    nothing: ClassVar[str] = "There is nothing here yet."
+    nothing: ClassVar[str] = "No rows yet."
     """What the page says where there is no row: what to do first."""
+    audit_subject: ClassVar[str] = ""
+    """How the audit log names a row that is none of the configuration, such as ``operator {email}``."""
     row_endpoint: ClassVar[str | None] = None
     """The route that a row's first cell leads to; its one argument is the row's id."""
     new_endpoint: ClassVar[str | None] = None
@@ -67,11 +71,37 @@ class ListView(ConsoleView, ModelView):
         """The bare value of a cell. Lists override this one, so that no cell misses the guard around it."""
         return self._get_field_value(model, name)
 
+    def _prettify_name(self, name: str) -> str:
+        """A column's heading in sentence case; the library writes each word large."""
+        words = name.replace("_", " ")
+        return words[:1].upper() + words[1:]
+
     def row_url(self, row: Any) -> str:
         """Where a row's first cell leads."""
         endpoint = self.row_endpoint or ""
         (argument,) = next(current_app.url_map.iter_rules(endpoint)).arguments
         return url_for(endpoint, **{argument: self.get_pk_value(row)})
+
+    @property
+    def _section(self) -> Section | None:
+        return _SECTION_OF.get(self.model_class)
+
+    @property
+    def has_history(self) -> bool:
+        """Whether the audit log tells the history of a row."""
+        return bool(self._section or self.audit_subject)
+
+    def subject(self, row: Any) -> str:
+        """The row as the audit log names it."""
+        values = {column.key: getattr(row, column.key) for column in self.model_class.__table__.columns}
+        return self._section.describe(values) if self._section else self.audit_subject.format_map(values)
+
+    def history_url(self, row: Any) -> str:
+        """The history of a row; of one that is none of the configuration, its records in the audit log."""
+        subject = self.subject(row)
+        if self._section:
+            return url_for("history.index", subject=subject)
+        return url_for("audit.index", subject=f'"{subject}"')
 
     def filter_fields(self) -> list[tuple[str, Any, str]]:
         """For each filter its name in the URL, itself, and its value now."""
@@ -90,7 +120,8 @@ class ListView(ConsoleView, ModelView):
                 active.append((index, found.name, value))
             elif value:
                 flash(
-                    f"{found.name}: “{value[:60]}” is no value to filter by, so it was left out.", "warning"
+                    f"{found.name}: “{value[:60]}” is not a valid filter value. The filter was ignored.",
+                    "warning",
                 )
         return active
 

@@ -8,6 +8,7 @@ from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
+from markupsafe import Markup
 
 from app.admin.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.admin.formats import pill, sentence, when
@@ -16,7 +17,7 @@ from app.admin.requests import actor
 from app.admin.views.filters import Choice, Flag
 from app.admin.views.flashes import after_saving
 from app.admin.views.lists import ListView
-from app.domain.operators import Role
+from app.domain.operators import Role, normal_email
 from app.domain.proposals.two_persons import OPERATORS
 from app.models.operators import Operator
 from app.runtime.gateway import current_gateway
@@ -47,10 +48,11 @@ class OperatorsView(ListView):
     section = "People"
     model_class = Operator
     title = "Operators"
-    explanation = "Who may sign in here, and as what. Accounts are never deleted, since the audit names them."
+    explanation = "Accounts of the console. They are never deleted, because the audit log names them."
     row_endpoint = "operators.edit"
+    audit_subject = "operator {email}"
     new_endpoint = "operators.new"
-    new_label = "New operator"
+    new_label = "New account"
     list_template = "console/operators.html"
     access = {
         "index_view": Access(Audience.ADMIN),
@@ -62,25 +64,24 @@ class OperatorsView(ListView):
         "new_password": ADMIN_BUTTON,
         "demand_second_factor": ADMIN_BUTTON,
     }
-    column_list = ("email", "role", "active", "second_factor", "signed_in_at", "signed_in_from", "created_at")
+    column_list = ("email", "role", "active", "second_factor", "signed_in_at", "created_at")
     column_export_list = ("email", "role", "active", "second_factor_required", "signed_in_at", "created_at")
     column_labels = {
         "active": "State",
         "signed_in_at": "Last sign-in",
-        "signed_in_from": "From",
-        "created_at": "Made",
+        "created_at": "Created",
     }
     column_sortable_list = ("email", "role", "active", "signed_in_at", "created_at")
     column_searchable_list = ("email",)
     column_default_sort = "email"
     column_filters = (
         Choice(Operator.role, "Role", [(role.value, role.value) for role in Role]),
-        Flag(Operator.active, "State", "may sign in", "switched off"),
+        Flag(Operator.active, "State", "active", "off"),
     )
     column_formatters = {
         "active": lambda v, c, m, p: pill("active", "good") if m.active else pill("off", "plain"),
         "second_factor": lambda v, c, m, p: _second_factor(m),
-        "signed_in_at": lambda v, c, m, p: when(m.signed_in_at),
+        "signed_in_at": lambda v, c, m, p: _last_sign_in(m),
         "created_at": lambda v, c, m, p: when(m.created_at),
     }
 
@@ -92,18 +93,19 @@ class OperatorsView(ListView):
             try:
                 email, hashed = checked_account(form.email.data or "", form.password.data or "")
             except AccountRefused as refused:
-                flash(str(refused), "error")
+                wrong = form.email if normal_email(form.email.data or "") is None else form.password
+                wrong.errors = [sentence(str(refused))]
             else:
                 values = {
                     "role": form.role.data,
                     "second_factor_required": form.second_factor_required.data,
                 }
                 wish = AccountRequest(AccountWish.CREATE, email, values, hashed)
-                done = f"{email} may sign in now, as {form.role.data}."
+                done = f"Account {email} created with the role {form.role.data}."
                 if (saved := _ask(wish, form.why, done)) is not None:
                     return _after(saved, url_for("operators.index_view"))
-        submit = "Propose the account" if form.waits else "Make the account"
-        return self.render("console/form.html", form=form, title="New operator", submit=submit)
+        submit = "Propose account" if form.waits else "Create account"
+        return self.render("console/form.html", form=form, title="New account", submit=submit)
 
     @expose("/<int:account_id>", methods=("GET", "POST"))
     def edit(self, account_id: int) -> ResponseReturnValue:
@@ -115,7 +117,7 @@ class OperatorsView(ListView):
         if form.validate_on_submit():
             values = {name: form.data[name] for name in sorted(DECIDED_BY_OTHERS)}
             wish = AccountRequest(AccountWish.CHANGE, account.email, values)
-            if (saved := _ask(wish, form.why, f"{account.email} is changed.")) is not None:
+            if (saved := _ask(wish, form.why, f"Account {account.email} saved.")) is not None:
                 return _after(saved, url_for("operators.index_view"))
         has_passkey = account_id in _with_passkey()
         return self.render("console/operator.html", form=form, account=account, has_passkey=has_passkey)
@@ -133,7 +135,7 @@ class OperatorsView(ListView):
         """Remove a second factor that its owner has lost."""
         account, page = _account(account_id), url_for("operators.edit", account_id=account_id)
         wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
-        done = f"{account.email} has no second factor now and is signed out."
+        done = f"The second factor of {account.email} was reset, and the account is signed out."
         saved = _ask(wish, request.form.get("proposal_reason", ""), done)
         return redirect(page) if saved is None else _after(saved, page)
 
@@ -170,7 +172,7 @@ class OperatorsView(ListView):
         try:
             if request.form.get("demanded") == "1":
                 demand_second_factor(current_gateway(), current_user.id, actor=actor())
-                flash("Every account needs a second factor now.", "success")
+                flash("Every account now needs a second factor.", "success")
                 return redirect(page)
             reason = request.form.get("proposal_reason", "")
             saved = request_relaxing(current_gateway(), actor=actor(), reason=reason)
@@ -178,7 +180,7 @@ class OperatorsView(ListView):
             flash(sentence(str(refused)), "error")
             return redirect(page)
         if saved.proposal_id is None:
-            flash("Every account may do without a second factor again.", "success")
+            flash("A second factor is optional again.", "success")
         return _after(saved, page)
 
 
@@ -214,6 +216,12 @@ def _with_passkey() -> frozenset[int]:
     if "with_passkey" not in g:
         g.with_passkey = accounts_that_have_passkeys(current_gateway())
     return g.with_passkey
+
+
+def _last_sign_in(operator: Operator) -> Markup:
+    """When, and under it from where."""
+    at, address = when(operator.signed_in_at), operator.signed_in_from
+    return at + Markup('<small class="smallest">{}</small>').format(address) if address else at
 
 
 def _second_factor(operator: Operator) -> Any:

@@ -29,10 +29,10 @@ _LABELS: Final = {
     "second_factor": "Second factor",
     "second_factor_required": "Needs a second factor",
     "must_change_password": "Must change the password",
-    "demanded": "Demanded",
+    "demanded": "Required",
     "name": "Name",
-    "key_id": "Public part",
-    "types": "Events",
+    "key_id": "Key ID",
+    "types": "Event types",
     "chains": "Chains",
 }
 _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
@@ -83,8 +83,8 @@ def heading_of(proposal: Proposal) -> str:
     """The heading of the differences."""
     changes = read_changes(proposal.changes)
     if all(change.before is None for change in changes):
-        return "What comes"
-    return "What goes" if all(change.after is None for change in changes) else "What changes"
+        return "Added"
+    return "Removed" if all(change.after is None for change in changes) else "Changed"
 
 
 def changes_in_words(proposal: Proposal, words: Words) -> list[tuple[str, list[DiffLine]]]:
@@ -114,9 +114,16 @@ def in_words(
     return section.form(formdata=None, row=row).in_words(differences)
 
 
+def administered(differences: Iterable[DiffLine]) -> list[DiffLine]:
+    """Fields of an account or a token with their labels, where a table has them by their names."""
+    lines = (FieldDifference(each.label, each.before, each.after) for each in differences)
+    return [_line(each) for each in sorted(lines, key=_place)]
+
+
 def _place(each: FieldDifference) -> int:
     """Where a field of an account or a token stands: as in ``_LABELS``."""
-    return [*_LABELS, each.field.partition("[")[0]].index(each.field.partition("[")[0])
+    key = each.field.partition("[")[0]
+    return [*_LABELS, key].index(key)
 
 
 def _line(each: FieldDifference) -> DiffLine:

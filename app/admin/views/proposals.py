@@ -172,12 +172,12 @@ def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) ->
     """Decide, and show the proposal with a message about what came of it."""
     _proposal(proposal_id)
     if not form.validate():
-        flash(" ".join(map(str, form.form_errors)) or "That could not be read. Nothing was changed.", "error")
+        flash(" ".join(map(str, form.form_errors)) or "The form is incomplete. Nothing was changed.", "error")
         return redirect(url_for("proposals.show", proposal_id=proposal_id))
     try:
         saved = decide()
     except NotConfirmed as refused:
-        flash(f"Type “{refused.needs_typed}” to confirm.", "error")
+        flash(f"Type “{refused.needs_typed}” to confirm. Nothing was changed.", "error")
     except EditRefused as refused:
         flash(f"Nothing was changed: {sentence(str(refused))}", "error")
     else:

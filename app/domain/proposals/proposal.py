@@ -82,25 +82,25 @@ def why_not_approve(proposal: Proposal, proposer: Person | None, approver: Perso
     :param proposer: the account that proposed, as it is now.
     """
     if approver is not None and approver.email == proposal.proposed_by:
-        return "You proposed it yourself: somebody else has to approve it."
+        return "You proposed this change. Someone else has to approve it."
     if approver is None or not approver.may_change(proposal.section):
-        return f"Approving it needs the role {needed_role(proposal.section)}."
+        return f"To approve it, an account needs the role {needed_role(proposal.section)}."
     if proposer is None or not proposer.may_change(proposal.section):
-        return f"{proposal.proposed_by} may not make such a change any more: propose it yourself."
+        return f"{proposal.proposed_by} may no longer make this change. Propose it yourself."
     return None
 
 
 def why_not_reject(proposal: Proposal, person: Person | None) -> str | None:
     """Why this person may not reject the proposal; None where they may."""
     if person is not None and person.email == proposal.proposed_by:
-        return "You proposed it yourself: withdraw it instead."
+        return "You proposed this change. Withdraw it instead."
     if person is None or not person.may_change(proposal.section):
-        return f"Rejecting it needs the role {needed_role(proposal.section)}."
+        return f"To reject it, an account needs the role {needed_role(proposal.section)}."
     return None
 
 
 def why_not_withdraw(proposal: Proposal, person: Person | None) -> str | None:
     """Why this person may not withdraw the proposal; None where they may."""
     if person is None or not person.active or person.email != proposal.proposed_by:
-        return f"Only {proposal.proposed_by} can withdraw it: reject it instead."
+        return f"Only {proposal.proposed_by} can withdraw it. Reject it instead."
     return None

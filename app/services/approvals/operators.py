@@ -189,13 +189,13 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
     subject, summary = f"operator {request.email}", _summary(request, before)
     if request.wish is AccountWish.CREATE:
         if before is not None:
-            raise AccountRefused(f"there is an account {request.email} already")
+            raise AccountRefused(f"an account {request.email} already exists")
         after = {"email": request.email, "role": request.values["role"], "active": True}
         # Only where it is so: proposals from before there was the choice stay what they are.
         after |= {"second_factor_required": True} if _needs_factor(request) else {}
         return _Planned(request, None, {}, AuditedChange(subject, None, after), summary)
     if before is None:
-        raise AccountRefused("there is no such account (any more)")
+        raise AccountRefused("this account does not exist; reload the page")
     passkeys = tuple(row["credential_id"].hex() for row in passkeys_of(connection, before.id))
     columns = _columns(request, before, has_factor=bool(before.tf_totp_secret or passkeys))
     shown = {name: value for name, value in columns.items() if name != "role"}
@@ -218,12 +218,12 @@ def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> d
 
 def _summary(request: AccountRequest, before: Account | None) -> str:
     if request.wish is AccountWish.CREATE:
-        factor = ", with a second factor" if _needs_factor(request) else ""
-        return f"make the account {request.email} as {request.values['role']}{factor}"
+        factor = ", second factor required" if _needs_factor(request) else ""
+        return f"create account {request.email} with the role {request.values['role']}{factor}"
     if request.wish is AccountWish.NEW_PASSWORD:
-        return f"give {request.email} a new password"
+        return f"create a new password for {request.email}"
     if request.wish is AccountWish.RESET_SECOND_FACTOR:
-        return f"forget the second factor of {request.email}"
+        return f"reset the second factor of {request.email}"
     changed = [
         f"{name} from {_word(getattr(before, name))} to {_word(value)}"
         for name, value in request.values.items()
@@ -245,13 +245,13 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
     if before is None:
         grave = Severity.GRAVE if request.values["role"] == Role.ADMIN.value else Severity.NOTICE
         role = request.values["role"]
-        text = f"this account may sign in at once, as {role}, with the password of the proposal"
+        text = f"this account can sign in at once with the role {role} and the password of the proposal"
         yield Effect(text, grave)
         if _needs_factor(request):
             yield Effect("it has to set up a second factor at its first sign-in", Severity.PLAIN)
         return
     if request.wish is AccountWish.NEW_PASSWORD:
-        text = "the old password ends; the one that the proposer was shown counts at once, for one sign-in"
+        text = "the old password stops working; the one that the proposer was shown works for one sign-in"
         yield Effect(text, Severity.GRAVE)
     if request.wish is AccountWish.RESET_SECOND_FACTOR:
         needed = "a new one has to be set up at the next sign-in" if before.second_factor_required else (
@@ -261,12 +261,12 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
     columns = planned.columns
     if columns.get("role", before.role) != before.role:
         grave = Severity.GRAVE if columns["role"] == Role.ADMIN.value else Severity.NOTICE
-        yield Effect(f"this account may do what the role {columns['role']} may, from then on", grave)
+        yield Effect(f"this account gets the role {columns['role']}", grave)
     if columns.get("active", before.active) != before.active:
         yield (
-            Effect("this account may sign in again", Severity.NOTICE)
+            Effect("this account can sign in again", Severity.NOTICE)
             if columns["active"]
-            else Effect("this account cannot sign in any more", Severity.GRAVE)
+            else Effect("this account can no longer sign in", Severity.GRAVE)
         )
     if "fs_uniquifier" in columns or columns.get("active") is False:
-        yield Effect("every session of the account ends", Severity.NOTICE)
+        yield Effect("all sessions of the account end", Severity.NOTICE)

@@ -22,7 +22,7 @@ from app.services.proposals.store import Draft, propose
 RELAXING: Final = "relaxing"
 """What proposals call it."""
 
-_SUMMARY: Final = "demand a second factor of everyone no longer"
+_SUMMARY: Final = "make a second factor optional for everyone"
 
 
 def request_relaxing(gateway: Gateway, *, actor: Actor, reason: str = "") -> Saved:
@@ -48,7 +48,9 @@ def preview_relaxing(gateway: Gateway, _proposal: Proposal) -> Preview:
     with reading(gateway.engine) as connection:
         _require_demanded(connection)
     change = relaxing()
-    effect = Effect("a password alone is enough again, but for accounts that must have more", Severity.GRAVE)
+    effect = Effect(
+        "a password alone is enough again, except for accounts that require a second factor", Severity.GRAVE
+    )
     return Preview(RULE, (_SUMMARY,), difference(change.before, change.after), (effect,), waits=True)
 
 
@@ -63,4 +65,4 @@ def make_relaxing(
 
 def _require_demanded(connection: Connection) -> None:
     if not second_factor_is_demanded(connection):
-        raise AccountRefused("a second factor is not demanded of everyone")
+        raise AccountRefused("a second factor is not required for everyone; nothing to change")

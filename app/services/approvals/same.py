@@ -25,7 +25,7 @@ def changed_since(proposal: Proposal, meanwhile: tuple[FieldDifference, ...]) ->
     gone = bool(meanwhile) and all(each.after is None for each in meanwhile)
     what = "removed" if gone else "changed"
     return Conflict(
-        f"{proposal.subject} was {what} since this was proposed: propose it again from what stands now",
+        f"{proposal.subject} was {what} since this was proposed; propose it again from the current values",
         meanwhile,
     )
 

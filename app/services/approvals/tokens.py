@@ -105,7 +105,7 @@ def preview_token(gateway: Gateway, proposal: Proposal) -> Preview:
     given = _given(proposal)
     with reading(gateway.engine) as connection:
         _require_place(connection, gateway, given["name"], second=proposal.kind == SECOND_TOKEN)
-    text = "its bearer may report events at once; who has it is known to the proposer alone"
+    text = "its holder can report events at once; only the proposer has seen the token"
     effect = Effect(text, Severity.NOTICE)
     return Preview(proposal.subject, (proposal.summary,), difference(None, given), (effect,), waits=True)
 

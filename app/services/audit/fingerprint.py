@@ -37,10 +37,10 @@ def require_unchanged(subject: str, shown: str | None, now: Mapping[str, Any] | 
     """
     values = shown_values(shown)
     if now is None:
-        raise Conflict(f"{subject} was removed meanwhile", difference(values, None))
+        raise Conflict(f"{subject} was removed while you were editing", difference(values, None))
     if values is None or values != now:
         raise Conflict(
-            f"{subject} was changed meanwhile: look at it again, then repeat your change",
+            f"{subject} was changed while you were editing; check it, then repeat your change",
             () if values is None else difference(values, now),
         )
 

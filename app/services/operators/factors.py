@@ -96,7 +96,9 @@ def demand_second_factor(gateway: Gateway, account_id: int, *, actor: Actor) -> 
             return
         with_one = select(Operator.id).where(has_second_factor())
         if connection.scalar(with_one.where(Operator.id == account_id)) is None:
-            raise AccountRefused("Set up a second factor of your own before you demand one of everyone.")
+            raise AccountRefused(
+                "Set up a second factor for your own account before you require one for everyone."
+            )
         without = OperatorSession.operator_id.not_in(with_one)
         ended = end_sessions(connection, gateway.clock(), SessionEnd.SECOND_FACTOR, without)
         detail = f"{ended} sessions without a second factor ended"

@@ -79,11 +79,11 @@ def add_passkey(gateway: Gateway, operator_id: int, new: NewPasskey, *, actor: A
     with writing(gateway.engine) as connection:
         own = passkeys_of(connection, operator_id)
         if any(row["name"] == new.name for row in own):
-            raise PasskeyRefused(f"You have a passkey “{new.name}” already: choose another name.")
+            raise PasskeyRefused(f"You already have a passkey “{new.name}”. Enter another name.")
         if len(own) >= MOST_PASSKEYS:
-            raise PasskeyRefused(f"An account has at most {MOST_PASSKEYS} passkeys: remove one first.")
+            raise PasskeyRefused(f"An account can have {MOST_PASSKEYS} passkeys at most. Remove one first.")
         if passkey_by_credential(connection, new.credential_id) is not None:
-            raise PasskeyRefused("That passkey is registered already.")
+            raise PasskeyRefused("That passkey is already registered.")
         connection.execute(
             insert(OperatorPasskey).values(
                 operator_id=operator_id,
@@ -116,7 +116,7 @@ def remove_passkey(gateway: Gateway, operator_id: int, name: str, *, actor: Acto
         if refusal := _why_it_stays(connection, operator_id):
             raise PasskeyRefused(refusal)
         if not connection.execute(delete(OperatorPasskey).where(*where)).rowcount:
-            raise PasskeyRefused(f"You have no passkey “{name}” (any more).")
+            raise PasskeyRefused(f"You have no passkey “{name}”. Reload the page.")
         subject = f"operator {actor.name}"
         now = gateway.clock()
         record(connection, gateway.audit_keys, actor, "passkey.remove", subject, now=now, detail=name)
@@ -141,10 +141,10 @@ def use_passkey(gateway: Gateway, passkey_id: int, challenge_at: datetime, sign_
 def _why_it_stays(connection: Connection, operator_id: int) -> str | None:
     account = account_by_id(connection, operator_id)
     if account is None:
-        return "There is no such account any more."
+        return "This account no longer exists."
     demanded = account["second_factor_required"] or second_factor_is_demanded(connection)
     if demanded and not account["tf_totp_secret"] and len(passkeys_of(connection, operator_id)) == 1:
-        return "It is your only second factor, and you need one: set up another one first."
+        return "It is your only second factor, and your account needs one. Set up another one first."
     return None
 
 

@@ -35,7 +35,7 @@ def make_recovery_codes(gateway: Gateway, operator_id: int, *, actor: Actor) -> 
         )
         connection.execute(insert(OperatorRecoveryCode), rows)
         subject = f"operator {actor.name}"
-        now, detail = gateway.clock(), f"{len(codes)} codes; earlier ones have ended"
+        now, detail = gateway.clock(), f"{len(codes)} codes; earlier codes no longer work"
         record(connection, gateway.audit_keys, actor, "recovery_codes.make", subject, now=now, detail=detail)
     return codes
 

@@ -13,8 +13,8 @@ class SecondPersonNeeded(EditRefused):
     def __init__(self, sections: Collection[str]) -> None:
         self.sections = tuple(sections)
         super().__init__(
-            f"this changes {', '.join(self.sections)}, and TWO_PERSONS has a second operator approve that: "
-            "propose it in the console, or give --break-glass REASON, which the audit log keeps"
+            f"TWO_PERSONS requires a second approval for changes of {', '.join(self.sections)}: "
+            "propose the change in the console, or give --break-glass REASON, which is kept in the audit log"
         )
 
 
@@ -22,7 +22,7 @@ class ReasonMissing(EditRefused):
     """A proposal, or a decision about one, without the reason for it."""
 
     def __init__(self) -> None:
-        super().__init__("say why, in at most 500 characters: the other operator reads it, and the audit log")
+        super().__init__("enter a reason of at most 500 characters; it is shown to the person who approves")
 
 
 class TooManyProposals(EditRefused):

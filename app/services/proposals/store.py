@@ -50,7 +50,7 @@ def propose(connection: Connection, gateway: Gateway, actor: Actor, draft: Draft
     why, now = stated(reason), gateway.clock()
     if count_waiting(connection, now, proposed_by=actor.name) >= MOST_OPEN:
         raise TooManyProposals(
-            f"{MOST_OPEN} proposals of yours wait already: withdraw some before you propose more"
+            f"you have {MOST_OPEN} open proposals, the maximum; withdraw one before you propose another"
         )
     values = {
         "kind": draft.kind,
@@ -83,12 +83,12 @@ def require_open(connection: Connection, proposal_id: int, now: datetime) -> Pro
     """
     proposal = proposal_by_id(connection, proposal_id)
     if proposal is None:
-        raise ProposalRefused("there is no such proposal")
+        raise ProposalRefused("this proposal does not exist")
     state = proposal.state_at(now)
     if state is ProposalState.EXPIRED:
-        raise ProposalRefused(f"proposal {proposal_id} has expired: propose the change again")
+        raise ProposalRefused(f"proposal {proposal_id} has expired; propose the change again")
     if state is not ProposalState.OPEN:
-        raise ProposalRefused(f"proposal {proposal_id} was {state} by {proposal.decided_by} already")
+        raise ProposalRefused(f"proposal {proposal_id} was already {state} by {proposal.decided_by}")
     return proposal
 
 

@@ -85,7 +85,7 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
     assert preview.waits
     with pytest.raises(ProposalRefused, match="needs the role admin"):
         approve(gateway, number, actor=OLGA)
-    with pytest.raises(ProposalRefused, match="proposed it yourself"):
+    with pytest.raises(ProposalRefused, match="You proposed this change"):
         approve(gateway, number, actor=ALICE)
 
     made = approve(gateway, number, actor=BOB)

@@ -103,7 +103,7 @@ def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
 
 
 def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gateway) -> None:
-    with pytest.raises(AccountRefused, match="not demanded"):
+    with pytest.raises(AccountRefused, match="not required"):
         request_relaxing(gateway, actor=ALICE, reason=WHY)
     set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
     demand_second_factor(gateway, id_of(gateway, ALICE.name), actor=ALICE)

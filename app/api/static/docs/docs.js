@@ -1,31 +1,32 @@
-// The page's colours, light or dark: as the system says, until the reader chooses.
+// The page's colours, light or dark: as the system says, until the reader chooses. They are those of the console,
+// which keeps the choice under the same key.
 "use strict";
 
 const COLOURS = {
   light: {
-    "bg-color": "#ffffff",
-    "text-color": "#1f2733",
-    "primary-color": "#1c64d1",
-    "nav-bg-color": "#f4f6f9",
-    "nav-text-color": "#38424f",
-    "nav-hover-bg-color": "#e6ebf2",
-    "nav-hover-text-color": "#1c64d1",
-    "nav-accent-color": "#1c64d1",
+    "bg-color": "#f6f7f9",
+    "text-color": "#1b2430",
+    "primary-color": "#0f6b64",
+    "nav-bg-color": "#ffffff",
+    "nav-text-color": "#1b2430",
+    "nav-hover-bg-color": "#f1f3f6",
+    "nav-hover-text-color": "#0b544f",
+    "nav-accent-color": "#0f6b64",
     "nav-accent-text-color": "#ffffff",
   },
   dark: {
-    "bg-color": "#12161d",
-    "text-color": "#dbe2ec",
-    "primary-color": "#6ea8ff",
-    "nav-bg-color": "#0c0f14",
-    "nav-text-color": "#b6c0ce",
-    "nav-hover-bg-color": "#1b222c",
-    "nav-hover-text-color": "#ffffff",
-    "nav-accent-color": "#6ea8ff",
-    "nav-accent-text-color": "#0c0f14",
+    "bg-color": "#11161d",
+    "text-color": "#e4e9f0",
+    "primary-color": "#4fc3b6",
+    "nav-bg-color": "#19202a",
+    "nav-text-color": "#e4e9f0",
+    "nav-hover-bg-color": "#202936",
+    "nav-hover-text-color": "#74d6cb",
+    "nav-accent-color": "#4fc3b6",
+    "nav-accent-text-color": "#06201e",
   },
 };
-const KEY = "docs-theme";
+const KEY = "console-theme";
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 
 function chosen() {
@@ -58,8 +59,8 @@ async function deepen() {
   await doc.updateComplete;
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`
-    :host([theme="light"]) *, :host([theme="light"]) *::before { --blue: #1c64d1 !important; --green: #3b6e00 !important;
-      --nav-get-color: #1c64d1 !important; --nav-post-color: #3b6e00 !important;
+    :host([theme="light"]) *, :host([theme="light"]) *::before { --blue: #1f4f9a !important; --green: #14622f !important;
+      --nav-get-color: #1f4f9a !important; --nav-post-color: #14622f !important;
     }
   `);
   doc.shadowRoot.adoptedStyleSheets = [...doc.shadowRoot.adoptedStyleSheets, sheet];

@@ -23,7 +23,7 @@ def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:
     theirs = edited(gateway, "routes", "USDT", 1, 56, base_fee="8")
     save_edit(gateway, mine, actor=ALICE)
     for attempt in (lambda: preview_edit(gateway, theirs), lambda: save_edit(gateway, theirs, actor=BOB)):
-        with pytest.raises(Conflict, match="was changed meanwhile") as refused:
+        with pytest.raises(Conflict, match="was changed while you were editing") as refused:
             attempt()
         assert refused.value.meanwhile == (FieldDifference("base_fee", "605437528092011966", "7"),)
     assert document(gateway)["routes"][0]["base_fee"] == "7"
@@ -51,7 +51,7 @@ def test_what_was_removed_is_not_edited(gateway: Gateway) -> None:
     twice = removed(gateway, "route_blocks", "USDT", 10, 56)
     save_edit(gateway, twice, actor=ALICE)
     for edit in (theirs, twice):
-        with pytest.raises(Conflict, match="was removed meanwhile"):
+        with pytest.raises(Conflict, match="was removed while you were editing"):
             save_edit(gateway, edit, actor=BOB)
 
 

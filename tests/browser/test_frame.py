@@ -1,0 +1,57 @@
+"""What every page does in a real browser: focus after an error, Escape, one format of times."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from app.domain.operators import Role
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+from tests.browser.test_console_faults import PHONE
+
+
+def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open("/admin/chains/1")
+    page.get_by_label("Name").fill(" ")
+    page.locator("main form button.primary").first.click()
+    expect(page.get_by_label("Name")).to_be_focused()
+    assert page.title().startswith("Error: ")
+    page.goto(page.url)
+    assert not page.title().startswith("Error: ")
+
+
+def test_a_wrong_password_is_heard_at_the_first_field(visit: Visit) -> None:
+    page = visit.open("/admin/sign-in")
+    page.get_by_label("Email").fill("someone@example.org")
+    page.get_by_label("Password").fill("wrong password")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_label("Email")).to_be_focused()
+    expect(page.get_by_label("Email")).to_have_accessible_description("Wrong email or password.")
+    visit.check_accessibility()
+
+
+def test_escape_closes_the_menu_and_the_skip_link_comes_first(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.VIEWER))
+    visit.page.set_viewport_size(PHONE)
+    page = visit.open("/admin/audit/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    button = page.get_by_role("button", name="Menu")
+    page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(button).to_be_focused()
+
+
+def test_times_have_one_format(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.VIEWER))
+    page = visit.open("/admin/audit/")
+    texts = page.locator("main time").all_inner_texts()
+    assert texts
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", text) for text in texts), texts
