@@ -175,7 +175,7 @@ def test_a_time_is_restored_in_part(admin: Visitor, network: Gateway, clock: Mov
     save(admin, f"/admin/routes/{route.row_id}", base_fee="7")
     save(admin, "/admin/chains/1", name="Mainnet")
     at = {"time": f"{NOW:%Y-%m-%d %H:%M}:30Z"}
-    assert "Restore some of it" in admin.get("/admin/history/at", query_string=at).text
+    assert "Restore values" in admin.get("/admin/history/at", query_string=at).text
     page = admin.get("/admin/document/at", query_string=at)
     assert "<strong>2</strong> rows differ" in page.text
     pick = "route of USDT from 1 to 56"

@@ -79,7 +79,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, network: G
     first = records(network)[-2].id
     restore = f"/admin/routes/restore/{first}/0?before=1"
     preview = operator.get(restore)
-    assert "Back to the form" not in preview.text
+    assert "Back to form" not in preview.text
     assert fee(network) == "8"
     assert send(operator, restore, preview, confirm="1").location == "/admin/routes/"
     assert fee(network) == before
@@ -88,7 +88,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, network: G
     stale = operator.get(f"/admin/routes/restore/{first}/0")
     save(operator, path, base_fee="9", base_fee_unit="smallest")
     conflict = send(operator, f"/admin/routes/restore/{first}/0", stale, confirm="1")
-    assert "Somebody was quicker" in conflict.text
+    assert "Changed while you were editing" in conflict.text
     preview = operator.post(f"/admin/routes/restore/{first}/0", form_of(conflict))
     assert send(operator, f"/admin/routes/restore/{first}/0", preview, confirm="1").status_code == 302
     assert fee(network) == "7"

@@ -171,7 +171,7 @@ def test_other_fields_are_refused(operator: Visitor, network: Gateway, section: 
 WRONG = [
     ("chains", {"id": "0"}, "must be an integer from 1 to 4294967295"),
     ("chains", {"id": "1.5"}, "must be a whole number, in digits alone"),
-    ("chains", {"id": "1"}, "chain 1 is there already: edit that one"),
+    ("chains", {"id": "1"}, "chain 1 exists already: change that one"),
     ("chains", {"id": "9" * 30}, "far too large"),
     ("chains", {"name": " "}, "must not be empty"),
     ("chains", {"name": "a\tb"}, "one line of printable text"),
@@ -187,8 +187,8 @@ WRONG = [
     ("pools", {"symbol": ""}, "Choose a token"),
     ("pools", {"total_cap": "0." + "0" * 18 + "1"}, "CELR has 18 decimals: write at most 18 digits"),
     ("pools", {"total_cap": "1,5"}, "without commas and with a point"),
-    ("pools", {"total_cap": "1.5", "total_cap_unit": "smallest"}, "smallest units are whole"),
-    ("pools", {"total_cap": "1.5", "total_cap_unit": "wei"}, "choose whole tokens or smallest units"),
+    ("pools", {"total_cap": "1.5", "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
+    ("pools", {"total_cap": "1.5", "total_cap_unit": "wei"}, "Choose whole tokens or smallest units"),
     ("pools", {"total_cap": "1" + "0" * 78}, "more than 2^256-1"),
     ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
     ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
@@ -211,10 +211,10 @@ WRONG = [
     ("tokens", {"min_send": "5", "max_send": "4"}, "must be at least min_send"),
     ("chains", {"tx_path": "tx"}, "must begin and end with a /"),
     ("chains", {"rpc": "https://node.example/key"}, "must be the name of an environment variable"),
-    ("chains", {"finality": "soon"}, "must be a whole number of blocks, or finalized"),
+    ("chains", {"finality": "soon"}, "Enter a whole number of blocks, or finalized"),
     ("chains", {"poll_seconds": "often"}, "must be a number of seconds"),
     ("chains", {"poll_seconds": "0.1"}, "must be a number from 0.2 to 3600"),
-    ("blocked_addresses", {"address": VILLAIN.lower()}, "is there already: edit that one"),
+    ("blocked_addresses", {"address": VILLAIN.lower()}, "exists already: change that one"),
     ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
     ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
     ("blocked_networks", {"cidr": "198.51.100.1/24"}, "has bits set beyond its prefix"),
@@ -270,7 +270,7 @@ def test_who_reads_sees_the_row_and_changes_nothing(app: Flask, network: Gateway
     page = viewer.get("/admin/chains/1")
     assert "Ethereum" in page.text
     assert "<fieldset disabled" in page.text
-    assert "Look at what it will do" not in page.text
+    assert "Preview change" not in page.text
     assert "/admin/chains/1/stop" not in viewer.get("/admin/chains/").text
     assert viewer.post("/admin/chains/1", {"name": "x"}).status_code == 403
 

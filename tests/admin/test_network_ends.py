@@ -52,7 +52,7 @@ def test_presets_of_pasted_lists_and_routes(
     operator = again(app)
     assert "ended</span>" in operator.get("/admin/route_blocks/").text
     assert (
-        "choose one of these"
+        "Choose one of these"
         in send(operator, "/admin/blocked_networks/new", cidr="10.0.0.1", expires_at_in="9h").text.casefold()
     )
 
@@ -63,7 +63,7 @@ def test_presets_of_pasted_lists_and_routes(
         (CONTRACT[56].lower(), "is one of our contracts: the bridge contract of BNB Chain"),
         (VAULT, "is one of our contracts: the vault of CELR from Ethereum to Optimism"),
         ("0xdAC17F958D2ee523a2206206994597C13D831ec7", "one of our contracts: the token USDT on Ethereum"),
-        ("0x" + "0" * 40, "looks like no account: it is the zero address"),
+        ("0x" + "0" * 40, "does not look like an account: it is the zero address"),
         ("0x" + "1f" * 32, "hash or a transfer&#39;s id"),
         ("somebody", "it is no EVM address"),
         ("0x1619DE6B6B20eD217a58d00f37B9d47C7663feCb", "its checksum is wrong"),
@@ -81,7 +81,7 @@ def test_what_is_no_account_of_somebody_is_doubted(
 def test_an_ordinary_account_is_not_doubted(operator: Visitor, network: Gateway) -> None:
     for address in (SOMEBODY, SOMEBODY.lower(), SOMEBODY.upper().replace("0X", "0x")):
         preview = send(operator, "/admin/blocked_addresses/new", address=address)
-        assert "looks like no account" not in preview.text
+        assert "does not look like an account" not in preview.text
         assert "one of our contracts" not in preview.text
 
 

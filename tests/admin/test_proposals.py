@@ -177,7 +177,7 @@ def test_a_row_that_a_form_never_showed_is_not_proposed(first: Visitor, guarded:
     path = f"/admin/routes/{shown(guarded, 'routes', 'USDT', 1, 56).row_id}"
     fee = {"base_fee": "1", "base_fee_unit": "tokens"}
     answer = first.post(path, fee | {"confirm": "1", "proposal_reason": WHY})
-    assert "Somebody was quicker" in answer.text
+    assert "Changed while you were editing" in answer.text
 
 
 def test_without_the_setting_nothing_is_said_of_proposals(operator: Visitor) -> None:

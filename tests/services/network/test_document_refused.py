@@ -36,7 +36,7 @@ BY_PATH = [
     ("chains.0.id", "1", ": must be"),
     ("chains.0.id", 1.0, ": must be"),
     ("chains.0.id", True, ": must be"),
-    ("chains.1.id", 1, "chains[1]: chain 1 is given twice, first in chains[0]"),
+    ("chains.1.id", 1, "chains[1]: chain 1 must not be given twice, first in chains[0]"),
     ("chains.0.chain_id", 1, ": unknown key"),
     ("chains.0.name", "", ": must be"),
     ("chains.0.name", "a\nb", ": must be one line"),
@@ -120,7 +120,7 @@ BY_PATH = [
     ("tokens.0.decimal", -1, ": must be"),
     ("tokens.0.decimal", None, ": must not be null"),
     ("tokens.0.decimals", 6, ": unknown key"),
-    ("tokens.1", kit.token(1), ": token USDT on chain 1 is given twice, first in tokens[0]"),
+    ("tokens.1", kit.token(1), ": token USDT on chain 1 must not be given twice, first in tokens[0]"),
     # pools
     ("pools.0.symbol", "DAI", "pools[0]: there is no token DAI on chain 1"),
     ("pools.0.liquidity_added", "-1", ": must be"),
@@ -139,7 +139,7 @@ BY_PATH = [
     # routes
     ("routes.0.symbol", "DAI", "routes[0].src_chain_id: there is no token DAI on chain 1"),
     ("routes.0.symbol", "CELR", "routes[0].dst_chain_id: there is no pool of CELR on chain 56"),
-    ("routes.0.dst_chain_id", 1, ": must be another chain than src_chain_id"),
+    ("routes.0.dst_chain_id", 1, ": must be a different chain than src_chain_id"),
     ("routes.1", kit.route(1, 56), ": route of USDT from 1 to 56 is given twice"),
     ("routes.0.rate", MISSING, ": is missing"),
     ("routes.0.rate", "1", ": must be an object"),

@@ -78,7 +78,7 @@ def test_burn_and_mint_between_pegged_chains_stops_too(gateway: Gateway) -> None
         ({}, "1 route stops at once"),
         ({"both_directions": True}, "2 routes stop at once"),
         ({"symbol": "CELR", "dst_chain_id": 10}, "1 pegged pair in one direction stops at once"),
-        ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block stops nothing now"),
+        ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block has no effect now"),
     ],
 )
 def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], effect: str) -> None:
@@ -90,7 +90,7 @@ def test_a_block_of_what_is_closed_stops_nothing(gateway: Gateway) -> None:
     save_edit(gateway, edited(gateway, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
     assert texts(preview_edit(gateway, block)) == [
-        "nothing it names is open now: the block stops nothing more"
+        "these routes are stopped already: the block has no effect now"
     ]
 
 
@@ -237,10 +237,10 @@ def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:
     block = preview_edit(gateway, Edit("blocked_addresses", values={"address": sender}))
     assert texts(block) == ["this address sent or received 2 transfers in the last 24 hours"]
     assert texts(preview_edit(gateway, removed(gateway, "blocked_addresses", kit.VILLAIN))) == [
-        "callers it stopped are given estimates again at once"
+        "blocked callers get estimates again at once"
     ]
     ended = look(gateway, "blocked_addresses", kit.VILLAIN, expires_at="2026-11-20T12:00:00Z")
-    assert texts(ended) == ["its end has passed already: it blocks nothing"]
+    assert texts(ended) == ["its end is in the past: it blocks nothing"]
 
 
 @pytest.mark.parametrize(
