@@ -94,7 +94,7 @@ def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, n
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"id": "56"}, "is there already"),
+        ({"id": "56"}, "exists already"),
         ({"id": ""}, "must be a whole number"),
         ({"token0_address": ""}, "Give the token&#39;s contract on the new chain"),
         ({"token0_address": "0x12"}, "token0_address"),
@@ -105,7 +105,7 @@ def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, n
         ({"validators": "0x12"}, "line 1 must be an address"),
         ({"validators": "0x12 5"}, "validators"),
         ({"validators": f"{SIGNERS[0]} 0"}, "must add up to more than 0"),
-        ({"validators": f"{SIGNERS[0]} 1\n{SIGNERS[0]} 1"}, "is there already"),
+        ({"validators": f"{SIGNERS[0]} 1\n{SIGNERS[0]} 1"}, "exists already"),
         ({"explore_url": "ftp://x"}, "explore_url"),
         ({"route0_fee_there": "x"}, "must be an amount in whole tokens"),
     ],

@@ -196,7 +196,7 @@ WRONG = [
     ("routes", {"rate_amplification": ""}, "must be a whole number"),
     ("routes", {"rate_model": "fixed", "rate_value": "1,5"}, "must be a positive decimal"),
     ("routes", {"base_fee": "1.5 USDT"}, "is no number"),
-    ("routes", {"src_chain_id": "1"}, "must be another chain"),
+    ("routes", {"src_chain_id": "1"}, "must be a different chain"),
     ("routes", {"perc_fee_tiers_0_fee": ""}, "Row 1, fee: give a number, such as 0.04"),
     ("routes", {"perc_fee_tiers_0_from": "5"}, "Row 1, from: must be 0 in the first tier"),
     ("routes", {"perc_fee_tiers_2_from": "0"}, "Row 2, from: must be greater"),
@@ -204,7 +204,7 @@ WRONG = [
     ("routes", {"perc_fee_tiers_0_fee": "0.00001"}, "Row 1, fee: a fee in percent has 4 decimals"),
     ("routes", {"pinned_base_fee": "1"}, "is missing: a fee is pinned until a time"),
     ("routes", {"pinned_until": "2027-01-01"}, "pinned_until is given: give both or neither"),
-    ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be another chain"),
+    ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be a different chain"),
     ("route_blocks", {"dst_chain_id_other": "five", "dst_chain_id": "other"}, "choose a chain"),
     ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "neither 40 nor 64 hex digits"),
     ("pegged_pairs", {"org_token_address": "0x12"}, "neither 40 nor 64 hex digits"),
@@ -217,7 +217,7 @@ WRONG = [
     ("blocked_addresses", {"address": VILLAIN.lower()}, "exists already: change that one"),
     ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
     ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
-    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "has bits set beyond its prefix"),
+    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "must have no bits set beyond its prefix"),
 ]
 
 

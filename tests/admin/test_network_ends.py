@@ -100,7 +100,7 @@ def test_the_transfers_that_are_concerned_are_listed(
     assert f'href="/admin/transfers/0x{23:064x}"' not in preview.text
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56", "both_directions": "1"}
     route = send(operator, "/admin/route_blocks/new", **block)
-    assert "24 transfers went there in the last 24 hours" in route.text
+    assert "24 transfers in the last 24 hours" in route.text
     assert f'href="/admin/transfers/0x{99:064x}"' in route.text
 
 

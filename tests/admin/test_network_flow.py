@@ -79,7 +79,7 @@ def test_nothing_is_removed_unseen(operator: Visitor, network: Gateway) -> None:
 def test_stopping_a_chain_wants_a_reason_and_its_name(operator: Visitor, network: Gateway) -> None:
     add_transfer(network, 1)
     page = operator.get("/admin/chains/1/stop")
-    assert "1 transfer is under way from or to Ethereum" in page.text
+    assert "1 transfer is in progress from or to Ethereum" in page.text
     assert "stop at once" in page.text
     for fields, words in (
         ({"disabled_reason": " ", "typed": "Ethereum"}, "Say why the chain is stopped"),

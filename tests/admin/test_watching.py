@@ -49,7 +49,7 @@ def test_the_switch(app: Flask, read: Gateway) -> None:
     assert "Stop reading Ethereum" in visitor.get(PAGE).text
     assert "Say why" in visitor.post(f"{PAGE}/stop", {"reason": ""}, follow_redirects=True).text
     stopped = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"}, follow_redirects=True).text
-    assert "Ethereum is not read any more" in stopped and "The node moves." in stopped
+    assert "Stopped reading Ethereum" in stopped and "The node moves." in stopped
     assert "by console:operator@example.org" in stopped or "by operator@example.org" in stopped
     assert (
         "is stopped already" in visitor.post(f"{PAGE}/stop", {"reason": "again"}, follow_redirects=True).text

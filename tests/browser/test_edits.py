@@ -143,7 +143,9 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
     page.get_by_role("link", name="Block several").click()
-    page.get_by_label("List, one entry per line").fill("0x00000000000000000000000000000000000000c1\nno address\n")
+    page.get_by_label("List, one entry per line").fill(
+        "0x00000000000000000000000000000000000000c1\nno address\n"
+    )
     page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("1 line is wrong").is_visible()
     visit.check_accessibility()

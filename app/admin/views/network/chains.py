@@ -77,7 +77,7 @@ class ChainsView(StopSeveral, NetworkView):
         "contract_addr": "Contract",
         "act": "Action",
         "block_delay": "Block delay",
-        "disabled_reason": "reason",
+        "disabled_reason": "Reason",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
     column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")

@@ -115,6 +115,11 @@ class NetworkView(ListView):
         words = name.replace("_", " ")
         return words[:1].upper() + words[1:]
 
+    def search_placeholder(self) -> str | None:
+        """The searched columns as one phrase."""
+        text = super().search_placeholder()
+        return text and text.capitalize()
+
     def history_link(self, model: Any) -> Markup:
         """The way from a line of the list to what became of its row."""
         subject = self.of.describe(_columns(model))
