@@ -211,6 +211,6 @@ def test_an_opening_set_is_given(admin: Visitor, network: Gateway) -> None:
     preview = send(admin, path, stale, validators=f"{SIGNERS[1]} 5")
     assert send(admin, path, preview, confirm="1").status_code == 302
     assert [r["power"] for r in document(network)["validators"] if r["chain_id"] == 10] == ["5"]
-    assert "was changed meanwhile" in send(admin, path, stale, validators=f"{SIGNERS[1]} 6").text
-    assert "Nothing is different" in send(admin, path).text
+    assert "was changed while you were editing" in send(admin, path, stale, validators=f"{SIGNERS[1]} 6").text
+    assert "Nothing was changed" in send(admin, path).text
     assert admin.get("/admin/validators/77/opening").status_code == 404

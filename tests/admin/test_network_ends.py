@@ -47,12 +47,12 @@ def test_presets_of_pasted_lists_and_routes(
     save(operator, "/admin/route_blocks/new", **block)
     assert document(network)["route_blocks"][-1]["expires_at"] == end
     page = operator.get("/admin/route_blocks/").text
-    assert page.count("in force</span>") == 2
+    assert page.count("active</span>") == 2
     clock.forward(hours=1)
     operator = again(app)
     assert "ended</span>" in operator.get("/admin/route_blocks/").text
     assert (
-        "Choose one of these"
+        "choose one of these"
         in send(operator, "/admin/blocked_networks/new", cidr="10.0.0.1", expires_at_in="9h").text.casefold()
     )
 
@@ -64,8 +64,8 @@ def test_presets_of_pasted_lists_and_routes(
         (VAULT, "is one of our contracts: the vault of CELR from Ethereum to Optimism"),
         ("0xdAC17F958D2ee523a2206206994597C13D831ec7", "one of our contracts: the token USDT on Ethereum"),
         ("0x" + "0" * 40, "does not look like an account: it is the zero address"),
-        ("0x" + "1f" * 32, "hash or a transfer&#39;s id"),
-        ("somebody", "it is no EVM address"),
+        ("0x" + "1f" * 32, "hash or a transfer ID"),
+        ("somebody", "it is not an EVM address"),
         ("0x1619DE6B6B20eD217a58d00f37B9d47C7663feCb", "its checksum is wrong"),
     ],
 )

@@ -42,7 +42,7 @@ def test_the_second_is_told_what_changed(app: Flask, operator: Visitor, network:
         assert '<td class="come break">8 USDT<' in answer.text, "what they wanted"
         assert f'href="{path}"' in answer.text
     assert document(network)["routes"][0]["base_fee"] == "7" + "0" * 18
-    assert save(second, path, base_fee="8").status_code == 302, "from what stands now"
+    assert save(second, path, base_fee="8").status_code == 302, "from the current values"
     assert document(network)["routes"][0]["base_fee"] == "8" + "0" * 18
 
 
@@ -51,7 +51,7 @@ def test_only_what_was_entered_is_called_wanted(app: Flask, operator: Visitor, n
     form = second.get("/admin/chains/1")
     save(operator, "/admin/chains/1", block_delay="99")
     answer = send(second, "/admin/chains/1", form, name="Mainnet")
-    meanwhile, wanted = answer.text.split("Your change")
+    meanwhile, wanted = answer.text.split("<h2>Your change</h2>")
     assert "Block delay" in meanwhile
     assert "Mainnet" in wanted
     assert "Block delay" not in wanted
@@ -82,7 +82,7 @@ def test_stopping_a_chain_wants_a_reason_and_its_name(operator: Visitor, network
     assert "1 transfer is in progress from or to Ethereum" in page.text
     assert "stop at once" in page.text
     for fields, words in (
-        ({"disabled_reason": " ", "typed": "Ethereum"}, "Say why the chain is stopped"),
+        ({"disabled_reason": " ", "typed": "Ethereum"}, "Enter why the chain is stopped"),
         ({"disabled_reason": "incident", "typed": "ether"}, "Type “Ethereum”"),
         ({"disabled_reason": "incident", "typed": ""}, "Type “Ethereum”"),
     ):
@@ -156,14 +156,14 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
     blank = operator.get(path)
     for wrong, words in (
         ({"dst_chain_id": ""}, "Choose the chain"),
-        ({"dst_chain_id": "77"}, "No route goes there"),
-        ({"how": ""}, "Choose what to do"),
-        ({"factor": "1,5"}, "decimal number such as 1.5"),
+        ({"dst_chain_id": "77"}, "No route leads there"),
+        ({"how": ""}, "Choose how to change the fees"),
+        ({"factor": "1,5"}, "decimal point, such as 1.5"),
         ({"factor": "0"}, "Enter a factor above 0"),
-        ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is no number"),
-        ({"how": "amount", "amount": "5"}, "nobody knows the decimals"),
+        ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is not a number"),
+        ({"how": "amount", "amount": "5"}, "are not known. Choose chain and token"),
         ({"how": "amount", "amount": "5"}, "Choose a token"),
-        ({"symbol": "NONE"}, "No route goes there"),
+        ({"symbol": "NONE"}, "No route leads there"),
     ):
         answer = send(operator, path, blank, **good | wrong, confirm="1")
         assert words.casefold() in answer.text.casefold(), wrong

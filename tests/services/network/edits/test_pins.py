@@ -143,4 +143,4 @@ def test_a_preview_says_what_a_pin_does(gateway: Gateway) -> None:
     assert "no longer pinned" in text
     assert "(0.7 USDT → 0.5 USDT, reported since 2026-11-20 12:00 UTC)" in text
     configured = preview_edit(gateway, edited(gateway, *ROUTE, base_fee="1"))
-    assert "0.7 USDT pinned until 2026-11-21 12:00 UTC outranks it" in texts(configured)[0]
+    assert "0.7 USDT pinned until 2026-11-21 12:00 UTC takes precedence" in texts(configured)[0]
