@@ -71,6 +71,18 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     )
 
 
+def test_smallest_units_are_chosen_for_a_whole_table(operator: Visitor, network: Gateway) -> None:
+    units = {"token_unit": "smallest", "fee_unit": "smallest", "token0_liquidity": "7000000"}
+    fees = {name: "5" for name in form_of(operator.get(PATH)) if name.startswith("route") and "_fee_" in name}
+    wrong = send(operator, PATH, **BASE | fees | units | {"token0_liquidity": "0.5"})
+    assert "Enter smallest units as digits only" in wrong.text
+    preview = send(operator, PATH, **BASE | fees | units)
+    assert send(operator, PATH, preview, confirm="1").status_code == 302
+    now = document(network)
+    assert now["pools"][-1]["liquidity_added"] == "7000000", "not seven million tokens"
+    assert {row["base_fee"] for row in now["routes"][3:]} == {"5"}
+
+
 def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None:
     rows = json.loads(export_network(network))
     for route in rows["routes"]:

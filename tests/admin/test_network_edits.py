@@ -200,7 +200,7 @@ WRONG = [
     ("routes", {"perc_fee_tiers_0_fee": ""}, "Row 1, fee: enter a number, such as 0.04"),
     ("routes", {"perc_fee_tiers_0_from": "5"}, "Row 1, from: must be 0 in the first tier"),
     ("routes", {"perc_fee_tiers_2_from": "0"}, "Row 2, from: must be greater"),
-    ("routes", {"perc_fee_tiers_0_fee": "2.0001"}, "Row 1, fee: must be at most 2 %"),
+    ("routes", {"perc_fee_tiers_0_fee": "2.0001"}, "Row 1, fee: enter at most 2 %"),
     ("routes", {"perc_fee_tiers_0_fee": "0.00001"}, "Row 1, fee: a fee in percent has 4 decimals"),
     ("routes", {"pinned_base_fee": "1"}, "is missing: a fee is pinned until a time"),
     ("routes", {"pinned_until": "2027-01-01"}, "pinned_until is given: give both or neither"),

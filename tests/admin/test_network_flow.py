@@ -38,8 +38,8 @@ def test_the_second_is_told_what_changed(app: Flask, operator: Visitor, network:
     for answer in (send(second, path, form, base_fee="8"), send(second, path, preview, confirm="1")):
         assert "Changed while you were editing" in answer.text
         assert "605437528092011966" in answer.text, "what they saw"
-        assert '<td class="come break">7 USDT<' in answer.text, "what it is now"
-        assert '<td class="come break">8 USDT<' in answer.text, "what they wanted"
+        assert '<td data-label="Now" class="come break">7 USDT<' in answer.text, "what it is now"
+        assert '<td data-label="You entered" class="come break">8 USDT<' in answer.text, "what they wanted"
         assert f'href="{path}"' in answer.text
     assert document(network)["routes"][0]["base_fee"] == "7" + "0" * 18
     assert save(second, path, base_fee="8").status_code == 302, "from the current values"
@@ -155,7 +155,7 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
     path, good = "/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "2"}
     blank = operator.get(path)
     for wrong, words in (
-        ({"dst_chain_id": ""}, "Choose the chain"),
+        ({"dst_chain_id": ""}, "Choose the destination chain"),
         ({"dst_chain_id": "77"}, "No route leads there"),
         ({"how": ""}, "Choose how to change the fees"),
         ({"factor": "1,5"}, "decimal point, such as 1.5"),

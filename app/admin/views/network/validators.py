@@ -80,7 +80,7 @@ class ValidatorsView(ConsoleView):
             form.form_errors.append(f"{refused}. Nothing was saved.")
             return self._opening_page(form, chain)
         if not preview.audited:
-            flash("Nothing is different from what stands, so there is nothing to save.", "warning")
+            flash("Nothing was changed, so there is nothing to save.", "warning")
             return self._opening_page(form, chain)
         return self._opening_page(form, chain, preview)
 
