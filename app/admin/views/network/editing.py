@@ -74,6 +74,9 @@ class NetworkView(ListView):
     """What a row is called in headings, such as ``route``."""
     form_help: ClassVar[str] = ""
     list_template = "console/network/list.html"
+    column_list: Any
+    column_labels: Any
+    column_formatters: Any
 
     access = {
         "index_view": READ,
