@@ -129,7 +129,7 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
     clicks.press("button", "Continue")
     look(visit)
     for label, text in (
-        ("Chain id", str(NEW)),
+        ("Chain ID", str(NEW)),
         ("Name", "New chain"),
         ("Block explorer", "https://explorer.example"),
     ):
@@ -139,7 +139,7 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
         if contract.count():
             contract.fill(f"0x{len(symbol):040x}")
             page.get_by_label(f"Opening liquidity of {symbol}", exact=True).fill("100000")
-    clicks.press("button", "Preview")
+    clicks.press("button", "Preview change")
     look(visit)
     clicks.press("button", "Connect chain")
     in_time(server, lambda answer: code(answer) is None, src=1, dst=NEW)
