@@ -73,17 +73,17 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/chains/137")
     page.get_by_label("Block delay").fill("121")
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     page.get_by_label("Note").fill("ticket 9")
     then = datetime.now(UTC)
-    page.get_by_role("button", name="Save the change").click()
+    page.get_by_role("button", name="Save change").click()
     page = visit.open("/admin/chains/137")
     page.get_by_role("link", name="History").click()
     assert page.get_by_text("ticket 9").is_visible()
     look(visit)
     page.get_by_role("link", name="Restore the version").first.click()
     look(visit)
-    page.get_by_role("button", name="Save the change").click()
+    page.get_by_role("button", name="Save change").click()
     assert page.get_by_role("status").first.is_visible()
     page.get_by_role("link", name="Audit record").click()
     look(visit)
@@ -129,7 +129,7 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
     clicks.press("button", "Continue")
     look(visit)
     for label, text in (
-        ("Chain id", str(NEW)),
+        ("Chain ID", str(NEW)),
         ("Name", "New chain"),
         ("Block explorer", "https://explorer.example"),
     ):
@@ -139,9 +139,9 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
         if contract.count():
             contract.fill(f"0x{len(symbol):040x}")
             page.get_by_label(f"Opening liquidity of {symbol}", exact=True).fill("100000")
-    clicks.press("button", "Preview")
+    clicks.press("button", "Preview change")
     look(visit)
-    clicks.press("button", "Connect it")
+    clicks.press("button", "Connect chain")
     in_time(server, lambda answer: code(answer) is None, src=1, dst=NEW)
     assert f"src={NEW}" in page.url
     page.reload()

@@ -29,7 +29,7 @@ LARGEST_LIST: Final = 16 * 1024 * 1024
 _LARGEST_FACTOR: Final = 1_000_000
 _CHANGES: Final = [
     ("factor", "Multiply each fee by a factor"),
-    ("amount", "Set one fee for all routes of the token"),
+    ("amount", "Set the same fee on all routes of the token"),
 ]
 
 
@@ -40,16 +40,16 @@ class _FactorField(TextValueField):
         try:
             factor = parse_decimal(text.strip())
         except ValueError:
-            raise ValueError("enter a decimal number such as 1.5, with a point") from None
+            raise ValueError("Enter a number with a decimal point, such as 1.5.") from None
         if not 0 < factor <= _LARGEST_FACTOR:
-            raise ValueError(f"enter a number above 0, up to {_LARGEST_FACTOR:,}")
+            raise ValueError(f"Enter a factor above 0 and at most {_LARGEST_FACTOR:,}.")
         return factor
 
 
 class _DestinationField(ChainField):
     """The chain of the fees."""
 
-    complaint = "choose the destination chain"
+    complaint = "Choose the destination chain."
     longest = 18
 
 
@@ -57,7 +57,7 @@ class _ChangeField(ChoiceField):
     """What to do with the fees."""
 
     choices = staticmethod(lambda: _CHANGES)
-    complaint = "choose a change"
+    complaint = "Choose how to change the fees."
 
 
 class BaseFeesForm(PreviewedForm):
@@ -66,14 +66,14 @@ class BaseFeesForm(PreviewedForm):
     dst_chain_id = _DestinationField("Destination chain", empty="Choose …")
     symbol = SymbolField(
         "Token",
-        "For all tokens, fees can be multiplied but not set, because each token has its own units.",
+        "To set a fee, choose one token: each token has its own unit. Fees of all tokens can be multiplied.",
         needed=False,
         empty="All tokens",
     )
     how = _ChangeField("Change", empty="Choose …")
     factor = _FactorField(
         "Factor",
-        "For example 1.5 or 0.8. Fees are rounded up to whole smallest units.",
+        "Such as 1.5 or 0.8. New fees are rounded up to a whole smallest unit.",
         only_for=("how", "factor"),
     )
     amount = AmountField(
@@ -85,7 +85,7 @@ class BaseFeesForm(PreviewedForm):
 
     def validate_symbol(self, field: SymbolField) -> None:
         if self.how.text == "amount" and not field.data:
-            raise ValidationError("choose a token: each token has its own units")
+            raise ValidationError("Choose a token: each token has its own unit.")
 
     def edit(self) -> FeeEdit:
         """What is asked for. Only after ``validate`` was true."""
@@ -106,9 +106,9 @@ class BlockListForm(PreviewedForm):
     """
 
     file = FileField("Or a CSV file", render_kw={"accept": ".csv,.txt,text/csv,text/plain"})
-    text = NoteField("Entries, one on each line")
-    reason = LineField("Reason", "For operators. It is never sent to clients.", needed=False)
-    source = LineField("Source", "The list or case that the entry is from.", needed=False)
+    text = NoteField("List, one entry per line")
+    reason = LineField("Reason", "For operators only. Users never see it.", needed=False)
+    source = LineField("Source", "The list or case that it comes from.", needed=False)
     expires_at = EndField()
 
     def __init__(self, columns: tuple[str, ...], example: str, **kwargs: Any) -> None:
@@ -117,8 +117,8 @@ class BlockListForm(PreviewedForm):
         if "source" not in columns:
             del self.source
         self.text.description = (
-            f"Columns: {', '.join(columns)}. Only the first is required. Separate them with commas or tabs. "
-            "Write times like 2027-01-31T00:00:00Z. Lines that start with # are skipped."
+            f"Columns: {', '.join(columns)}; only the first is required. Separate them by commas or tabs. "
+            "Write times as 2027-01-31T00:00:00Z. Lines that begin with # are skipped."
         )
         self.text.render_kw = {"spellcheck": "false", "placeholder": example}
 
@@ -137,7 +137,7 @@ class BlockListForm(PreviewedForm):
 
     def validate_text(self, field: NoteField) -> None:
         if not (field.text.strip() or self.file.errors or self.back.data):
-            raise ValidationError("paste at least one line, or choose a file")
+            raise ValidationError("Paste at least one line, or choose a file.")
 
     def shared(self) -> dict[str, Any]:
         """What counts for lines that do not say it, as the network document writes it."""
@@ -147,4 +147,4 @@ class BlockListForm(PreviewedForm):
 class StopChainForm(PreviewedForm):
     """Stopping a chain: why, and its name typed."""
 
-    disabled_reason = ReasonField("Reason", "Shown to operators. It is never sent to clients.")
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
