@@ -119,7 +119,7 @@ class TestQuota:
             (["--quota", "5"], "a quota needs both"),
             (["--per", "5"], "a quota needs both"),
             (["--quota", "0", "--per", "5"], "from 1 to 1,000,000,000 events, not 0"),
-            (["--quota", "1", "--per", "0"], "periods of 1 to 2,678,400 seconds"),
+            (["--quota", "1", "--per", "0"], "must be from 1 to 2,678,400 seconds"),
         ],
     )
     def test_what_is_no_quota(self, cli: FlaskCliRunner, arguments: list[str], said: str) -> None:
@@ -185,4 +185,4 @@ class TestRotation:
         other = create_token(gateway, "other", actor=TESTER).split("_")[1]
         create_token(gateway, "relayer-1", actor=TESTER)
         tried = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", other])
-        assert f"there is no token relayer-1 with the public part {other}" in tried.stderr
+        assert f"there is no token relayer-1 with the key {other}" in tried.stderr

@@ -142,7 +142,7 @@ def test_an_unknown_transfer(client: FlaskClient, gateway: Gateway, door: str) -
     ("req", "fault"),
     [
         (b"", "is missing: send the base64 of a WithdrawReq"),
-        (b"\xff\xff", "is no WithdrawReq message: send the base64"),
+        (b"\xff\xff", "is not a WithdrawReq message: send the base64"),
         (withdraw_req("0x12"), "its xfer_id must be a string of 32 bytes in hex"),
         (withdraw_req(""), "its xfer_id is missing"),
     ],

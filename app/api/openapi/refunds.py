@@ -15,8 +15,8 @@ ASK_EXAMPLES: Final[dict[str, Any]] = {
         "value": {
             "err": {
                 "code": 500,
-                "msg": "this transfer is not to be refunded: its status is 5 (TRANSFER_COMPLETED); "
-                "ask for the refund while it is 6",
+                "msg": "this transfer cannot be refunded: its status is 5 (TRANSFER_COMPLETED); request the "
+                "refund while it is 6",
             },
             "seq_num": "0",
         },
