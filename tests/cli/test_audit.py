@@ -53,7 +53,7 @@ def test_a_log_that_holds_tells_its_head(app: Flask) -> None:
     fill(app)
     verified = run(app, "audit", "verify")
     assert verified.exit_code == 0
-    assert verified.stdout.startswith("3 records hold; head 3:")
+    assert verified.stdout.startswith("3 records verified; head 3:")
     head = verified.stdout.split()[-1]
     assert run(app, "audit", "verify", "--head", head).exit_code == 0
     cut = run(app, "audit", "verify", "--head", head.replace("3:", "4:"))

@@ -98,7 +98,7 @@ def evidence_of(app: Flask, transfer_id: str) -> dict[str, Any]:
 def test_the_recorded_evidence_verifies_offline(offline: Run, tmp_path: Path) -> None:
     result = offline(str(VECTOR))
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("VALID: the contract pays on this evidence\n")
+    assert result.stdout.startswith("VALID: the refund can be claimed with this evidence\n")
     for line in (
         "  contract     0xf89354F314faF344Abd754924438bA798E306DF2 (pool bridge)",
         "  seqnum    77772",

@@ -75,8 +75,8 @@ def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
 @pytest.mark.parametrize(
     ("email", "password", "complaint"),
     [
-        ("nobody", PASSWORD, "is no email address"),
-        ("a@b@c", PASSWORD, "is no email address"),
+        ("nobody", PASSWORD, "is not an email address"),
+        ("a@b@c", PASSWORD, "is not an email address"),
         ("a@example.org", "short", "at least 12 characters"),
         ("a@example.org", "aaaaaaaaaaaaaaaa", "more different characters"),
         ("someone@example.org", "someone@example.org", "not the email address"),

@@ -92,8 +92,8 @@ NOT_MADE = [
     (["gone"], "is or was a token already"),
     (["x", "--type", "transfer.lost"], "'transfer.lost' is no event type"),
     (["x", "--type", "events.retracted"], "'events.retracted' is no event type"),
-    (["x", "--chain", "0"], "0 is no chain id"),
-    (["x", "--chain", "4294967296"], "4294967296 is no chain id"),
+    (["x", "--chain", "0"], "0 is not a chain id"),
+    (["x", "--chain", "4294967296"], "4294967296 is not a chain id"),
     (["x", "--chain", "one"], "not a valid integer"),
     ([], "Missing argument"),
 ]

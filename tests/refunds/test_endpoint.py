@@ -60,7 +60,7 @@ WITHOUT_A_REFUND: list[tuple[list[dict[str, Any]], int, str]] = [
         0,
         "no refund has begun: the transfer",
     ),
-    ([SUBMITTED], 1, "no refund has begun: the transfer's status is 1 (TRANSFER_SUBMITTING)"),
+    ([SUBMITTED], 1, "no refund was requested: the transfer's status is 1 (TRANSFER_SUBMITTING)"),
     ([SUBMITTED, about(1, "transfer.failed")], 2, "nothing to refund"),
     ([STORY.sent(), about(1, "transfer.confirmed")], 3, "no refund has begun"),
     ([STORY.sent(), word(XferStatus.SUCCESS)], 4, "no refund has begun"),

@@ -111,7 +111,7 @@ def test_what_cannot_be_claimed_now_is_not_valid_though_proven(status):
 
 def test_when_nothing_is_known_it_says_so():
     shown = explained(RefundContext(transfer_id=bytes(32)), [], [], None)
-    assert shown.missing == ("no refund request is known yet: the validator network prepares it",)
+    assert shown.missing == ("no refund request is known yet: the validator network is preparing it",)
     empty = {"valid", "proven", "missing", "transfer_id", "power_signed"}
     for field in fields(shown):
         if field.name not in empty:

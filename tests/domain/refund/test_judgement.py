@@ -189,8 +189,8 @@ def test_a_request_of_another_kind_is_contradicted_once_the_kind_is_known():
 
 def test_what_is_no_request_is_contradicted_at_once():
     bare = RefundContext(transfer_id=bytes(32))
-    assert contradictions(b"\xff\xff", bare) == ("it is no refund request of any kind",)
-    assert contradictions(b"", bare) == ("it is no refund request of any kind",)
+    assert contradictions(b"\xff\xff", bare) == ("it cannot be read as any kind of refund request",)
+    assert contradictions(b"", bare) == ("it cannot be read as any kind of refund request",)
 
 
 @pytest.mark.parametrize("part", UNKNOWN_PARTS)
@@ -226,7 +226,7 @@ def test_a_signature_waits_for_its_request():
     stranger = sign(ctx, wd_for(ctx), key("stranger"))
     assert signature_is_provably_false(ctx, [], stranger, SET) is None
     assert judge_refund(ctx, [], [stranger], SET).missing == (
-        "no refund request is known yet: the validator network prepares it",
+        "no refund request is known yet: the validator network is preparing it",
     )
 
 

@@ -226,7 +226,7 @@ def test_a_spoiled_answer_is_invalid_and_says_why(name):
 
 
 def test_an_empty_answer_is_no_evidence():
-    assert verified({}).missing == ("the answer carries no refund request (wd_onchain)",)
+    assert verified({}).missing == ("the answer has no refund request (wd_onchain)",)
 
 
 def test_a_pegged_request_that_nobody_signed_keeps_its_kind_open():

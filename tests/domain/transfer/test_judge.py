@@ -151,7 +151,7 @@ class TestScope:
 
 
 class TestTwoContents:
-    REASON = "id: was reported before with other content; a new fact needs a new id"
+    REASON = "id: was reported before with other content: send a new fact with a new id"
 
     @pytest.mark.parametrize(
         "before",
@@ -185,7 +185,7 @@ class TestPruned:
 
     def test_a_new_event_of_the_transfer_is_refused(self) -> None:
         assert verdict(released(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Refused(
-            "transfer_id: the transfer had finished and was pruned; nothing more is taken about it"
+            "transfer_id: the transfer had finished and was pruned; no further events are accepted"
         )
 
     def test_events_of_others_are_not_touched(self) -> None:
@@ -282,7 +282,7 @@ class TestRetractions:
     def test_of_a_pruned_event(self) -> None:
         pruned = Pruned(targets={"b"})
         assert verdict(retraction("a", "b"), known(pruned=pruned)) == Refused(
-            "targets: 'b' was pruned and cannot be taken back"
+            "targets: 'b' was pruned and cannot be retracted"
         )
         assert isinstance(verdict(retraction("a"), known(pruned=pruned)), Accepted)
 

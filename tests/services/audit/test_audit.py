@@ -334,7 +334,7 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
     assert (row.action, row.subject, row.detail) == (
         "events.retract",
         "2 events",
-        "took back 2 events: wrong node",
+        "retracted 2 events: wrong node",
     )
     assert changes[0]["after"] == {
         "events": ["a", "b"],
@@ -351,7 +351,7 @@ def test_the_sandbox_is_recorded(gateway: Gateway) -> None:
     row, changes = last(gateway)
     assert (row.id, row.action) == (1, "sandbox.load")
     assert len(changes) > 20
-    assert ensure_sandbox(gateway, actor=TESTER) == "sandbox is fresh"
+    assert ensure_sandbox(gateway, actor=TESTER) == "sandbox is up to date"
     assert len(rows(gateway)) == 1
     week_later = replace(gateway, clock=lambda: NOON + timedelta(days=7))
     ensure_sandbox(week_later, actor=TESTER)
