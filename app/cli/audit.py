@@ -99,7 +99,7 @@ def verify(heads: tuple[str, ...], logged: list[str]) -> None:
     found = verify_audit(current_gateway(), _heads([*heads, *logged]))
     if found.fault is not None:
         raise Refusal(f"{found.fault} (valid up to {found.head})")
-    say(f"{found.count} records verified; head {found.head}")
+    say(f"verified records: {found.count}; head {found.head}")
 
 
 @audit.command("list")

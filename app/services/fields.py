@@ -28,9 +28,7 @@ def read_time(text: str) -> datetime:
 class Time(fields.Field[datetime]):
     """RFC 3339 with an offset; digits past the microsecond are cut."""
 
-    default_error_messages = {
-        "invalid": "must be an RFC 3339 time with an offset, such as 2026-01-31T12:00:00Z"
-    }
+    default_error_messages = {"invalid": "must be a time with an offset, such as 2026-01-31T12:00:00Z"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
         if not isinstance(value, str):
@@ -81,7 +79,7 @@ class Amount(fields.Field[int]):
 class Text(fields.Field[str]):
     """Text without NUL, which PostgreSQL cannot store."""
 
-    default_error_messages = {"invalid": "must be a string of {least} to {most} characters without NUL"}
+    default_error_messages = {"invalid": "must be a text of {least} to {most} characters without NUL"}
 
     def __init__(self, most: int, least: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)

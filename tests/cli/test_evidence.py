@@ -153,7 +153,7 @@ def test_a_saved_status_answer(answers: Answers, offline: Run, tmp_path: Path, k
     without = offline(path, *there[2:])
     assert (without.exit_code, without.stdout) == (2, "")
     assert f"(its request names {evidence['chain_id']}): give --chain" in without.stderr
-    assert "give --contract" in offline(path, *place).stderr
+    assert "add --contract" in offline(path, *place).stderr
     flipped = status | {"sorted_sigs": [*status["sorted_sigs"][1:], status["sorted_sigs"][0]]}
     assert offline(saved(tmp_path, flipped), *there).exit_code == 1
 
@@ -184,7 +184,7 @@ def test_a_saved_answer_without_a_refund(answers: Answers, offline: Run, tmp_pat
     for answer in answers["none"]:
         result = offline(saved(tmp_path, answer), "--chain", "1", "--contract", "0x" + "11" * 20)
         assert result.exit_code == 1
-        assert result.stdout.startswith("NOT VALID: there is no refund to pay\n  - the answer carries no")
+        assert result.stdout.startswith("NOT VALID: there is no refund to claim\n  - the answer has no")
 
 
 UNUSABLE: dict[str, tuple[str, str]] = {
@@ -193,13 +193,13 @@ UNUSABLE: dict[str, tuple[str, str]] = {
     "nothing of an answer": ("{}", "no wd_onchain"),
     "another operation's answer": (json.dumps({"err": None, "eq_value_token_amt": "1"}), "no wd_onchain"),
     "a key twice": ('{"wd_onchain": "", "wd_onchain": ""}', "repeats the key"),
-    "too large": (json.dumps({"wd_onchain": "A" * 1024 * 1024}), "larger than any answer"),
+    "too large": (json.dumps({"wd_onchain": "A" * 1024 * 1024}), "must have at most"),
     "no chain": (json.dumps(RECORDED | {"chain_id": None}), "(its request names 97): give --chain"),
     "no chain, nor a request": (json.dumps({"wd_onchain": None}), "which chain pays: give --chain"),
-    "no contract": (json.dumps(RECORDED | {"bridge_contract": ""}), "give --contract"),
+    "no contract": (json.dumps(RECORDED | {"bridge_contract": ""}), "add --contract"),
     "no evidence as written here": (
         json.dumps({"call": None, "wd_onchain": "", "signers": [1]}),
-        "no getRef",
+        "not a getRef",
     ),
 }
 
@@ -216,7 +216,7 @@ def test_what_is_no_file(offline: Run, tmp_path: Path) -> None:
     for path in ("nowhere.json", str(tmp_path), "0x1234"):
         result = offline(path)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr.startswith(f"{path}: is no transfer id, and no file: ")
+        assert result.stderr.startswith(f"{path}: is neither a transfer id nor a readable file: ")
 
 
 @pytest.mark.parametrize(
@@ -261,12 +261,12 @@ def test_a_transfer_whose_refund_is_not_payable(sandbox: Flask) -> None:
     run = runner(sandbox)
     collecting = run(COLLECTING)
     assert collecting.exit_code == 1
-    assert collecting.stdout.startswith("NOT VALID: the contract does not pay\n  - signed power 5")
+    assert collecting.stdout.startswith("NOT VALID: the refund cannot be claimed now\n  - signed power 5")
     assert all(len(line) <= 110 for line in collecting.stdout.splitlines())
     completed = run(COMPLETED)
     assert completed.exit_code == 1
     assert completed.stdout == (
-        "NOT VALID: there is no refund to pay\n"
+        "NOT VALID: there is no refund to claim\n"
         "  - the transfer was completed, so there is nothing to claim\n"
         "\n"
         f"  transfer  {COMPLETED}\n"
@@ -283,7 +283,7 @@ def test_a_transfer_that_cannot_be_judged(sandbox: Flask) -> None:
     assert "transfer not found; newest events: " in unknown.stderr
     options = run(COMPLETED, "--chain", "1")
     assert options.exit_code == 2
-    assert "are for a FILE" in options.stderr
+    assert "can be used with a FILE only" in options.stderr
 
 
 def test_a_transfer_without_a_database(tmp_path: Path) -> None:

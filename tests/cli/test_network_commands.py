@@ -68,6 +68,5 @@ def test_a_database_that_others_hold_ends_with_a_line(app: Flask, monkeypatch: p
     result = run(app, "import", "-", stdin=text(network()))
     assert result.exit_code == 1
     assert result.stderr == (
-        "Error: the database cannot be reached or is held by others (database is locked); "
-        "run the command again\n"
+        "Error: the database cannot be reached or is locked (database is locked); run the command again\n"
     )

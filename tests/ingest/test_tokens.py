@@ -78,20 +78,20 @@ def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
 
 
 NOT_MADE = [
-    (["Relayer"], "cannot be a name"),
+    (["Relayer"], "is not a valid name"),
     (["-relayer"], "No such option"),
-    ([".relayer"], "cannot be a name"),
-    (["rel ayer"], "cannot be a name"),
-    (["a" * 65], "cannot be a name"),
-    ([""], "cannot be a name"),
-    (["é"], "cannot be a name"),
-    (["cli"], "cannot be a name"),
-    (["sandbox"], "cannot be a name"),
-    (["env-1"], "cannot be a name"),
-    (["taken"], "is or was a token already"),
-    (["gone"], "is or was a token already"),
-    (["x", "--type", "transfer.lost"], "'transfer.lost' is no event type"),
-    (["x", "--type", "events.retracted"], "'events.retracted' is no event type"),
+    ([".relayer"], "is not a valid name"),
+    (["rel ayer"], "is not a valid name"),
+    (["a" * 65], "is not a valid name"),
+    ([""], "is not a valid name"),
+    (["é"], "is not a valid name"),
+    (["cli"], "is not a valid name"),
+    (["sandbox"], "is not a valid name"),
+    (["env-1"], "is not a valid name"),
+    (["taken"], "is or was the name of a token"),
+    (["gone"], "is or was the name of a token"),
+    (["x", "--type", "transfer.lost"], "'transfer.lost' is not an event type"),
+    (["x", "--type", "events.retracted"], "'events.retracted' is not an event type"),
     (["x", "--chain", "0"], "0 is not a chain id"),
     (["x", "--chain", "4294967296"], "4294967296 is not a chain id"),
     (["x", "--chain", "one"], "not a valid integer"),
@@ -120,7 +120,7 @@ def test_revoked_everywhere_at_once(
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
     done = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"])
-    assert (done.exit_code, done.stdout) == (0, "relayer-1 is revoked since 2026-06-01T12:00:00Z\n")
+    assert (done.exit_code, done.stdout) == (0, "relayer-1 was revoked at 2026-06-01T12:00:00Z\n")
     for each in (client, other):
         refused(post(each, [sent(2)], token), 401, "unauthorized")
         refused(each.get(CURSOR, headers=bearer(token)), 401, "unauthorized")

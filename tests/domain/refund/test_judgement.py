@@ -152,7 +152,7 @@ def test_a_request_for_another_chain_is_contradicted(kind):
     ctx = context(kind)
     name = "chain_id" if kind is SendKind.POOL else "ref_chain_id"
     (words,) = contradictions(wd_for(ctx, **{name: 56}), ctx)
-    assert words == "it names chain 56, but the transfer left from chain 137"
+    assert words == "it names chain 56, but the transfer was sent on chain 137"
 
 
 def test_a_liquidity_withdrawal_is_no_refund():
@@ -290,7 +290,7 @@ def test_two_requests_at_quorum_serve_none():
     both = judge_refund(ctx, [first, second], over_first + over_second, SET)
     assert both.served is None
     assert both.requested
-    assert "2 different requests have the signatures of a quorum" in both.missing[0]
+    assert "2 different requests are signed by a quorum" in both.missing[0]
     # A contradicted one at its side does not count as a second.
     wrong = wd_for(ctx, receiver=some("thief"))
     over_wrong = [sign(ctx, wrong, who) for who in KEYS]

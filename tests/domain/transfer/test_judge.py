@@ -264,14 +264,13 @@ class TestReorgs:
     def test_too_deep(self) -> None:
         assert verdict(reorg(60), known(chain_limits={1: ChainLimits(61 + SIZE)})) == Refused(
             "from_block: is 101 blocks below the chain's highest block 161; "
-            "at most 100 are believed (MAX_REORG_BLOCKS)"
+            "at most 100 are accepted (MAX_REORG_BLOCKS)"
         )
 
     @pytest.mark.parametrize("from_block", [59, 60])
     def test_into_what_was_pruned(self, from_block: int) -> None:
         assert verdict(reorg(from_block), known(chain_limits={1: ChainLimits(61, 60)})) == Refused(
-            "from_block: transfers in block 60 of the chain were pruned as final, so no "
-            "reorganisation from there on or below is believed"
+            "from_block: must be above block 60 of the chain, which is final: transfers in it were pruned"
         )
 
     def test_just_above_what_was_pruned(self) -> None:

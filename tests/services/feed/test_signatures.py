@@ -161,7 +161,7 @@ class TestTooMany:
         true = [signed(1, signature(WD, key)) for key in KEYS[:4]]
         verdict = feed(gateway, *junk, *true)
         assert (verdict.accepted, len(verdict.refused)) == (MAX_WAITING, 4)
-        assert "64 signatures of this transfer wait already" in verdict.refused[0].reason
+        assert "64 signatures of this transfer already wait" in verdict.refused[0].reason
         feed(gateway, sent(1), prepared(1, WD))
         assert status(1).status == 8
         assert feed(gateway, *true).repeated == 4
