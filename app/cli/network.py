@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import click
 
@@ -63,7 +63,7 @@ def import_(
             say(error, err=True)
         context.exit(1)
     for change in outcome.changes:
-        say(f"would {change}" if dry_run else change)
+        say(f"would {change}" if dry_run else _made(change))
     if not outcome.changes:
         say("nothing would change" if dry_run else "nothing changed")
     if dry_run and outcome.guarded:
@@ -71,6 +71,15 @@ def import_(
             "this import would need a second approval or --break-glass REASON: "
             f"it changes {', '.join(outcome.guarded)}"
         )
+
+
+_PAST: Final = {"add": "added", "change": "changed", "remove": "removed"}
+
+
+def _made(change: str) -> str:
+    """The sentence of a change once it was made: ``added chain 1`` for ``add chain 1``."""
+    verb, rest = change.split(" ", 1)
+    return f"{_PAST[verb]} {rest}"
 
 
 def _from_configs(file: BinaryIO | None) -> bytes:

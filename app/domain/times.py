@@ -96,7 +96,7 @@ def parse_rfc3339(text: str) -> datetime:
     :raises ValueError: for any other text, and for a time outside the years 1 to 9999.
     """
     if not _RFC3339.fullmatch(text):
-        raise ValueError("must be a time with an offset, such as 2026-01-31T12:00:00Z")
+        raise ValueError("must be a time with an offset such as 2026-01-31T12:00:00Z")
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except OverflowError:

@@ -28,7 +28,7 @@ def read_time(text: str) -> datetime:
 class Time(fields.Field[datetime]):
     """RFC 3339 with an offset; digits past the microsecond are cut."""
 
-    default_error_messages = {"invalid": "must be a time with an offset, such as 2026-01-31T12:00:00Z"}
+    default_error_messages = {"invalid": "must be a time with an offset such as 2026-01-31T12:00:00Z"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
         if not isinstance(value, str):

@@ -90,10 +90,10 @@ def test_passwords_that_are_guessed_first_are_refused(password: str) -> None:
 def test_every_door_of_the_console_refuses_them(app: Flask) -> None:
     owner, common = signed_in(app, Role.VIEWER), "password1234"
     fields = {"password": PASSWORD, "new_password": common, "new_password_confirm": common}
-    assert "easy to guess" in owner.post(CHANGE, fields).text
+    assert "among the first that are guessed" in owner.post(CHANGE, fields).text
     admin = signed_in(app, Role.ADMIN)
     wanted = {"email": "n@example.org", "password": common, "role": "viewer"}
-    assert "easy to guess" in admin.post("/admin/operators/new", wanted).text
+    assert "among the first that are guessed" in admin.post("/admin/operators/new", wanted).text
     assert find_account(gateway_of(app), email="n@example.org") is None
 
 

@@ -182,7 +182,7 @@ WRONG = [
     ("chains", {"disabled": "1", "disabled_reason": "\r\n "}, "Say why the chain is stopped"),
     ("tokens", {"chain_id": ""}, "Choose a chain"),
     ("tokens", {"chain_id": "99"}, "chain 99 is not among the chains"),
-    ("tokens", {"address": "0x12"}, "must have 40 or 64 hex digits"),
+    ("tokens", {"address": "0x12"}, "neither 40 nor 64 hex digits"),
     ("tokens", {"decimal": "37"}, "must be an integer from 0 to 36"),
     ("pools", {"symbol": ""}, "Choose a token"),
     ("pools", {"total_cap": "0." + "0" * 18 + "1"}, "CELR has 18 decimals: write at most 18 digits"),
@@ -206,8 +206,8 @@ WRONG = [
     ("routes", {"pinned_until": "2027-01-01"}, "pinned_until is given: set both or neither"),
     ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be another chain"),
     ("route_blocks", {"dst_chain_id_other": "five", "dst_chain_id": "other"}, "choose a chain"),
-    ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "must have 40 or 64 hex digits"),
-    ("pegged_pairs", {"org_token_address": "0x12"}, "must have 40 or 64 hex digits"),
+    ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "neither 40 nor 64 hex digits"),
+    ("pegged_pairs", {"org_token_address": "0x12"}, "neither 40 nor 64 hex digits"),
     ("tokens", {"min_send": "5", "max_send": "4"}, "must be at least min_send"),
     ("chains", {"tx_path": "tx"}, "must begin and end with a /"),
     ("chains", {"rpc": "https://node.example/key"}, "must be the name of an environment variable"),
@@ -217,7 +217,7 @@ WRONG = [
     ("blocked_addresses", {"address": VILLAIN.lower()}, "is there already: edit that one"),
     ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
     ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
-    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "must have no bits set beyond its prefix"),
+    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "has bits set beyond its prefix"),
 ]
 
 

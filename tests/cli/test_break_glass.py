@@ -20,7 +20,7 @@ from tests.applications import gateway_of
 from tests.services.network.network_kit import changed, network, text
 
 WHY = "both administrators are on a plane"
-REFUSED = "which needs a second approval (TWO_PERSONS)"
+REFUSED = "TWO_PERSONS has a second operator approve that"
 
 
 def run(app: Flask, *words: str, stdin: bytes = b"") -> Result:

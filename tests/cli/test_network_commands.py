@@ -23,7 +23,7 @@ def test_a_file_is_imported_and_exported_as_it_was(app: Flask, tmp_path: Path) -
     path.write_bytes(text(network()))
     imported = run(app, "import", str(path))
     assert imported.exit_code == 0
-    assert "add chain 1\n" in imported.stdout
+    assert "added chain 1\n" in imported.stdout
     exported = run(app, "export")
     assert exported.exit_code == 0
     assert json.loads(exported.stdout) == network()

@@ -75,14 +75,14 @@ def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
 @pytest.mark.parametrize(
     ("email", "password", "complaint"),
     [
-        ("nobody", PASSWORD, "is not an email address"),
-        ("a@b@c", PASSWORD, "is not an email address"),
+        ("nobody", PASSWORD, "is no email address"),
+        ("a@b@c", PASSWORD, "is no email address"),
         ("a@example.org", "short", "at least 12 characters"),
         ("a@example.org", "aaaaaaaaaaaaaaaa", "more different characters"),
         ("someone@example.org", "someone@example.org", "not the email address"),
         ("a@example.org", "x" * 400, "at most 256 characters"),
-        ("a@example.org", "password1234", "easy to guess"),
-        ("someone@example.org", "someone@example.org1", "easy to guess"),
+        ("a@example.org", "password1234", "among the first that are guessed"),
+        ("someone@example.org", "someone@example.org1", "among the first that are guessed"),
     ],
 )
 def test_what_is_refused(app: Flask, email: str, password: str, complaint: str) -> None:

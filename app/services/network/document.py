@@ -30,8 +30,8 @@ __all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network",
 
 
 _NOT_EMPTY: Final = (
-    "the configuration is not empty, and this import would replace all of it, with its fees, balances and "
-    "validators: write the document with --print, edit it and import it"
+    "the configuration is not empty, and this would replace all of it, with its fees, balances and "
+    "validators: export it, or write the document with --print and import what you have edited"
 )
 
 

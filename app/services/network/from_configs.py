@@ -29,7 +29,7 @@ EPOCH_SECONDS: Final = 3600
 
 UNKNOWN: Final = (
     "The answer does not contain the following; an operator has to add it:",
-    "- rates: each route has the fixed rate 1",
+    "- rates: each route gets the fixed rate 1",
     "- fees: every base fee and every fee tier is null, and estimates are refused as fee_stale until they "
     "are set (fee.updated in the event feed sets only the base fee of a route)",
     "- balances: all pools start at 0",

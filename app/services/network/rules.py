@@ -46,7 +46,7 @@ def _repeated(document: Rows) -> Iterator[str]:
             if earlier != index:
                 yield (
                     f"{section.name}[{index}]: {section.describe(row)} "
-                    f"must be given once, but is already in {section.name}[{earlier}]"
+                    f"is given twice, first in {section.name}[{earlier}]"
                 )
 
 
@@ -74,7 +74,7 @@ def _unknown_tokens(document: Rows) -> Iterator[str]:
                 continue
             lacking = [key for key in ("address", "decimal") if key not in row[side]]
             if row[column] not in chains or lacking:
-                hint = f'; add it, or set its address and decimal under "{side}"' if lacking else ""
+                hint = f'; list it, or say its address and decimal under "{side}"' if lacking else ""
                 yield (
                     f"pegged_pairs[{index}].{column}: there is no token {row['symbol']} "
                     f"on chain {row[column]}{hint}"
@@ -115,7 +115,7 @@ def _further_contracts(pairs: Iterable[Row]) -> Iterator[str]:
         for own, further in PAIR_CONTRACTS:
             if row[own] in row[further]:
                 place = row[further].index(row[own])
-                yield f"pegged_pairs[{index}].{further}[{place}]: must not be the {own} of the pair"
+                yield f"pegged_pairs[{index}].{further}[{place}]: is the pair's {own} already"
 
 
 def _powers(validators: Iterable[Row]) -> Iterator[str]:

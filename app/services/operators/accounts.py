@@ -90,7 +90,7 @@ def checked_account(email: str, password: str) -> tuple[str, str]:
     """
     address = normal_email(email)
     if address is None:
-        raise AccountRefused(f"{email!r} is not an email address")
+        raise AccountRefused(f"{email!r} is no email address")
     if complaint := why_refused(password, address):
         raise AccountRefused(complaint)
     return address, hash_password(password)
@@ -116,7 +116,7 @@ def create_within(
     :param note: stands before what the audit record says.
     """
     if account_by_email(connection, address) is not None:
-        raise AccountRefused(f"the account {address} already exists")
+        raise AccountRefused(f"there is an account {address} already")
     row = {
         "email": address,
         "password": hashed,
@@ -204,7 +204,9 @@ def change_account(
     after = require_account(connection, account_id)
     was_admin = before.active and before.role is Role.ADMIN
     if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
-        raise AccountRefused(f"{before.email} is the last administrator: create another one first")
+        raise AccountRefused(
+            f"{before.email} is the last administrator: make another one before changing this account"
+        )
     if before.fs_uniquifier != after.fs_uniquifier or not after.active:
         own = OperatorSession.operator_id == account_id
         end_sessions(connection, gateway.clock(), _why_ended(before, after, actor), own)
@@ -243,7 +245,7 @@ def require_account(connection: Connection, account_id: int) -> Account:
     """
     found = _account(account_by_id(connection, account_id))
     if found is None:
-        raise AccountRefused("this account does not exist")
+        raise AccountRefused("there is no such account (any more)")
     return found
 
 

@@ -49,6 +49,6 @@ def why_refused(password: str, email: str) -> str | None:
     if found["score"] >= _LEAST_SCORE:
         return None
     return (
-        "That password is easy to guess: it consists of common words, names, dates or "
+        "That password is among the first that are guessed: it consists of common words, names, dates or "
         "rows of keys. Choose four words at random, or let a password manager make one."
     )

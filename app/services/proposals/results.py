@@ -13,8 +13,8 @@ class SecondPersonNeeded(EditRefused):
     def __init__(self, sections: Collection[str]) -> None:
         self.sections = tuple(sections)
         super().__init__(
-            f"this changes {', '.join(self.sections)}, which needs a second approval (TWO_PERSONS): propose "
-            "it in the console, or use --break-glass REASON, which is kept in the audit log"
+            f"this changes {', '.join(self.sections)}, and TWO_PERSONS has a second operator approve that: "
+            "propose it in the console, or give --break-glass REASON, which the audit log keeps"
         )
 
 

@@ -150,7 +150,7 @@ def create_within(
     """
     now, expires_at = gateway.clock(), row["expires_at"]
     if expires_at is not None and expires_at <= now:
-        raise TokenRefused("the expiry must be in the future")
+        raise TokenRefused("the time at which it expires has passed already")
     if second:
         require_replaceable(connection, gateway, row["name"])
     else:
@@ -167,7 +167,7 @@ def require_free_name(connection: Connection, name: str) -> None:
     :raises TokenRefused: one has.
     """
     if tokens_named(connection, name):
-        raise TokenRefused(f"{name} is or was the name of a token: choose another name")
+        raise TokenRefused(f"{name} is or was a token already; its events bear the name, choose another")
 
 
 def require_replaceable(connection: Connection, gateway: Gateway, name: str) -> Row[*tuple[Any, ...]]:
@@ -177,11 +177,10 @@ def require_replaceable(connection: Connection, gateway: Gateway, name: str) -> 
     """
     valid = [row for row in tokens_named(connection, name) if state_of(row, gateway.clock()) is None]
     if not valid:
-        raise TokenRefused(f"there is no valid token {name} to replace: create one with a new name")
+        raise TokenRefused(f"there is no valid token {name} to replace; make one under a new name")
     if len(valid) >= MOST_VALID:
         raise TokenRefused(
-            f"{name} already has {MOST_VALID} valid tokens: revoke the older one first (key "
-            f"{valid[0].key_id})"
+            f"{name} has {MOST_VALID} valid tokens already: revoke the older one first, {valid[0].key_id}"
         )
     return valid[-1]
 
@@ -189,12 +188,12 @@ def require_replaceable(connection: Connection, gateway: Gateway, name: str) -> 
 def _check(name: str, types: Iterable[str], chains: Iterable[int]) -> None:
     if not is_token_name(name):
         raise TokenRefused(
-            f"{name!r} is not a valid name: use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a "
-            "letter or digit; cli, operator, sandbox, watcher and env-… are reserved"
+            f"{name!r} cannot be a name: 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit, "
+            "and not one that the gateway's own reporters have (cli, operator, sandbox, watcher, env-…)"
         )
     for event_type in types:
         if event_type not in TYPES:
-            raise TokenRefused(f"{event_type!r} is not an event type; use {', '.join(TYPES)}")
+            raise TokenRefused(f"{event_type!r} is no event type; there are {', '.join(TYPES)}")
     for chain_id in chains:
         if not 1 <= chain_id <= MAX_CHAIN_ID:
-            raise TokenRefused(f"{chain_id} is not a chain id: use 1 to {MAX_CHAIN_ID}")
+            raise TokenRefused(f"{chain_id} is no chain id; those are from 1 to {MAX_CHAIN_ID}")

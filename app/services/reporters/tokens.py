@@ -62,11 +62,13 @@ def revoke_token(gateway: Gateway, name: str, *, actor: Actor, key_id: str | Non
     :raises TokenRefused: there is no such token, or it is one of the environment.
     """
     if name in {token.name for token in gateway.environment_tokens}:
-        raise TokenRefused(f"{name} is set in INGEST_TOKENS: remove it there and restart the gateway")
+        raise TokenRefused(f"{name} stands in INGEST_TOKENS: take it out there and start the gateway again")
     with writing(gateway.engine) as connection:
         rows = [row for row in tokens_named(connection, name) if key_id in (None, row.key_id)]
         if not rows:
-            raise TokenRefused(f"there is no token {name}" + (f" with the key {key_id}" if key_id else ""))
+            raise TokenRefused(
+                f"there is no token {name}" + (f" with the public part {key_id}" if key_id else "")
+            )
         now = gateway.clock()
         for row in rows:
             if row.revoked_at is None:

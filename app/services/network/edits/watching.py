@@ -16,7 +16,7 @@ def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[R
     for chain_id in sorted(was.keys() | will.keys()):
         old, new = was.get(chain_id), will.get(chain_id)
         if new is None and old is not None:
-            kept = "its transfers keep their status until a reporter sends more events"
+            kept = "its transfers keep their status until a reporter tells more"
             yield Effect(f"{old.name} is not read any more: {kept}", Severity.GRAVE)
         elif new is not None:
             yield from _read(old, new)

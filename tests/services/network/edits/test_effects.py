@@ -288,6 +288,6 @@ def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
     ]
     unwatched = look(gateway, "chains", 1, watch_from_block=None)
     assert texts(unwatched) == [
-        "Ethereum is not read any more: its transfers keep their status until a reporter sends more events"
+        "Ethereum is not read any more: its transfers keep their status until a reporter tells more"
     ]
     assert unwatched.severity is Severity.GRAVE
