@@ -84,7 +84,7 @@ def test_retract_prints_the_id_by_which_it_can_be_undone(run: Run, file: Path) -
     [
         (("--reason", "x"), "use either --id, or --token with --since"),
         (("--token", "cli", "--reason", "x"), "use either --id, or --token with --since"),
-        (("--id", "a", "--token", "t", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "give either"),
+        (("--id", "a", "--token", "t", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "use either"),
         (("--token", "cli", "--since", "yesterday", "--reason", "x"), "must be a time with an offset"),
         (("--id", "nope", "--reason", "x"), "no event has the id 'nope'"),
         (("--token", "nobody", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "has reported nothing"),

@@ -152,7 +152,7 @@ def test_a_saved_status_answer(answers: Answers, offline: Run, tmp_path: Path, k
     assert offline(path, *there[:3], "0x" + "11" * 20).exit_code == 1
     without = offline(path, *there[2:])
     assert (without.exit_code, without.stdout) == (2, "")
-    assert f"(its request names {evidence['chain_id']}): give --chain" in without.stderr
+    assert f"(its request names {evidence['chain_id']}): add --chain" in without.stderr
     assert "add --contract" in offline(path, *place).stderr
     flipped = status | {"sorted_sigs": [*status["sorted_sigs"][1:], status["sorted_sigs"][0]]}
     assert offline(saved(tmp_path, flipped), *there).exit_code == 1
@@ -194,8 +194,8 @@ UNUSABLE: dict[str, tuple[str, str]] = {
     "another operation's answer": (json.dumps({"err": None, "eq_value_token_amt": "1"}), "no wd_onchain"),
     "a key twice": ('{"wd_onchain": "", "wd_onchain": ""}', "repeats the key"),
     "too large": (json.dumps({"wd_onchain": "A" * 1024 * 1024}), "must have at most"),
-    "no chain": (json.dumps(RECORDED | {"chain_id": None}), "(its request names 97): give --chain"),
-    "no chain, nor a request": (json.dumps({"wd_onchain": None}), "which chain pays: give --chain"),
+    "no chain": (json.dumps(RECORDED | {"chain_id": None}), "(its request names 97): add --chain"),
+    "no chain, nor a request": (json.dumps({"wd_onchain": None}), "which chain pays: add --chain"),
     "no contract": (json.dumps(RECORDED | {"bridge_contract": ""}), "add --contract"),
     "no evidence as written here": (
         json.dumps({"call": None, "wd_onchain": "", "signers": [1]}),
@@ -254,7 +254,7 @@ def test_a_transfer(sandbox: Flask, kind: str) -> None:
     other = run(REFUNDS[kind], "--json", "--set-hash", "00" * 32)
     shown = json.loads(other.stdout)
     assert (other.exit_code, shown["valid"], shown["call"]["data"]) == (1, False, None)
-    assert "but the contract keeps 0x0000" in shown["missing"][0]
+    assert "but the contract has 0x0000" in shown["missing"][0]
 
 
 def test_a_transfer_whose_refund_is_not_payable(sandbox: Flask) -> None:

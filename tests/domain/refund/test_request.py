@@ -167,7 +167,7 @@ NOT_CANONICAL = {
 
 @pytest.mark.parametrize("name", NOT_CANONICAL)
 def test_only_the_canonical_encoding_is_taken(name):
-    with pytest.raises(UnreadableRequest, match=r"shortest form|not a protobuf"):
+    with pytest.raises(UnreadableRequest, match=r"minimally encoded|not a protobuf"):
         decode_request(SendKind.POOL, NOT_CANONICAL[name])
 
 

@@ -205,15 +205,15 @@ SPOILED = {
     "signatures out of order": (swap("sorted_sigs"), "strictly ascending"),
     "a signature twice": (
         lambda a: {**a, "sorted_sigs": [a["sorted_sigs"][0], *a["sorted_sigs"]]}, "strictly ascending"),
-    "a malleable form": (entry("sorted_sigs", 0, text(twin(FIRST_SIG))), "malleable twin"),
+    "a malleable form": (entry("sorted_sigs", 0, text(twin(FIRST_SIG))), "malleable form"),
     "a signature of another v": (entry("sorted_sigs", 0, text(FIRST_SIG[:64] + b"\1")), "v is 1"),
     "a cut signature": (entry("sorted_sigs", 0, text(FIRST_SIG[:64])), "65 bytes, not 64"),
-    "another signed power": (put("signed_power", "1"), "another signed_power"),
-    "another quorum": (put("quorum", "1"), "another quorum"),
-    "another chain": (put("chain_id", 1), "another chain_id"),
-    "another contract": (put("bridge_contract", "0x" + "11" * 20), "another bridge_contract"),
-    "other signers": (put("signer_addresses", ["0x" + "11" * 20]), "another signer_addresses"),
-    "signers of another type": (put("signer_addresses", 7), "another signer_addresses"),
+    "another signed power": (put("signed_power", "1"), "the signed_power in the file differs"),
+    "another quorum": (put("quorum", "1"), "the quorum in the file differs"),
+    "another chain": (put("chain_id", 1), "the chain_id in the file differs"),
+    "another contract": (put("bridge_contract", "0x" + "11" * 20), "the bridge_contract in the file differs"),
+    "other signers": (put("signer_addresses", ["0x" + "11" * 20]), "the signer_addresses in the file differs"),
+    "signers of another type": (put("signer_addresses", 7), "the signer_addresses in the file differs"),
 }  # fmt: skip
 
 

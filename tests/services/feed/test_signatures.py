@@ -93,7 +93,10 @@ class TestAside:
     ) -> None:
         verdict = feed(gateway, sent(1), prepared(1, WD), *BY_NEW)
         assert [refused.line for refused in verdict.refused] == [3, 4, 5]
-        assert all("no current validator of chain 1 made it" in refused.reason for refused in verdict.refused)
+        assert all(
+            "must be made by a current validator of chain 1 made it" in refused.reason
+            for refused in verdict.refused
+        )
         assert (status(1).status, count(gateway, SignatureAside)) == (7, 3)
         assert feed(gateway, ROTATION).accepted == 1
         assert (status(1).status, count(gateway, SignatureAside)) == (8, 0)
