@@ -303,7 +303,7 @@ class Settings(BaseSettings):
     def _replica_of_postgresql(cls, value: str, info: ValidationInfo) -> str:
         both = value, info.data.get("database_url", "postgresql")
         if value and not all(url.startswith("postgresql") for url in both):
-            raise ValueError("DATABASE_REPLICA_URL and DATABASE_URL must both be postgresql: URLs")
+            raise ValueError("must be a postgresql: URL, and DATABASE_URL, too: only PostgreSQL has replicas")
         return value
 
 
@@ -342,4 +342,5 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).upper() if first["loc"] else "environment"
-        raise ConfigError(f"{name}: {first['msg'].removeprefix('Value error, ')}") from None
+        words = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        raise ConfigError(f"{name}: {words}") from None

@@ -156,7 +156,7 @@ def _record(
         "events.retract",
         subject,
         now=gateway.clock(),
-        detail=f"retracted {subject}:  {retracted['reason']}",
+        detail=f"retracted {subject}: {retracted['reason']}",
         changes=[AuditedChange(subject, None, retracted)],
     )
 

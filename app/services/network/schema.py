@@ -299,7 +299,7 @@ class ConfigFieldSchema(Strict):
     def _check_known(self, data: dict[str, Any], **_kwargs: Any) -> None:
         name = data.get("name")
         if name in TOP_FIELDS:
-            raise ValidationError("must not be used here: it is a list of its own in the answer", "name")
+            raise ValidationError("is a list of its own in the answer", "name")
         if name in TOP_TEXTS and not isinstance(data.get("value"), str):
             raise ValidationError("must be a text", "value")
 

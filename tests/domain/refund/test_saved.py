@@ -212,7 +212,7 @@ SPOILED = {
     "another quorum": (put("quorum", "1"), "the quorum in the file differs"),
     "another chain": (put("chain_id", 1), "the chain_id in the file differs"),
     "another contract": (put("bridge_contract", "0x" + "11" * 20), "the bridge_contract in the file differs"),
-    "other signers": (put("signer_addresses", ["0x" + "11" * 20]), "the signer_addresses in the file differs"),
+    "other signers": (put("signer_addresses", ["0x" + "11" * 20]), "signer_addresses in the file differs"),
     "signers of another type": (put("signer_addresses", 7), "the signer_addresses in the file differs"),
 }  # fmt: skip
 

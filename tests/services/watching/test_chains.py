@@ -138,7 +138,7 @@ def test_faults_and_details(watched: Gateway, clock: Clock) -> None:
 def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None:
     lease = taken(watched)
     read(watched, lease)
-    with pytest.raises(SwitchRefused, match="say why"):
+    with pytest.raises(SwitchRefused, match="enter a reason"):
         stop(watched, CHAIN, " ", actor=TESTER)
     stop(watched, CHAIN, "the node is being replaced", actor=TESTER)
     chain = the_one(watched)
