@@ -330,7 +330,7 @@ class TestRefunds:
         log = ((1, sent()), (2, self.prepared(self.request())))
         found = verdict(self.signed(KEYS[2]), self.known(*log))
         assert isinstance(found, Refused)
-        assert found.reason.startswith("signature: no current validator of chain 1 made it")
+        assert found.reason.startswith("signature: must be made by a current validator of chain 1")
         assert verdict(self.signed(KEYS[1]), self.known(*log)) == Accepted(entry(self.signed(KEYS[1])))
 
     def test_a_signature_before_its_request_waits(self) -> None:
