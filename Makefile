@@ -16,24 +16,24 @@ run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedd
 	$(VENV) requirements.txt
 	@$(BIN)/python -m scripts.start
 
-demo: ## two local chains, contracts, the gateway and its watcher, transfers in every status (needs npm once; ARGS=--once)
+demo: ## run two local chains, contracts, the gateway and its watcher, with transfers in every status (needs npm once; ARGS=--once)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m demo $(ARGS)
 
-test: ## every test, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0": pytest's)
+test: ## run all tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
-check: lint format-check types test ## what CI runs: lint, format-check, types and test
+check: lint format-check types test ## run what CI runs: lint, format-check, types and test
 
-##@ The parts of make check, and measurements
+##@ Parts of make check, and measurements
 
-lint: ## find mistakes and bad habits (ruff), and imports that break the layers (import-linter)
+lint: ## find mistakes (ruff), and imports that break the layers (import-linter)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports --no-logo
 
-format-check: ## say whether `make format` would change anything
+format-check: ## check whether `make format` would change anything
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff format --check .
 
@@ -47,7 +47,7 @@ types: ## check the types (mypy)
 	@$(BIN)/mypy
 
 BENCHES := http feed scale watch
-bench: ## the benchmarks, as ratios against floors of the same run (ONLY=http, feed, scale or watch; docs/performance.md)
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, feed, scale or watch; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
@@ -57,15 +57,15 @@ fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 10,
 	$(VENV) requirements-dev.txt
 	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py $(ARGS)
 
-schemathesis: ## send 20,000 requests made from the OpenAPI document, with and without COMPAT_CLIENTS; `make test` sends some hundred
+schemathesis: ## send 20,000 requests generated from the OpenAPI document, with and without COMPAT_CLIENTS; `make test` sends a few hundred
 	$(VENV) requirements-dev.txt
 	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 
-soak: ## kill workers and watchers, reorganise chains, break nodes, at full size (SOAK_SEED=2 plays other sequences)
+soak: ## test long runs: kill workers and watchers, reorganise chains, break nodes (SOAK_SEED=2 for other sequences)
 	$(VENV) requirements-dev.txt
 	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher $(ARGS)
 
-##@ What is generated
+##@ Generated files
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make requirements'
@@ -86,8 +86,8 @@ screenshots: ## take pictures of the console for docs/images/ (needs Chromium)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.screenshots
 
-##@ Afterwards
+##@ Cleaning up
 
-clean: ## remove .venv and caches; instance/, with the database and the keys, stays
+clean: ## remove .venv and caches; keep instance/ with the database and the keys
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .tmp
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

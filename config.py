@@ -86,16 +86,16 @@ def _from_file(name: str) -> str | None:
     if not file:
         return None
     if os.environ.get(name):
-        raise ConfigError(f"{name}: {name}_FILE is set, too; set one of them")
+        raise ConfigError(f"{name}: {name}_FILE is set, too; set only one of them")
     try:
         value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
     except OSError as error:
         raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{name}_FILE: {file} holds no text") from None
+        raise ConfigError(f"{name}_FILE: {file} is not a text file") from None
     if not value.strip():
         # Not the default: a secret that failed to be mounted would go unnoticed.
-        raise ConfigError(f"{name}_FILE: {file} is empty; write the value into it, or do not name it")
+        raise ConfigError(f"{name}_FILE: {file} is empty: write the value into it, or unset the variable")
     return value
 
 
@@ -110,7 +110,7 @@ class _RpcUrls(PydanticBaseSettingsSource):
             if not os.environ[variable]:
                 continue
             if not _RPC_NAME.fullmatch(name):
-                raise ConfigError(f"{variable}: name the chain, too, such as RPC_URL_ETHEREUM_FILE")
+                raise ConfigError(f"{variable}: must name the chain, such as RPC_URL_ETHEREUM_FILE")
             url = _from_file(name) or os.environ[name]
             if not _is_http_url(url):
                 raise ConfigError(f"{name}: must be an http or https URL of a node")
@@ -212,8 +212,8 @@ class Settings(BaseSettings):
             or any((parts.path, parts.query, parts.fragment))
         ):
             raise ValueError(
-                "must be what browsers open the console under, such as https://console.example.org: "
-                "a name, not an address, and no path"
+                "must be the address of the console in browsers, such as https://console.example.org: a "
+                "host name, not an IP address, and no path"
             )
         shown = "" if port in (0, {"https": 443, "http": 80}[parts.scheme]) else f":{port}"
         return f"{parts.scheme}://{host}{shown}"
@@ -237,7 +237,8 @@ class Settings(BaseSettings):
     def _token_length(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if any(len(token) < MIN_INGEST_TOKEN for token in value):
             _weak(
-                info, f"each must have at least {MIN_INGEST_TOKEN} characters, such as: openssl rand -hex 32"
+                info,
+                f"each token must have at least {MIN_INGEST_TOKEN} characters, such as: openssl rand -hex 32",
             )
         return value
 
@@ -246,7 +247,7 @@ class Settings(BaseSettings):
     def _sections(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if name not in GUARDABLE:
-                raise ValueError(f"{name!r} is no section; there are {', '.join(GUARDABLE)}")
+                raise ValueError(f"{name!r} is not a section; use {', '.join(GUARDABLE)}")
         return value
 
     @field_validator("log_level", mode="before")
@@ -275,10 +276,10 @@ class Settings(BaseSettings):
         except ConfigurationError as error:
             # Either it does not know the scheme, and repeats the URL, which may hold a password; or it tells
             # which package is missing.
-            reason = "no such store is known" if value in str(error) else error
+            reason = "unknown kind of store" if value in str(error) else error
             raise ValueError(f"cannot be used as a store of rate limits ({reason})") from None
         except ValueError:
-            raise ValueError("is not the URL of a store of rate limits such as redis://host:6379") from None
+            raise ValueError("must be the URL of a store of rate limits, such as redis://host:6379") from None
         return value
 
     @field_validator("database_url", "database_replica_url")
@@ -290,7 +291,7 @@ class Settings(BaseSettings):
         try:
             url = make_url(value)
         except (ArgumentError, ValueError):  # a bad port is a ValueError that repeats what stood there
-            raise ValueError("is not a database URL such as postgresql://user@host/name") from None
+            raise ValueError("must be a database URL, such as postgresql://user@host/name") from None
         if url.drivername in ("postgres", "postgresql"):
             url = url.set(drivername="postgresql+psycopg")
         if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
@@ -302,7 +303,7 @@ class Settings(BaseSettings):
     def _replica_of_postgresql(cls, value: str, info: ValidationInfo) -> str:
         both = value, info.data.get("database_url", "postgresql")
         if value and not all(url.startswith("postgresql") for url in both):
-            raise ValueError("only PostgreSQL has replicas: it and DATABASE_URL must be postgresql: URLs")
+            raise ValueError("must be a postgresql: URL, and DATABASE_URL, too: only PostgreSQL has replicas")
         return value
 
 
@@ -315,7 +316,7 @@ def _weak(info: ValidationInfo, advice: str) -> None:
     if not _is_loopback(host):
         raise ValueError(advice)
     _logger.warning(
-        "%s: %s; taken because HOST %s is loopback", (info.field_name or "").upper(), advice, host
+        "%s: %s; accepted because HOST %s is loopback", (info.field_name or "").upper(), advice, host
     )
 
 
@@ -341,4 +342,5 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).upper() if first["loc"] else "environment"
-        raise ConfigError(f"{name}: {first['msg'].removeprefix('Value error, ')}") from None
+        words = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        raise ConfigError(f"{name}: {words}") from None

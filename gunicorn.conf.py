@@ -113,7 +113,7 @@ logging.basicConfig(level=_settings.log_level, handlers=[_handler])
 def on_starting(server: Any) -> None:
     """Refuse what this worker does not do."""
     if server.cfg.is_ssl:
-        sys.exit("certfile: TLS ends at a proxy in front; see docs/scaling.md")
+        sys.exit("certfile: TLS is not supported here; use a proxy in front, see docs/scaling.md")
 
 
 def when_ready(server: Any) -> None:

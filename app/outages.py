@@ -52,7 +52,7 @@ class FailureLog:
                 self._kinds.clear()
             self._kinds[key] = _Kind(now)
         if known is not None and known.since:
-            text, args = f"{text} (and %d more like it since the last was logged)", (*args, known.since)
+            text, args = f"{text} (and %d more since the last one logged)", (*args, known.since)
         log.log(level, text, *args, exc_info=error if traced else None)
 
 

@@ -87,8 +87,8 @@ def what_to_look_at(base: str, password: str) -> str:
 def main() -> int:
     """Run it. The exit code is 0 when every transfer came to its end, or at Ctrl-C."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("--port", type=int, default=8000, help="of the gateway (8000)")
-    parser.add_argument("--once", action="store_true", help="end when every transfer has ended")
+    parser.add_argument("--port", type=int, default=8000, help="port of the gateway (default 8000)")
+    parser.add_argument("--once", action="store_true", help="exit when every transfer is finished")
     options = parser.parse_args()
     try:
         installed()
@@ -105,7 +105,7 @@ def run(port: int, *, once: bool) -> int:
     """Start everything, and let transfers travel."""
     base, token = f"http://127.0.0.1:{port}", secrets.token_hex(16)
     with ExitStack() as stack:
-        say("starting two chains and putting the contracts on them")
+        say("starting two chains and deploying the contracts")
         nodes = {
             chain: stack.enter_context(Anvil(chain, block_seconds=BLOCK_SECONDS)) for chain in (LEFT, RIGHT)
         }
@@ -121,7 +121,7 @@ def run(port: int, *, once: bool) -> int:
         stack.enter_context(gateway.running(settings))
         hub = Gateway(base, token)
         if not wait_until_ready(hub):
-            print(f"the gateway does not answer at {base}: see {gateway.FOLDER}/server.log", file=sys.stderr)
+            print(f"the gateway does not respond at {base}: see {gateway.FOLDER}/server.log", file=sys.stderr)
             return 1
         print(what_to_look_at(base, password))
         return travel(hub, nodes, once=once)
@@ -155,7 +155,7 @@ def travel(hub: Gateway, nodes: dict[int, Anvil], *, once: bool) -> int:
         if not planned and not once:
             planned = lives(hub, nodes, numbers)
         time.sleep(STEP_SECONDS)
-    say(f"every transfer has ended; statuses seen: {', '.join(map(str, sorted(seen)))}")
+    say(f"all transfers are finished; statuses seen: {', '.join(map(str, sorted(seen)))}")
     return 0
 
 

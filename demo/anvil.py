@@ -59,14 +59,16 @@ def installed() -> Path:
 
 def _install() -> None:
     if shutil.which("npm") is None:
-        raise AnvilMissing("npm is not there, which gets anvil: install Node 20 or newer with npm")
+        raise AnvilMissing(
+            "npm is missing, which is needed to install anvil: install Node 20 or newer with npm"
+        )
     for name in ("package.json", "package-lock.json"):
         shutil.copy(FOLDER / name, WORKSHOP)
     done = subprocess.run(
         NPM_CI, cwd=WORKSHOP, capture_output=True, text=True, check=False, timeout=SECONDS_TO_INSTALL
     )
     if done.returncode:
-        raise AnvilMissing(f"npm did not get anvil: {done.stderr.strip()[-500:]}")
+        raise AnvilMissing(f"npm could not install anvil: {done.stderr.strip()[-500:]}")
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def check_address(settings: Settings) -> None:
             probe.bind(address)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
-                raise SystemExit(f"HOST: {settings.host} is no address of this machine") from None
+                raise SystemExit(f"HOST: {settings.host} is not an address of this machine") from None
             raise SystemExit(f"PORT: {settings.port} on {settings.host}: {error.strerror}") from None
 
 
@@ -115,7 +115,7 @@ def main() -> None:
         os.environ["SECRET_KEY"] = secret_key()
     settings = load_settings()
     if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
-        raise SystemExit("DATABASE_URL: needs a file or a server, which the workers can share")
+        raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")
     if not settings.web_concurrency:
         os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
     check_address(settings)

@@ -16,7 +16,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
 NO_VENV = """\
-This Python can make no virtual environment: its pip is missing.
+This Python cannot create a virtual environment: pip is missing.
 On Debian or Ubuntu: apt-get install python3-venv
 Or name another Python: PYTHON=/path/to/python make run"""
 

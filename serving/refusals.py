@@ -30,7 +30,7 @@ class FewRefusals(logging.Filter):
         if now < self._next_at:
             self._left_out += 1
             return False
-        more = f" (and {self._left_out} more since the last was logged)" if self._left_out else ""
+        more = f" (and {self._left_out} more since the last one logged)" if self._left_out else ""
         record.msg, record.args = f"{text[:_LONGEST]}{more}", ()
         self._next_at, self._left_out = now + EVERY_SECONDS, 0
         return True

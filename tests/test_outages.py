@@ -32,8 +32,8 @@ def test_an_outage_leaves_one_traceback_a_minute(caplog: pytest.LogCaptureFixtur
     texts = [record.getMessage() for record in caplog.records]
     assert texts == [
         "/path/0 answered 503",
-        "/path/600 answered 503 (and 599 more like it since the last was logged)",
-        "/path/1200 answered 503 (and 599 more like it since the last was logged)",
+        "/path/600 answered 503 (and 599 more since the last one logged)",
+        "/path/1200 answered 503 (and 599 more since the last one logged)",
     ]
     assert all(record.exc_info for record in caplog.records)
 
@@ -64,6 +64,6 @@ def test_the_next_one_is_logged_when_the_minute_is_over(caplog: pytest.LogCaptur
         failures.report(log, logging.WARNING, "failed", error=outage())
     assert [record.getMessage() for record in caplog.records] == [
         "failed",
-        "failed (and 1 more like it since the last was logged)",
+        "failed (and 1 more since the last one logged)",
         "failed",
     ]

@@ -11,27 +11,31 @@ class Chain(Shape):
     """A chain, as transfers name it: the fields of the message."""
 
     id = fields.Integer(metadata=describe("Chain id.", 1))
-    name = fields.String(metadata=describe("Name for people.", "Ethereum"))
+    name = fields.String(metadata=describe("Display name.", "Ethereum"))
     icon = fields.String(metadata=describe("URL of an icon, or empty."))
-    block_delay = fields.Integer(metadata=describe("Blocks a transfer waits on this chain.", 12))
+    block_delay = fields.Integer(metadata=describe("Blocks that a transfer waits on this chain.", 12))
     gas_token_symbol = fields.String(metadata=describe("Symbol of the gas token.", "ETH"))
     explore_url = fields.String(metadata=describe("Block explorer.", "https://etherscan.io"))
     contract_addr = fields.String(
         metadata=describe("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
     )
-    drop_gas_amt = fields.String(metadata=describe("Gas token dropped to receivers, smallest units.", "0"))
+    drop_gas_amt = fields.String(
+        metadata=describe("Amount of the gas token dropped to receivers, in smallest units.", "0")
+    )
 
 
 class ChainConfig(Chain):
     """A chain."""
 
-    drop_gas_cost_amt = fields.String(metadata=describe("What dropping the gas costs, as configured.", "0"))
+    drop_gas_cost_amt = fields.String(metadata=describe("Cost of the gas drop, as configured.", "0"))
     drop_gas_balance_alert = fields.String(metadata=describe("As configured.", "0"))
-    suggested_gas_cost = fields.String(metadata=describe("Gas of a transfer here, as configured.", "213522"))
+    suggested_gas_cost = fields.String(
+        metadata=describe("Suggested gas cost of a transfer on this chain, as configured.", "213522")
+    )
     flat_usd_fee = fields.Float(metadata=describe("A fee in US dollars, as configured.", 0.5))
-    farming_reward_contract_addr = fields.String(metadata=describe("Contract of farming rewards, or empty."))
-    transfer_agent_contract_addr = fields.String(metadata=describe("Transfer agent, or empty."))
-    disabled = fields.Boolean(metadata=describe("Whether the chain is out of service.", False))
+    farming_reward_contract_addr = fields.String(metadata=describe("Farming reward contract, or empty."))
+    transfer_agent_contract_addr = fields.String(metadata=describe("Transfer agent contract, or empty."))
+    disabled = fields.Boolean(metadata=describe("Whether the chain is disabled.", False))
 
 
 class Token(Shape):
@@ -42,7 +46,8 @@ class Token(Shape):
     decimal = fields.Integer(metadata=describe("Decimals.", 6))
     xfer_disabled = fields.Boolean(
         metadata=describe(
-            "In chain_token: whether it is not sent through the pool; in a pair: whether that is stopped.",
+            "In chain_token: true if it is not sent through the pool. In a pair: true if the pair is "
+            "disabled.",
             False,
         )
     )
@@ -52,22 +57,28 @@ class TokenInfo(Shape):
     """A token with its limits."""
 
     token = fields.Nested(Token)
-    name = fields.String(metadata=describe("Name for people.", "Tether USD"))
+    name = fields.String(metadata=describe("Display name.", "Tether USD"))
     icon = fields.String(metadata=describe("URL of an icon, or empty."))
     inbound_lmt = fields.String(metadata=describe("The pool's total cap, smallest units; empty if none."))
     inbound_epoch_cap = fields.String(metadata=describe("The pool's epoch volume cap; empty if none."))
     transfer_disabled = fields.Boolean(
-        metadata=describe("Whether all its transfers are stopped, or its chain is disabled.", False)
+        metadata=describe("Whether all transfers of the token, or its chain, are disabled.", False)
     )
     liq_add_disabled = fields.Boolean(metadata=describe("As configured.", False))
     liq_rm_disabled = fields.Boolean(metadata=describe("As configured.", False))
     liq_agg_rm_src_disabled = fields.Boolean(metadata=describe("As configured.", False))
     delay_threshold = fields.String(
-        metadata=describe("Above it a payout waits in the contract, smallest units; empty if none.")
+        metadata=describe(
+            "Payouts above this amount wait in the contract's delay queue; smallest units, empty if none."
+        )
     )
     delay_period = fields.Integer(metadata=describe("How long such a payout waits, in seconds.", 0))
-    min_send = fields.String(metadata=describe("The least amount of a transfer from here; empty if none."))
-    max_send = fields.String(metadata=describe("The greatest amount of a transfer; empty if none."))
+    min_send = fields.String(
+        metadata=describe("Minimum amount of a transfer from this chain; empty if none.")
+    )
+    max_send = fields.String(
+        metadata=describe("Maximum amount of a transfer from this chain; empty if none.")
+    )
 
 
 class ChainTokens(Shape):
@@ -81,7 +92,7 @@ class PeggedPair(Shape):
 
     org_chain_id = fields.Integer(metadata=describe("Original chain.", 1))
     org_token = fields.Nested(TokenInfo)
-    pegged_chain_id = fields.Integer(metadata=describe("Chain on which it is minted.", 56))
+    pegged_chain_id = fields.Integer(metadata=describe("Chain on which the pegged token is minted.", 56))
     pegged_token = fields.Nested(TokenInfo)
     pegged_deposit_contract_addr = fields.String(metadata=describe("Vault, on the original chain."))
     pegged_burn_contract_addr = fields.String(metadata=describe("Token bridge, on the pegged chain."))
@@ -107,10 +118,10 @@ class ConfigsAnswer(Answer):
         keys=fields.String(),
         values=fields.Nested(ChainTokens),
         dump_default=dict,
-        metadata=describe("By chain id, an entry for every chain."),
+        metadata=describe("By chain id, with an entry for every chain."),
     )
     farming_reward_contract_addr = fields.String(
-        dump_default="", metadata=describe("Contract of farming rewards, or empty.")
+        dump_default="", metadata=describe("Farming reward contract, or empty.")
     )
     pegged_pair_configs = fields.List(fields.Nested(PeggedPair), dump_default=list)
     blocked_bridge_direct = fields.List(fields.Nested(BlockedDirection), dump_default=list)

@@ -36,18 +36,19 @@ class CallArgument(Shape):
 class ContractCall(Shape):
     """The call that pays the refund."""
 
-    function = fields.String(metadata=describe("Its name.", "withdraw"))
+    function = fields.String(metadata=describe("Name of the function.", "withdraw"))
     signature = fields.String(
         metadata=describe("Name and argument types.", "withdraw(bytes,bytes[],address[],uint256[])")
     )
     arguments = fields.List(
-        fields.Nested(CallArgument), metadata=describe("In the call's order; empty while `valid` is false.")
+        fields.Nested(CallArgument),
+        metadata=describe("In the order of the call; empty while `valid` is false."),
     )
     data = fields.String(
         allow_none=True,
         metadata=describe(
-            "The transaction's data: the call and its arguments, ABI-encoded, with no more signatures than "
-            "the quorum needs. null while not valid."
+            "Data of the transaction: the call and its arguments, ABI-encoded, with no more signatures than "
+            "the quorum needs; null while `valid` is false."
         ),
     )
 
@@ -64,7 +65,9 @@ class Domain(Shape):
 class SignerRow(Shape):
     """One validator of the source chain."""
 
-    address = fields.String(metadata=describe("Who signs.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
+    address = fields.String(
+        metadata=describe("Address of the validator.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234")
+    )
     power = AmountString(metadata=describe("Voting power.", "127533463000000000000000000"))
     signed = fields.Boolean(metadata=describe("Whether a valid signature over the request is known.", True))
     signature = fields.String(allow_none=True, metadata=describe("The signature, 0x hex; null without one."))
@@ -74,12 +77,10 @@ class OtherRequest(Shape):
     """Another request for the same transfer."""
 
     wd_onchain = fields.String(metadata=describe("The request, base64."))
-    digest = fields.String(allow_none=True, metadata=describe("What would be signed."))
-    power_signed = AmountString(metadata=describe("Power of those who signed it.", "0"))
-    reached = fields.Boolean(metadata=describe("Whether that is a quorum.", False))
-    contradictions = fields.List(
-        fields.String(), metadata=describe("Where it does not fit the transfer.", [])
-    )
+    digest = fields.String(allow_none=True, metadata=describe("Digest that validators sign."))
+    power_signed = AmountString(metadata=describe("Power of the validators that signed it.", "0"))
+    reached = fields.Boolean(metadata=describe("Whether that power is a quorum.", False))
+    contradictions = fields.List(fields.String(), metadata=describe("How it contradicts the transfer.", []))
 
 
 class OwnReason(Shape):
@@ -87,34 +88,40 @@ class OwnReason(Shape):
 
     reason = fields.String(
         metadata=describe(
-            "Its name.",
+            "Name of the reason.",
             "paused",
             enum=sorted({each.reason for kind in SendKind for each in own_reasons(kind)}),
         )
     )
-    words = fields.String(metadata=describe("What it means, in words."))
+    words = fields.String(metadata=describe("Explanation for people."))
 
 
 class DelayedFunds(Shape):
     """Funds that were granted and wait in a contract's delay queue."""
 
-    funds = fields.String(metadata=describe("Whose they are.", "refund", enum=[each.value for each in Funds]))
+    funds = fields.String(
+        metadata=describe("What the funds are for.", "refund", enum=[each.value for each in Funds])
+    )
     delayed_id = fields.String(
-        allow_none=True, metadata=describe("The contract's id of them; null where it was not reported.")
+        allow_none=True, metadata=describe("Id in the contract's delay queue; null if it was not reported.")
     )
     chain_id = fields.Integer(
         allow_none=True,
-        metadata=describe("Where they wait: a refund on the source chain, a payout on the destination.", 1),
+        metadata=describe(
+            "Chain of the delay queue: the source chain for a refund, the destination chain for a payout.", 1
+        ),
     )
     contract = fields.String(
-        allow_none=True, metadata=describe("Whose queue it is; null where more than one can be it.")
+        allow_none=True, metadata=describe("Contract of the delay queue; null if more than one is possible.")
     )
-    tx_hash = fields.String(allow_none=True, metadata=describe("The transaction that queued them."))
-    tx_link = fields.String(metadata=describe("Its page in that chain's explorer, empty while unknown."))
+    tx_hash = fields.String(allow_none=True, metadata=describe("Transaction that queued the funds."))
+    tx_link = fields.String(
+        metadata=describe("Link to that transaction in an explorer; empty while unknown.")
+    )
     call = fields.Nested(
         ContractCall,
         allow_none=True,
-        metadata=describe("The call that pays them once the delay is over; anybody may make it."),
+        metadata=describe("Call that pays the funds after the delay; anyone may send it."),
     )
 
 
@@ -124,12 +131,12 @@ class EvidenceAnswer(Answer):
     valid = fields.Boolean(
         dump_default=False,
         metadata=describe(
-            "Whether the contract pays the refund when called now: exactly while status is 8.", True
+            "Whether the refund can be claimed from the contract now: exactly while status is 8.", True
         ),
     )
     proven = fields.Boolean(
         dump_default=False,
-        metadata=describe("Whether exactly one request has signatures of a quorum, paid out or not.", True),
+        metadata=describe("Whether exactly one request is signed by a quorum, paid out or not.", True),
     )
     status = fields.Integer(
         dump_default=0,
@@ -139,7 +146,7 @@ class EvidenceAnswer(Answer):
     kind = fields.String(
         **_NULLABLE,
         metadata=describe(
-            "What the source transaction did, which decides who refunds it; null while not known.",
+            "Kind of the send, which decides which contract refunds it; null while unknown.",
             "pool",
             enum=[*(kind.value for kind in SendKind), None],
         ),
@@ -150,8 +157,8 @@ class EvidenceAnswer(Answer):
     contract = fields.String(
         **_NULLABLE, metadata=describe("The contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
     )
-    contract_role = fields.String(**_NULLABLE, metadata=describe("What that contract is.", "pool bridge"))
-    call = fields.Nested(ContractCall, **_NULLABLE, metadata=describe("The call to make to it."))
+    contract_role = fields.String(**_NULLABLE, metadata=describe("Role of the contract.", "pool bridge"))
+    call = fields.Nested(ContractCall, **_NULLABLE, metadata=describe("The call to send to it."))
     domain = fields.Nested(Domain, **_NULLABLE, metadata=describe("What the signatures are bound to."))
     digest = fields.String(
         **_NULLABLE,
@@ -159,58 +166,60 @@ class EvidenceAnswer(Answer):
     )
     wd_onchain = fields.String(
         **_NULLABLE,
-        metadata=describe("The request, base64: the one served, else the one with the most power."),
+        metadata=describe("The request, base64: the valid one, else the one with the most power."),
     )
     request = fields.Dict(
         keys=fields.String(),
         values=fields.String(),
         **_NULLABLE,
-        metadata=describe("The request's fields by their names, as text.", {"chainid": "1", "seqnum": "77"}),
+        metadata=describe("Fields of the request by name, as text.", {"chainid": "1", "seqnum": "77"}),
     )
     withdraw_id = fields.String(
-        **_NULLABLE, metadata=describe("Id by which the pool bridge knows the withdrawal; pool refunds only.")
+        **_NULLABLE, metadata=describe("Id of the withdrawal in the pool bridge; pool refunds only.")
     )
     contradictions = fields.List(
         fields.String(),
         **_LIST,
-        metadata=describe("Where the request does not fit the transfer, in words.", []),
+        metadata=describe("How the request contradicts the transfer, for people.", []),
     )
     signers = fields.List(
         fields.Nested(SignerRow),
         **_LIST,
         metadata=describe("The source chain's whole current validator set, in the contract's order."),
     )
-    power_signed = AmountString(dump_default="", metadata=describe("Power of those who signed.", "90"))
-    power_total = AmountString(**_NULLABLE, metadata=describe("Power of all.", "100"))
-    quorum = AmountString(**_NULLABLE, metadata=describe("The least power that the contract takes.", "67"))
+    power_signed = AmountString(
+        dump_default="", metadata=describe("Power of the validators that signed.", "90")
+    )
+    power_total = AmountString(**_NULLABLE, metadata=describe("Power of all validators.", "100"))
+    quorum = AmountString(**_NULLABLE, metadata=describe("Minimum power that the contract accepts.", "67"))
     validator_set_version = fields.Integer(
-        **_NULLABLE, metadata=describe("How often the set has been replaced since it was configured.", 3)
+        **_NULLABLE, metadata=describe("How many times the set was replaced since it was configured.", 3)
     )
     validator_set_hash = fields.String(
         **_NULLABLE, metadata=describe("Hash of the set: what the contract's `ssHash()` must return.")
     )
     missing = fields.List(
-        fields.String(), **_LIST, metadata=describe("What keeps the refund from being paid, in words.", [])
+        fields.String(),
+        **_LIST,
+        metadata=describe("What is missing before the refund is paid, for people.", []),
     )
     not_signed = fields.List(
-        fields.String(), **_LIST, metadata=describe("The validators whose signature is not known.", [])
+        fields.String(), **_LIST, metadata=describe("Validators whose signature is not known.", [])
     )
     may_refuse = fields.List(
         fields.Nested(OwnReason),
         **_LIST,
         metadata=describe(
-            "What the contract may still refuse the call for, by its own state: simulate the call first. "
-            "Empty while not valid."
+            "Reasons of its own state for which the contract may still reject the call: simulate it first. "
+            "Empty while `valid` is false."
         ),
     )
     delayed = fields.Nested(
         DelayedFunds,
         **_NULLABLE,
-        metadata=describe("What waits in a delay queue, at status 9 and 11; null where nothing does."),
+        metadata=describe("Funds in a delay queue, at status 9 and 11; null if there are none."),
     )
-    notes = fields.List(
-        fields.String(), **_LIST, metadata=describe("What else there is to know, in words.", [])
-    )
+    notes = fields.List(fields.String(), **_LIST, metadata=describe("Further notes for people.", []))
     other_requests = fields.List(
         fields.Nested(OtherRequest), **_LIST, metadata=describe("Other requests known for the transfer.")
     )

@@ -46,7 +46,7 @@ class Uint(fields.Integer):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         number = _whole_number(value)
         if number is None:
-            raise ValidationError("must be a whole number, written in the digits 0 to 9 alone")
+            raise ValidationError("must be a whole number in the digits 0 to 9")
         try:
             return bounded_uint(number, self.bits)
         except ValueError as error:

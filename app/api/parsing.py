@@ -44,7 +44,7 @@ def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dic
     try:
         return read_body(schema, any_content_type=any_content_type)
     except UnsupportedMediaType:
-        raise UnsupportedFormat(f"the body must be sent as Content-Type: {_JSON} or {_FORM}") from None
+        raise UnsupportedFormat(f"send the body with Content-Type: {_JSON} or {_FORM}") from None
 
 
 def read_body(
@@ -99,7 +99,7 @@ def query_values(query: str, known: Container[str], lists: Container[str] = ()) 
             if name not in known:
                 continue
         if name in values and name not in lists:
-            raise BadRequest(f"{name}: is there more than once")
+            raise BadRequest(f"{name}: must be given once")
         text = _decoded(value)
         if text is None:
             raise BadRequest(f"{name}: is not percent-encoded UTF-8")

@@ -52,27 +52,27 @@ class EstimateQuery(Question):
         required=True,
         metadata=describe(
             "Amount in the source token's smallest unit: 1 USDT with 6 decimals is 1000000. "
-            "Digits alone, up to 2^256-1.",
+            "Digits only, up to 2^256-1.",
             "1000000",
             pattern="^[0-9]{1,78}$",
         ),
     )
     usr_addr = BoundedText(
         MAX_ADDRESS_CHARACTERS,
-        metadata=describe("The user's wallet address. Any text, compared without regard to case."),
+        metadata=describe("The user's wallet address. Any text; letter case does not matter."),
     )
     slippage_tolerance = Uint(
         32,
         required=True,
         metadata=describe(
             "Tolerated slippage in parts per million, an integer from 1 to 999999: 3000 is 0.3 %. "
-            "Outside of that range a pool transfer gets code 1012; a pegged one ignores it.",
+            "Outside this range, a pool transfer gets code 1012; a pegged transfer ignores it.",
             3000,
         ),
     )
     is_pegged = Flag(
         metadata=describe(
-            "true for a transfer of a pegged token. Left out, the pegged pair configs decide. "
+            "true for a transfer of a pegged token. If omitted, the pegged pair configs decide. "
             "Also written 1, 0, t or f, in any case.",
         )
     )
@@ -84,8 +84,9 @@ class CompatEstimateQuery(EstimateQuery):
     slippage_tolerance = Uint(
         32,
         metadata=describe(
-            "Tolerated slippage in parts per million: 3000 is 0.3 %. Left out, it is 0 and passes. A value "
-            "that is sent must be from 1 to 999999: else a pool transfer gets code 1012.",
+            "Tolerated slippage in parts per million: 3000 is 0.3 %. If omitted, it is 0, which is "
+            "accepted. A value that is sent must be from 1 to 999999; otherwise a pool transfer gets code "
+            "1012.",
             3000,
         ),
     )
@@ -122,7 +123,7 @@ class TransactionBody(Question):
     tx_hash = TxHash(
         required=True,
         metadata=describe(
-            "The transaction that sent the transfer. Of several transfers the first is answered.",
+            "Transaction of the send. If it sent several transfers, the first one is returned.",
             "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
             pattern=TX_HASH_PATTERN,
         ),
@@ -157,7 +158,7 @@ class Err(Shape):
     )
     msg = fields.String(
         required=True,
-        metadata=describe("For people: what is wrong and what would succeed.", "amount should > 0"),
+        metadata=describe("For people: what is wrong, and what to send instead.", "amount should > 0"),
     )
 
 
@@ -179,29 +180,27 @@ class WatchedChainShape(Shape):
     chain_id = fields.Integer(metadata=describe("The chain.", 1))
     state = fields.String(
         metadata=describe(
-            "`reading`; `standing`: it is read, and its newest block is old; `not_read`: nobody reads it; "
-            "`stopped`: an operator has to start it again.",
+            "`reading`; `standing`: its newest block is old; `not_read`: no watcher reads it; `stopped`: an "
+            "operator has to resume it.",
             "reading",
         )
     )
-    head = fields.Integer(allow_none=True, metadata=describe("Newest block that a node told of.", 21000000))
-    head_at = fields.DateTime("iso", allow_none=True, metadata=describe("The time of that block."))
-    read_to = fields.Integer(allow_none=True, metadata=describe("Last block that was read.", 20999999))
-    backfill_left = fields.Integer(
-        allow_none=True, metadata=describe("Older blocks that are still to be read.", 0)
-    )
+    head = fields.Integer(allow_none=True, metadata=describe("Newest block that a node reported.", 21000000))
+    head_at = fields.DateTime("iso", allow_none=True, metadata=describe("Time of that block."))
+    read_to = fields.Integer(allow_none=True, metadata=describe("Last block read.", 20999999))
+    backfill_left = fields.Integer(allow_none=True, metadata=describe("Older blocks still to be read.", 0))
     reread_to = fields.Integer(
         allow_none=True,
-        metadata=describe("Up to here every block was read a second time when it was final.", 20999900),
+        metadata=describe("Last block up to which every final block was read a second time.", 20999900),
     )
-    reread_at = fields.DateTime("iso", allow_none=True, metadata=describe("Since when."))
+    reread_at = fields.DateTime("iso", allow_none=True, metadata=describe("When that block was reached."))
     proven_to = fields.Integer(
         allow_none=True,
         metadata=describe(
-            "Up to here two different nodes agreed, or the logs match the blocks' headers.", 20999900
+            "Last block up to which two nodes agreed, or the logs match the blocks' headers.", 20999900
         ),
     )
-    proven_at = fields.DateTime("iso", allow_none=True, metadata=describe("Since when."))
+    proven_at = fields.DateTime("iso", allow_none=True, metadata=describe("When that block was reached."))
 
 
 class ReadyAnswer(Answer):
@@ -210,7 +209,7 @@ class ReadyAnswer(Answer):
     watching = fields.List(
         fields.Nested(WatchedChainShape),
         dump_default=[],
-        metadata=describe("The chains that are configured to be watched; they never make it a 503."),
+        metadata=describe("Chains configured to be watched. Their state never causes a 503."),
     )
 
 
@@ -219,11 +218,11 @@ class EstimateAnswer(Answer):
 
     eq_value_token_amt = AmountString(
         dump_default="",
-        metadata=describe("The amount sent, as destination tokens, before fees.", "1000001000000000000"),
+        metadata=describe("The amount sent, in destination units, before fees.", "1000001000000000000"),
     )
     bridge_rate = Rate(
         dump_default=0,
-        metadata=describe("Rate between the chains, for people; not an input to any sum.", 1.000001),
+        metadata=describe("Rate between the chains, for display; it is not used in calculations.", 1.000001),
     )
     perc_fee = AmountString(dump_default="", metadata=describe("Protocol fee, in destination units.", "0"))
     base_fee = AmountString(
@@ -289,16 +288,18 @@ class StatusAnswer(Answer):
         metadata=describe("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
     )
     block_delay = fields.Integer(
-        dump_default=0, metadata=describe("Blocks the transfer waits on the source chain.", 30)
+        dump_default=0, metadata=describe("Blocks that the transfer waits on the source chain.", 30)
     )
     src_block_tx_link = fields.String(
         dump_default="",
-        metadata=describe("The source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"),
+        metadata=describe(
+            "Link to the source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"
+        ),
     )
     dst_block_tx_link = fields.String(
         dump_default="",
         metadata=describe(
-            "The destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
+            "Link to the destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
         ),
     )
 

@@ -17,7 +17,7 @@ from app.domain.codes import ErrCode, Reason
 from app.http.errors import RETRY_SECONDS
 
 _REMEDIES: Final = {
-    414: "leave out what is not needed, or send the fields in the body of a POST",
+    414: "omit what is not needed, or send the fields in the body of a POST",
     431: "send fewer or shorter headers",
 }
 

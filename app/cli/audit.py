@@ -22,7 +22,9 @@ _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-audit = DataGroup("audit", help="What operators did: who, when, from where, before and after.")
+audit = DataGroup(
+    "audit", help="The audit log: who changed what, when and from where, with the values before and after."
+)
 
 
 def _heads(heads: Iterable[str]) -> dict[int, bytes]:
@@ -30,17 +32,19 @@ def _heads(heads: Iterable[str]) -> dict[int, bytes]:
     for head in heads:
         match = _HEAD.fullmatch(head)
         if match is None:
-            raise click.BadParameter("must be ID:MAC as 'audit verify' printed it, the MAC in 64 hex digits")
+            raise click.BadParameter(
+                "must be ID:MAC as printed by 'audit verify', with a MAC of 64 hex digits"
+            )
         record_id, mac = int(match[1]), bytes.fromhex(match[2])
         if noted.setdefault(record_id, mac) != mac:
-            raise click.BadParameter(f"two heads of record {record_id} were noted, and they differ")
+            raise click.BadParameter(f"two different heads were given for record {record_id}")
     return noted
 
 
 def _logged(_context: click.Context, _option: click.Parameter, files: Sequence[TextIO]) -> list[str]:
     heads = [head for file in files for head in audit_heads(file)]
     if files and not heads:
-        raise click.BadParameter("has no line in which the gateway logged the head of an audit record")
+        raise click.BadParameter("must contain at least one line with the head of an audit record")
     return heads
 
 
@@ -54,35 +58,48 @@ def _time(_context: click.Context, _option: click.Parameter, text: str | None) -
 def _filters(command: F) -> F:
     """The options that choose records."""
     for option in (
-        click.option("--since", callback=_time, help="RFC 3339, such as 2026-01-31T12:00:00Z."),
-        click.option("--action", help="Such as network.edit, or network for all of that kind."),
-        click.option("--subject", help="Part of what was changed, such as USDC or 'chain 56'."),
-        click.option("--actor", help="Part of an account's email, or of cli:NAME."),
+        click.option(
+            "--since",
+            callback=_time,
+            help="Only records from this time on (RFC 3339, such as 2026-01-31T12:00:00Z).",
+        ),
+        click.option(
+            "--action", help="An action such as network.edit, or network for all actions of that kind."
+        ),
+        click.option("--subject", help="Part of the object that was changed, such as USDC or 'chain 56'."),
+        click.option("--actor", help="Part of the email of the account, or of cli:NAME."),
     ):
         command = option(command)
     return command
 
 
 @audit.command("verify")
-@click.option("--head", "heads", multiple=True, metavar="ID:MAC", help="One noted earlier.")
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="ID:MAC",
+    help="A head printed or logged earlier. May be repeated.",
+)
 @click.option(
     "--log",
     "logged",
     multiple=True,
     callback=_logged,
     type=click.File("r", encoding="utf-8", errors="replace"),
-    help="The gateway's log (- for standard input): every head in it.",
+    help="Log file of the gateway (- for standard input): check every head in it.",
 )
 def verify(heads: tuple[str, ...], logged: list[str]) -> None:
-    """Follow the chain of records from the first to the last. Exits with 1 at the first broken link.
+    """Verify the integrity of the log from the first record to the last. Exits with 1 at the first fault.
 
-    Prints the last record as ID:MAC. Note it outside the database (the server's log has it, too) and
-    give it to --head later, or the log to --log: only so it shows when records were cut off at the end.
+    Prints the head, which is the last record as ID:MAC. Keep it outside the database (the server's log has
+    it, too) and give it to --head later, or the log to --log: only then are records found that were
+    removed at the end.
     """
     found = verify_audit(current_gateway(), _heads([*heads, *logged]))
     if found.fault is not None:
-        raise Refusal(f"{found.fault} (good up to {found.head})")
-    say(f"{found.count} records hold; head {found.head}")
+        raise Refusal(f"{found.fault} (valid up to {found.head})")
+    say(f"verified records: {found.count}; head {found.head}")
 
 
 @audit.command("list")

@@ -7,6 +7,8 @@ import click
 break_glass = click.option(
     "--break-glass",
     metavar="REASON",
-    help="Do alone what TWO_PERSONS has a second operator approve; the audit log keeps the reason.",
+    help=(
+        "Make a change that needs a second approval (TWO_PERSONS) alone; the reason is kept in the audit log."
+    ),
 )
 """Adds ``--break-glass REASON``, which comes as ``break_glass``."""

@@ -68,10 +68,10 @@ def _progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
 @click.argument("file", type=click.File("rb"))
 @click.pass_context
 def ingest(context: click.Context, file: BinaryIO) -> None:
-    """Take events from FILE (- for standard input), one JSON object a line.
+    """Ingest events from FILE (- for standard input), one JSON object per line.
 
-    Prints the verdict as JSON. Exits with 0 if nothing was refused, else with 2. Repeating a
-    file is harmless.
+    Prints the result as JSON. Exits with 0 if nothing was refused, otherwise with 2. A file may be
+    ingested again.
     """
     size = 0 if file is sys.stdin.buffer else os.fstat(file.fileno()).st_size
     with _progress(size, "events") as advance_to:
@@ -87,13 +87,13 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
 
 @events.command("export")
 def export() -> None:
-    """Write the whole log to standard output, one JSON object a line, in its order."""
+    """Write the whole event log to standard output, in its order, one JSON object per line."""
     gateway = current_gateway()
     if pruned := count_pruned(gateway):
         click.echo(
-            f"note: {pruned:,} transfers were pruned; they are not in this export, nor is what they moved "
-            "through the pools, and a database made from it would not know their ids again. "
-            "A backup of the database has all of that.",
+            f"note: {pruned:,} pruned transfers are not in this export, nor are the pool amounts that they "
+            "moved, and a database restored from it would not recognise their ids. A backup of the "
+            "database has them.",
             err=True,
         )
     for line in export_log(gateway):
@@ -102,7 +102,7 @@ def export() -> None:
 
 @events.command("replay")
 def replay_log() -> None:
-    """Rebuild everything that follows from the log, while ingest waits. Answers stay as they are."""
+    """Rebuild all derived data from the event log. Ingest waits meanwhile; answers do not change."""
     gateway = current_gateway()
     done = 0
     with _progress(count_transfers(gateway), "transfers") as advance_to:
@@ -117,26 +117,29 @@ def replay_log() -> None:
 
 
 @events.command("retract")
-@click.option("--id", "event_ids", multiple=True, help="An event to take back; may be repeated.")
-@click.option("--transfer", help="The transfer that the events of --id are about, 32 bytes in hex.")
-@click.option("--chain", type=int, help="The chain that they are about.")
-@click.option("--route", help="The route that they are about, as SYMBOL:SOURCE:DESTINATION.")
-@click.option("--token", help="Take back what this token reported, with --since.")
-@click.option("--since", help="Time of receipt, RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.")
-@click.option("--reason", required=True, help="Why; kept in the log.")
+@click.option("--id", "event_ids", multiple=True, help="Id of an event to retract. May be repeated.")
+@click.option("--transfer", help="With --id: the transfer that the events are about, 32 bytes in hex.")
+@click.option("--chain", type=int, help="With --id: the chain that the events are about.")
+@click.option("--route", help="With --id: the route that the events are about, as SYMBOL:SOURCE:DESTINATION.")
+@click.option("--token", help="Retract all events that this token reported (with --since).")
+@click.option(
+    "--since",
+    help="With --token: only events received from this time on (RFC 3339, such as 2026-01-31T12:00:00Z).",
+)
+@click.option("--reason", required=True, help="The reason; kept in the log.")
 def retract(
     event_ids: tuple[str, ...], token: str | None, since: str | None, reason: str, **about: Any
 ) -> None:
-    """Take back events, as a reorg would. Prints the ids by which this can be taken back itself.
+    """Retract events, as a reorganisation would. Prints the ids with which the retraction can be retracted.
 
-    An id can name several events that are about different things: then --transfer, --chain or --route
-    says which is meant.
+    If several events about different objects have the same id, choose one with --transfer, --chain or
+    --route.
     """
     if bool(event_ids) == bool(token) or bool(token) != bool(since):
-        raise click.UsageError("give either --id, or --token together with --since")
+        raise click.UsageError("use either --id, or --token with --since")
     subject = _subject(**about)
     if subject and not event_ids:
-        raise click.UsageError("--transfer, --chain and --route go with --id")
+        raise click.UsageError("--transfer, --chain and --route can be used with --id only")
     gateway = current_gateway()
     try:
         if token and since:
@@ -153,7 +156,7 @@ def _subject(transfer: str | None, chain: int | None, route: str | None) -> str 
     """What the events are about, as the options say; None where none does."""
     given = [option for option in (transfer, chain, route) if option is not None]
     if len(given) > 1:
-        raise click.UsageError("give one of --transfer, --chain and --route")
+        raise click.UsageError("use only one of --transfer, --chain and --route")
     if transfer is not None:
         try:
             return subject_of_transfer(parse_transfer_id(transfer))
@@ -173,13 +176,13 @@ def _route(text: str) -> str:
 
 
 @events.command("prune")
-@click.option("--before", required=True, help="RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@click.option("--before", required=True, help="RFC 3339 time with an offset, such as 2026-01-31T12:00:00Z.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 def prune_log(before: str, dry_run: bool) -> None:
-    """Remove finished transfers whose last event happened before a time, with all their events.
+    """Remove finished transfers whose last event is older than a time, with all their events.
 
-    The feed and the answers go on meanwhile, and an interrupted run can simply be started again. What
-    the transfers moved through the pools goes on to count; nothing more is taken about them.
+    The gateway keeps running meanwhile, and an interrupted run can be started again. The amounts that the
+    transfers moved through the pools stay counted; later events about them are refused.
     """
     gateway, time = current_gateway(), _time(before, "--before")
     done = 0
@@ -198,8 +201,8 @@ def prune_log(before: str, dry_run: bool) -> None:
 def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterator[str]:
     if found.before < asked:
         yield (
-            f"answers need what happened since {found.before.isoformat()} "
-            "(seven days of latencies, current epochs of pools): that is kept"
+            f"transfers since {found.before.isoformat()} are kept: answers need them (latencies of 7 days, "
+            "current epochs of pools)"
         )
     total = sum(found.transfers.values())
     yield f"{'would prune' if dry_run else 'pruned'}: {total:,} transfers with {found.events:,} events"
@@ -209,9 +212,9 @@ def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterato
         yield f"  {count:,} {status.name.removeprefix('TRANSFER_').lower()}"
     for (chain_id, symbol), moved in sorted(found.moved.items()):
         sums = f"sent {moved.sent}, relayed {moved.relayed}"
-        yield f"  pool {symbol} on chain {chain_id} goes on to count them: {sums}"
+        yield f"  pool {symbol} on chain {chain_id} keeps their amounts: {sums}"
     for reason, count in sorted(found.kept.items()):
-        yield f"kept, though finished and old: {count:,} ({reason})"
+        yield f"kept although finished and old: {count:,} ({reason})"
 
 
 def _time(text: str, option: str) -> datetime:

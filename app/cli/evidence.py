@@ -28,7 +28,7 @@ VALID, NOT_VALID, UNUSABLE = 0, 1, 2
 
 _HASH: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
-evidence = AppGroup("evidence", help="Whether contracts pay refunds, and why.")
+evidence = AppGroup("evidence", help="Evidence of refunds.")
 
 
 class _Hash(click.ParamType[bytes]):
@@ -48,21 +48,23 @@ class _Address(click.ParamType[bytes]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
         address = parse_evm_address(value)
-        return address if address else self.fail("must be 0x and 40 hex digits", param, ctx)
+        return address if address else self.fail("must be 0x followed by 40 hex digits", param, ctx)
 
 
 @evidence.command("verify")
 @click.argument("target", metavar="TRANSFER_ID|FILE")
-@click.option("--chain", type=click.IntRange(1, 2**64 - 1), help="FILE: the source chain, which pays.")
-@click.option("--contract", type=_Address(), help="FILE: the contract that pays there.")
+@click.option(
+    "--chain", type=click.IntRange(1, 2**64 - 1), help="For a FILE: the source chain, which pays the refund."
+)
+@click.option("--contract", type=_Address(), help="For a FILE: the contract that pays the refund.")
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in SendKind]),
-    help="FILE: what was done on the source chain; found out when left out.",
+    help="For a FILE: the kind of the send; detected if omitted.",
 )
-@click.option("--transfer", type=_Hash(), help="FILE: the transfer that the refund must be of.")
-@click.option("--set-hash", type=_Hash(), help="What the contract's ssHash() returns now.")
-@click.option("--json", "as_json", is_flag=True, help="The answer of getRefundEvidence, as JSON.")
+@click.option("--transfer", type=_Hash(), help="For a FILE: the transfer that must be refunded.")
+@click.option("--set-hash", type=_Hash(), help="The value that ssHash() of the contract returns now.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer of getRefundEvidence as JSON.")
 @click.pass_context
 def verify(
     context: click.Context,
@@ -75,12 +77,12 @@ def verify(
     set_hash: bytes | None,
     as_json: bool,
 ) -> None:
-    """Judge a refund's evidence as the contract does, and show what the judgement rests on.
+    """Verify the evidence of a refund as the contract does, and show the details.
 
-    TRANSFER_ID is one of this gateway's transfers. FILE (- for standard input) is a saved answer of
-    getTransferStatus or getRefundEvidence, of any gateway of this kind: that needs no database.
+    TRANSFER_ID is a transfer of this gateway. FILE (- for standard input) is a saved answer of
+    getTransferStatus or getRefundEvidence of any such gateway; it needs no database.
 
-    Exits with 0 if the contract pays, with 1 if it does not, with 2 if there was nothing to judge.
+    Exits with 0 if the evidence is valid, with 1 if it is not, with 2 if there is nothing to verify.
     """
     known = Known(
         ChainId(chain) if chain is not None else None,
@@ -105,10 +107,10 @@ def verify(
 
 def _of_transfer(transfer_id: TransferId, known: Known) -> RefundExplanation:
     if known.chain_id or known.contract or known.kind or known.transfer_id:
-        raise UnusableInput("--chain, --contract, --kind and --transfer are for a FILE")
+        raise UnusableInput("--chain, --contract, --kind and --transfer can be used with a FILE only")
     gateway = current_gateway()
     if complaint := database_complaint(gateway):
-        raise UnusableInput(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")
+        raise UnusableInput(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
     try:
         shown = refund_evidence(gateway, transfer_id)
     except GatewayError as error:
@@ -125,5 +127,5 @@ def _of_file(path: str, known: Known) -> RefundExplanation:
             with Path(path).open("rb") as file:
                 text = file.read(MAX_DOCUMENT_BYTES + 1)
     except OSError as error:
-        raise UnusableInput(f"is no transfer id, and no file: {error.strerror}") from None
+        raise UnusableInput(f"is neither a transfer id nor a readable file: {error.strerror}") from None
     return verify_document(text, known)

@@ -32,7 +32,7 @@ def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
         yield from _signers(shown)
     for other in shown.other_requests:
         yield ""
-        yield f"another request, signed with power {other.power_signed}"
+        yield f"another request, signed power {other.power_signed}"
         yield f"{_INDENT}{other.wd_onchain}"
         yield from _listed(other.contradictions)
     if shown.delayed is not None:
@@ -41,7 +41,7 @@ def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
         yield from _aligned(_delayed(shown.delayed))
     if shown.may_refuse:
         yield ""
-        yield "the contract may still refuse the call: simulate it first"
+        yield "the contract may still reject the call: simulate it first"
         yield from _listed([each.words for each in shown.may_refuse])
     if shown.notes:
         yield ""
@@ -51,8 +51,10 @@ def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
 
 def _verdict(shown: RefundExplanation) -> str:
     if shown.valid:
-        return click.style("VALID", fg="green", bold=True) + ": the contract pays on this evidence"
-    nothing = "there is no refund to pay" if shown.wd_onchain is None else "the contract does not pay"
+        return click.style("VALID", fg="green", bold=True) + ": the refund can be claimed with this evidence"
+    nothing = (
+        ("there is no refund to claim") if shown.wd_onchain is None else "the refund cannot be claimed now"
+    )
     return click.style("NOT VALID", fg="red", bold=True) + f": {nothing}"
 
 
@@ -99,7 +101,7 @@ def _data(call: ContractCall | None) -> str | None:
     """The first bytes of the call's data, and how long it is."""
     if call is None or call.data is None:
         return None
-    return f"{call.data[:10]}… ({len(call.data) // 2 - 1} bytes; whole with --json)"
+    return f"{call.data[:10]}… ({len(call.data) // 2 - 1} bytes; all of it with --json)"
 
 
 def _signers(shown: RefundExplanation) -> Iterator[str]:

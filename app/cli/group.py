@@ -33,7 +33,7 @@ class DataGroup(AppGroup):
                 raise
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             raise Refusal(
-                f"the database cannot be reached or is held by others ({cause}); run the command again"
+                f"the database cannot be reached or is locked ({cause}); run the command again"
             ) from None
 
 
@@ -41,4 +41,4 @@ class DataGroup(AppGroup):
 def _check_database() -> None:
     current_gateway().work_as_command()
     if complaint := database_complaint(current_gateway()):
-        raise Refusal(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")
+        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")

@@ -17,18 +17,32 @@ from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_t
 from app.services.reporters.tokens import TYPES, TokenRecord, TokenRefused, list_tokens, revoke_token
 from app.terminal import Refusal, say, table, time
 
-ingest_tokens = DataGroup("ingest-tokens", help="Who may report events over HTTP.")
+ingest_tokens = DataGroup("ingest-tokens", help="Ingest tokens, with which reporters send events over HTTP.")
 
 
 @ingest_tokens.command("create")
 @click.argument("name")
 @click.option(
-    "--type", "types", multiple=True, metavar="TYPE", help="An event type it may report; repeatable."
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="An event type that the token may report. May be repeated.",
 )
-@click.option("--chain", "chains", multiple=True, type=int, help="A chain it may report about; repeatable.")
-@click.option("--expires", help="When it ends, RFC 3339 with an offset, such as 2027-01-31T12:00:00Z.")
-@click.option("--quota", "quota_events", type=int, help="How many new events it may report, with --per.")
-@click.option("--per", "quota_seconds", type=int, help="In how many seconds, counted from 1970 on.")
+@click.option(
+    "--chain",
+    "chains",
+    multiple=True,
+    type=int,
+    help="A chain that the token may report about. May be repeated.",
+)
+@click.option("--expires", help="When the token expires, RFC 3339 such as 2027-01-31T12:00:00Z.")
+@click.option(
+    "--quota", "quota_events", type=int, help="Maximum number of new events in each period of --per seconds."
+)
+@click.option(
+    "--per", "quota_seconds", type=int, help="Period of --quota in seconds; periods are counted from 1970 on."
+)
 @break_glass
 def create(
     name: str,
@@ -38,9 +52,9 @@ def create(
     break_glass: str | None,
     **quota: int | None,
 ) -> None:
-    """Make a token called NAME and print it, this once: it is not kept.
+    """Create the ingest token NAME and print it. It is shown this once.
 
-    Without --type it may report every event type, without --chain about every chain.
+    Without --type it may report all event types, without --chain about all chains.
     """
     gateway, actor = current_gateway(), cli_actor()
     terms = TokenTerms(expires_at=_time(expires), **quota)
@@ -53,12 +67,12 @@ def create(
 
 @ingest_tokens.command("rotate")
 @click.argument("name")
-@click.option("--expires", help="When the new token ends, RFC 3339 with an offset.")
+@click.option("--expires", help="When the new token expires, RFC 3339 such as 2027-01-31T12:00:00Z.")
 @break_glass
 def rotate(name: str, expires: str | None, break_glass: str | None) -> None:
-    """Make a second token of NAME with the same scope and quota, and print it, this once.
+    """Create a second token NAME with the same scope and quota, and print it. It is shown this once.
 
-    Both are valid until the older one is revoked: revoke NAME --key ITS_PUBLIC_PART.
+    Both are valid until the older one is revoked: ingest-tokens revoke NAME --key KEY.
     """
     try:
         token = rotate_token(
@@ -77,13 +91,13 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _show(name: str, token: str) -> None:
-    say(f"The token of {name}, shown this once:", err=True)
+    say(f"The token {name} (shown this once):", err=True)
     say(token)
 
 
 @ingest_tokens.command("list")
 def list_() -> None:
-    """List every token, revoked ones too, and when an event was last accepted from each."""
+    """List all tokens, also revoked ones, and when an event was last accepted from each."""
     head = ("NAME", "STATE", "TYPES", "CHAINS", "CREATED", "LAST ACCEPTED")
     gateway = current_gateway()
     records = list_tokens(gateway)
@@ -94,14 +108,14 @@ def list_() -> None:
 
 @ingest_tokens.command("revoke")
 @click.argument("name")
-@click.option("--key", "key_id", help="The public part of the one token that is meant, as the list shows it.")
+@click.option("--key", "key_id", help="Revoke only the token with this key, as shown by the list.")
 def revoke(name: str, key_id: str | None) -> None:
-    """Let the tokens called NAME count no longer, from now on and in every process."""
+    """Revoke the tokens NAME at once, in every process."""
     try:
         revoked_at = revoke_token(current_gateway(), name, actor=cli_actor(), key_id=key_id)
     except TokenRefused as refused:
         raise Refusal(str(refused)) from None
-    say(f"{name} is revoked since {time(revoked_at)}")
+    say(f"{name} was revoked at {time(revoked_at)}")
 
 
 def _row(record: TokenRecord, one_of_several: bool, now: datetime) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import click
 
@@ -14,18 +14,20 @@ from app.services.network.document import NetworkRefused, export_network, import
 from app.services.network.from_configs import UNKNOWN, document_from_configs
 from app.terminal import say
 
-network = DataGroup("network", help="What this gateway knows about chains, tokens, pools and prices.")
+network = DataGroup("network", help="The network document: chains, tokens, pools, routes and fees.")
 
 
 @network.command("import")
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option(
     "--from-configs", type=click.File("rb"), metavar="FILE",
-    help="Make the document of another gateway's answer to getTransferConfigsForAll; "
-    "refused unless the configuration is empty.",
+    help="Import an answer of getTransferConfigsForAll of another gateway; the "
+    "configuration must be empty.",
 )  # fmt: skip
-@click.option("--print", "print_only", is_flag=True, help="With --from-configs: write the document only.")
-@click.option("--dry-run", is_flag=True, help="Tell what would change; change nothing.")
+@click.option(
+    "--print", "print_only", is_flag=True, help="With --from-configs: print the document, and import nothing."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @break_glass
 @click.pass_context
 def import_(
@@ -37,16 +39,16 @@ def import_(
     dry_run: bool,
     break_glass: str | None,
 ) -> None:
-    """Make the network document in FILE (- for standard input) the whole configuration.
+    """Replace the whole configuration by the network document in FILE (- for standard input).
 
-    All or nothing: a refused document changes nothing, tells every error on standard error after
-    the JSON path it is about, and exits with 1. So does one that changes sections which TWO_PERSONS
-    names, unless --break-glass says why.
+    All or nothing: a refused document changes nothing, every error is printed on standard error with its
+    JSON path, and the command exits with 1. Changes that need a second approval (TWO_PERSONS) are refused,
+    too, unless --break-glass gives a reason.
     """
     if (file is None) == (from_configs is None):
-        raise click.UsageError("name a FILE with a network document, or --from-configs FILE")
+        raise click.UsageError("give a FILE with a network document, or --from-configs FILE")
     if print_only and from_configs is None:
-        raise click.UsageError("--print is for --from-configs alone")
+        raise click.UsageError("--print can be used with --from-configs only")
     try:
         document = file.read() if file is not None else _from_configs(from_configs)
         if print_only:
@@ -61,11 +63,23 @@ def import_(
             say(error, err=True)
         context.exit(1)
     for change in outcome.changes:
-        say(f"would {change}" if dry_run else change)
+        say(f"would {change}" if dry_run else _made(change))
     if not outcome.changes:
         say("nothing would change" if dry_run else "nothing changed")
     if dry_run and outcome.guarded:
-        say(f"this import would need --break-glass REASON: it changes {', '.join(outcome.guarded)}")
+        say(
+            "this import would need a second approval or --break-glass REASON: "
+            f"it changes {', '.join(outcome.guarded)}"
+        )
+
+
+_PAST: Final = {"add": "added", "change": "changed", "remove": "removed"}
+
+
+def _made(change: str) -> str:
+    """The sentence of a change once it was made: ``added chain 1`` for ``add chain 1``."""
+    verb, rest = change.split(" ", 1)
+    return f"{_PAST[verb]} {rest}"
 
 
 def _from_configs(file: BinaryIO | None) -> bytes:
@@ -74,7 +88,7 @@ def _from_configs(file: BinaryIO | None) -> bytes:
     for line in UNKNOWN:
         click.echo(line, err=True)
     if made.different:
-        click.echo(f"This gateway answers {len(made.different)} values in another way:", err=True)
+        click.echo(f"{len(made.different)} values differ in the answers of this gateway:", err=True)
     for line in made.different:
         click.echo(f"- {line}", err=True)
     return written(made.document)
@@ -82,5 +96,5 @@ def _from_configs(file: BinaryIO | None) -> bytes:
 
 @network.command("export")
 def export() -> None:
-    """Write the whole configuration as a network document that imports without a change."""
+    """Print the whole configuration as a network document. Importing it changes nothing."""
     click.echo(export_network(current_gateway()), nl=False)

@@ -32,19 +32,21 @@ _ROLE = click.Choice([role.value for role in Role])
 
 @operators.command("create")
 @click.argument("email")
-@click.option("--role", type=_ROLE, required=True, help="What the account may do.")
+@click.option("--role", type=_ROLE, required=True, help="Role of the account.")
 @click.option(
     "--password",
     envvar="OPERATOR_PASSWORD",
-    help="Best left to the prompt, or in OPERATOR_PASSWORD: command lines are seen by others.",
+    help="Better typed at the prompt, or set in OPERATOR_PASSWORD: other users can see command lines.",
 )
 @click.option(
     "--password-file",
     type=click.File(encoding="utf-8"),
     envvar="OPERATOR_PASSWORD_FILE",
-    help="A file that holds the password; also as OPERATOR_PASSWORD_FILE.",
+    help="File with the password; also OPERATOR_PASSWORD_FILE.",
 )
-@click.option("--needs-second-factor", is_flag=True, help="To be set up at the first sign-in.")
+@click.option(
+    "--needs-second-factor", is_flag=True, help="A second factor must be set up at the first sign-in."
+)
 @break_glass
 def create(
     email: str,
@@ -55,7 +57,7 @@ def create(
     needs_second_factor: bool,
     break_glass: str | None,
 ) -> None:
-    """Make an account for EMAIL. Its password comes from OPERATOR_PASSWORD, a file or a prompt."""
+    """Create the account EMAIL. The password is read from OPERATOR_PASSWORD, a file or a prompt."""
     if password_file is not None:
         password = password or password_file.read().rstrip("\r\n")
     if not password:
@@ -73,18 +75,18 @@ def create(
         )
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None
-    say(f"{made.email} may sign in as {made.role}")
+    say(f"created {made.email} with the role {made.role}")
 
 
 @operators.command("list")
 def list_() -> None:
-    """List every account."""
+    """List all accounts."""
     with_passkey = accounts_that_have_passkeys(current_gateway())
     rows = [
         (
             account.email,
             account.role.value,
-            "active" if account.active else "off",
+            "active" if account.active else "disabled",
             _second_factor(account, account.id in with_passkey),
             time(account.signed_in_at),
         )
@@ -98,40 +100,40 @@ def list_() -> None:
 @click.option("--role", type=_ROLE, required=True)
 @break_glass
 def set_role(email: str, role: str, break_glass: str | None) -> None:
-    """Change what the account EMAIL may do."""
+    """Change the role of the account EMAIL."""
     changed = _change(email, break_glass, role=role)
-    say(f"{changed.email} is {changed.role} now")
+    say(f"{changed.email} has the role {changed.role} now")
 
 
 @operators.command("disable")
 @click.argument("email")
 @break_glass
 def disable(email: str, break_glass: str | None) -> None:
-    """Let EMAIL sign in no longer; its sessions end at once."""
+    """Disable the account EMAIL and end its sessions at once."""
     changed = _change(email, break_glass, active=False)
-    say(f"{changed.email} cannot sign in any more")
+    say(f"disabled {changed.email}")
 
 
 @operators.command("enable")
 @click.argument("email")
 @break_glass
 def enable(email: str, break_glass: str | None) -> None:
-    """Let EMAIL sign in again."""
+    """Enable the account EMAIL again."""
     changed = _change(email, break_glass, active=True)
-    say(f"{changed.email} may sign in again, as {changed.role}")
+    say(f"enabled {changed.email} with the role {changed.role}")
 
 
 @operators.command("new-password")
 @click.argument("email")
 @break_glass
 def new_password(email: str, break_glass: str | None) -> None:
-    """Give EMAIL a generated password and print it, this once; the old one and all sessions end.
+    """Generate a new password for EMAIL, print it once, and end all sessions.
 
-    Its owner must change it at the next sign-in.
+    The owner must change it at the next sign-in.
     """
     gateway, actor = current_gateway(), cli_actor()
     password = reset_password(gateway, _account(email).id, actor=actor, break_glass=break_glass)
-    say(f"The new password of {email}, shown this once:", err=True)
+    say(f"The new password of {email} (shown this once):", err=True)
     say(password)
 
 
@@ -139,7 +141,7 @@ def new_password(email: str, break_glass: str | None) -> None:
 @click.argument("email")
 @break_glass
 def reset_second_factor(email: str, break_glass: str | None) -> None:
-    """Forget codes, passkeys and recovery codes of EMAIL, whose owner has lost them; all sessions end."""
+    """Remove the second factor of EMAIL (codes, passkeys, recovery codes), and end all sessions."""
     gateway, actor = current_gateway(), cli_actor()
     changed = forget_second_factors(gateway, _account(email).id, actor=actor, break_glass=break_glass)
     say(f"{changed.email} has no second factor now")
@@ -154,7 +156,7 @@ def _second_factor(account: Account, has_passkey: bool) -> str:
 def _account(email: str) -> Account:
     account = find_account(current_gateway(), email=email)
     if account is None:
-        raise Refusal(f"there is no account {email}; see: flask --app wsgi operators list")
+        raise Refusal(f"there is no account {email}; list the accounts with: flask --app wsgi operators list")
     return account
 
 

@@ -8,12 +8,12 @@ from app.runtime.gateway import current_gateway
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.terminal import Refusal, say
 
-sandbox = DataGroup("sandbox", help="A network and transfers to try everything with.")
+sandbox = DataGroup("sandbox", help="A sample network with transfers.")
 
 
 @sandbox.command("load")
 def load() -> None:
-    """Load the sandbox into an empty database. Refuses one that holds anything else."""
+    """Load the sandbox into an empty database. A database with other data is refused."""
     try:
         say(load_sandbox(current_gateway(), actor=cli_actor()))
     except SandboxRefused as refused:
@@ -22,5 +22,5 @@ def load() -> None:
 
 @sandbox.command("ensure")
 def ensure() -> None:
-    """Load the sandbox into an empty database, freshen an aged one, leave any other alone."""
+    """Load the sandbox into an empty database or refresh an old sandbox. Other data is left unchanged."""
     say(ensure_sandbox(current_gateway(), actor=cli_actor()))

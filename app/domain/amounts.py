@@ -22,12 +22,12 @@ def parse_uint256(text: str) -> int:
     Raises ``ValueError`` with a sentence for people.
     """
     if not is_ascii_digits(text):
-        raise ValueError("an amount is written in the digits 0 to 9 alone")
+        raise ValueError("must be a whole number in the digits 0 to 9")
     if len(text) > MAX_UINT256_DIGITS:
-        raise ValueError(f"an amount has at most {MAX_UINT256_DIGITS} digits")
+        raise ValueError(f"must have at most {MAX_UINT256_DIGITS} digits")
     amount = int(text)
     if amount > MAX_UINT256:
-        raise ValueError("an amount is at most 2^256-1")
+        raise ValueError("must be at most 2^256-1")
     return amount
 
 
@@ -38,9 +38,9 @@ def parse_decimal(text: str) -> Fraction:
     """
     whole, point, decimals = text.partition(".")
     if not is_ascii_digits(whole) or (point and not is_ascii_digits(decimals)):
-        raise ValueError("a rate is a decimal number such as 1.000001")
+        raise ValueError("must be a decimal number such as 1.000001")
     if len(whole) + len(decimals) > MAX_RATE_DIGITS:
-        raise ValueError(f"a rate has at most {MAX_RATE_DIGITS} digits")
+        raise ValueError(f"must have at most {MAX_RATE_DIGITS} digits")
     return Fraction(int(whole + decimals), 10 ** len(decimals))
 
 

@@ -114,7 +114,7 @@ def _form_fault(signature: bytes) -> str | None:
     if not 0 < s < CURVE_ORDER:
         return "s is not between 1 and the curve's order"
     if s > _HALF_ORDER:
-        return "s is above half the curve's order: the malleable twin, which the contract refuses"
+        return "s is above half the curve's order: the contract rejects this malleable form"
     return None
 
 

@@ -96,8 +96,8 @@ def parse_rfc3339(text: str) -> datetime:
     :raises ValueError: for any other text, and for a time outside the years 1 to 9999.
     """
     if not _RFC3339.fullmatch(text):
-        raise ValueError("not an RFC 3339 time with an offset")
+        raise ValueError("must be a time with an offset such as 2026-01-31T12:00:00Z")
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except OverflowError:
-        raise ValueError("a time is in the years 1 to 9999") from None
+        raise ValueError("must be in the years 1 to 9999") from None

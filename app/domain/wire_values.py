@@ -51,7 +51,7 @@ def parse_transfer_id(value: object) -> TransferId:
 def bounded_text(text: str, longest: int) -> str:
     """The text itself, where it has at most ``longest`` characters and no NUL (PostgreSQL stores none)."""
     if "\0" in text:
-        raise ValueError("must not contain the character NUL")
+        raise ValueError("must not contain a NUL character")
     if len(text) > longest:
         raise ValueError(f"must have at most {longest} characters")
     return text
@@ -99,7 +99,7 @@ def parse_accounts(texts: Iterable[str], one_more: str = "") -> list[str]:
         raise ValueError(f"{MISSING}: send an account, or up to {MAX_ACCOUNTS} of them")
     keys = list(dict.fromkeys(account_key(user_address(account)) for account in [*accounts, *further]))
     if max(len(accounts), len(keys)) > MAX_ACCOUNTS:
-        raise ValueError(f"must be at most {MAX_ACCOUNTS} accounts: ask for the others apart")
+        raise ValueError(f"must have at most {MAX_ACCOUNTS} accounts: send the others in another request")
     return keys
 
 
@@ -113,7 +113,7 @@ def parse_page_token(text: str) -> int | None:
     if not text:
         return None
     if not is_ascii_digits(text):
-        raise ValueError("must be the next_page_token of the page before, a time in milliseconds, or empty")
+        raise ValueError("must be the next_page_token of the previous page (a time in milliseconds) or empty")
     return bounded_uint(int(text) if len(text) <= _MAX_DIGITS else 1 << _UINT64_BITS, _UINT64_BITS)
 
 

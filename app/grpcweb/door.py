@@ -69,13 +69,13 @@ def call(name: str) -> Response:
     if request.method == "OPTIONS":
         return preflight(200)
     if request.method != "POST":
-        raise GatewayError("calls are POST requests", reason=Reason.METHOD_NOT_ALLOWED)
+        raise GatewayError("calls must be POST requests", reason=Reason.METHOD_NOT_ALLOWED)
     method = _door().methods.get(name)
     if method is None:
-        raise GatewayError("this method is not implemented", reason=Reason.PATH_NOT_FOUND)
+        raise GatewayError("unknown method", reason=Reason.PATH_NOT_FOUND)
     encoding = encoding_of(request.headers.get("Content-Type", ""))
     if encoding is None:
-        raise UnsupportedFormat(f"the Content-Type must be {BINARY} or {TEXT}")
+        raise UnsupportedFormat(f"send the body with Content-Type: {BINARY} or {TEXT}")
     deadline = Deadline.read(request.headers.get("grpc-timeout"), time.monotonic())
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())

@@ -39,10 +39,10 @@ def refuse(error: Exception, method: Method | None) -> Response:
     :param method: which was called, None where that is unknown.
     """
     if isinstance(error, CompressedMessage):
-        text = "compressed messages are not implemented"
+        text = "compressed messages are not supported: send the message uncompressed"
         return respond(GrpcStatus.UNIMPLEMENTED, text=text, reason=Reason.UNSUPPORTED_MEDIA_TYPE)
     if isinstance(error, DeadlineExceeded):
-        return respond(GrpcStatus.DEADLINE_EXCEEDED, text="the time of grpc-timeout is over")
+        return respond(GrpcStatus.DEADLINE_EXCEEDED, text="the deadline of grpc-timeout has passed")
     answered = as_gateway_error(error, is_unavailable)
     status, reason = GRPC_STATUS[answered.kind], answered.reason
     if status in (GrpcStatus.INTERNAL, GrpcStatus.UNAVAILABLE):

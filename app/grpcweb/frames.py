@@ -42,18 +42,18 @@ def read_message(body: bytes, longest: int) -> bytes:
     :raises TooLarge: its length says so.
     """
     if len(body) < HEADER.size:
-        raise BadRequest("body: ends before its message" if body else "body: has no message")
+        raise BadRequest("body: ends before its message" if body else "body: must contain a message")
     flags, length = HEADER.unpack_from(body)
     if flags == _COMPRESSED:
         raise CompressedMessage
     if flags:
-        raise BadRequest(f"body: is not a message but a frame with the flags 0x{flags:02x}")
+        raise BadRequest(f"body: must start with a message, not with a frame with the flags 0x{flags:02x}")
     if length > longest:
         raise TooLarge(TOO_LARGE)
     rest = len(body) - HEADER.size - length
     if rest:
         raise BadRequest(
-            f"body: {'ends before its message does' if rest < 0 else 'goes on after its message'}"
+            f"body: {'ends before its message does' if rest < 0 else 'has data after its message'}"
         )
     return body[HEADER.size :]
 

@@ -26,7 +26,7 @@ def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, An
     try:
         message = kind.FromString(raw)
     except DecodeError:
-        raise BadRequest(f"body: its message is no {kind.DESCRIPTOR.name}") from None
+        raise BadRequest(f"body: must be a message {kind.DESCRIPTOR.name}") from None
     values: dict[str, Any] = {}
     faults = _too_large_numbers(kind, raw)
     for field in kind.DESCRIPTOR.fields:

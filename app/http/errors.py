@@ -23,14 +23,14 @@ RETRY_SECONDS: Final = 1
 
 FRAMEWORK_ERRORS: Final[dict[type[BaseException], tuple[Reason, str]]] = {
     framework.BadRequest: (Reason.BAD_REQUEST, UNREADABLE),
-    framework.NotFound: (Reason.PATH_NOT_FOUND, "there is nothing at this path"),
-    framework.MethodNotAllowed: (Reason.METHOD_NOT_ALLOWED, "this path does not take this method"),
+    framework.NotFound: (Reason.PATH_NOT_FOUND, "this path does not exist"),
+    framework.MethodNotAllowed: (Reason.METHOD_NOT_ALLOWED, "this path does not support this method"),
     framework.RequestEntityTooLarge: (Reason.BODY_TOO_LARGE, "the body is larger than 64 KiB"),
     framework.UnsupportedMediaType: (
         Reason.UNSUPPORTED_MEDIA_TYPE,
-        "the body must be sent as Content-Type: application/json",
+        "send the body with Content-Type: application/json",
     ),
-    framework.TooManyRequests: (Reason.RATE_LIMITED, "too many requests; slow down"),
+    framework.TooManyRequests: (Reason.RATE_LIMITED, "too many requests: wait before trying again"),
 }
 """Reason and message of the framework's own exceptions; subclasses count as the nearest of these."""
 
@@ -45,14 +45,14 @@ def as_gateway_error(error: Exception, is_unavailable: Callable[[Exception], boo
         return error
     if is_unavailable(error):
         return GatewayError(
-            "the gateway cannot reach its database; try again in a moment",
+            "the gateway cannot reach its database: try again in a moment",
             reason=Reason.UNAVAILABLE,
         )
     for ancestor in type(error).__mro__:
         if ancestor in FRAMEWORK_ERRORS:
             reason, msg = FRAMEWORK_ERRORS[ancestor]
             return GatewayError(msg, reason=reason)
-    return GatewayError("the gateway failed; this is not the request's fault", reason=Reason.INTERNAL)
+    return GatewayError("internal error of the gateway, not caused by the request", reason=Reason.INTERNAL)
 
 
 def retry_after(error: GatewayError) -> int | None:

@@ -17,5 +17,5 @@ def bearer() -> IngestToken:
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip(" "):
-        raise Unauthorized("a token is needed, as Authorization: Bearer TOKEN")
+        raise Unauthorized("a token is required: send Authorization: Bearer TOKEN")
     return authenticate(current_gateway(), token.strip(" ").encode("latin-1"))  # the bytes that were sent

@@ -27,7 +27,7 @@ SILENCE_SECONDS: Final = 30
 
 _CHUNK: Final = 64 * 1024
 _GZIP: Final = 16 + zlib.MAX_WBITS
-_AGAIN: Final = "what came before may have been accepted, and may be sent again"
+_AGAIN: Final = "earlier lines may have been accepted, and may be sent again"
 
 
 def lines_of_request() -> Iterator[bytes]:
@@ -38,10 +38,10 @@ def lines_of_request() -> Iterator[bytes]:
     :raises BadRequest: while reading, where the body ends early or is not what its encoding says.
     """
     if request.mimetype != MEDIA_TYPE:
-        raise UnsupportedFormat(f"the body must be sent as Content-Type: {MEDIA_TYPE}")
+        raise UnsupportedFormat(f"send the body with Content-Type: {MEDIA_TYPE}")
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
-        raise UnsupportedFormat("the body must be sent as it is or with Content-Encoding: gzip")
+        raise UnsupportedFormat("send the body uncompressed or with Content-Encoding: gzip")
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_many_bytes()
     request.max_content_length = MAX_BYTES + 1  # this door counts for itself, and says what to do
@@ -62,17 +62,17 @@ def _bound_silence() -> None:
 def _within_limits(lines: Iterator[bytes]) -> Iterator[bytes]:
     for number, line in enumerate(lines, start=1):
         if number > MAX_LINES:
-            raise TooLarge(f"the body has more than {MAX_LINES} lines: send it in smaller portions; {_AGAIN}")
+            raise TooLarge(f"the body has more than {MAX_LINES} lines: send it in smaller batches; {_AGAIN}")
         if len(line) > MAX_LINE_BYTES:
             raise TooLarge(
-                f"line {number} is longer than {MAX_LINE_BYTES} bytes: leave it out; {_AGAIN}",
+                f"line {number} is longer than {MAX_LINE_BYTES} bytes: remove it; {_AGAIN}",
                 reason=Reason.LINE_TOO_LONG,
             )
         yield line
 
 
 def _too_many_bytes() -> TooLarge:
-    return TooLarge(f"the body is larger than {MAX_BYTES >> 20} MiB: send it in smaller portions; {_AGAIN}")
+    return TooLarge(f"the body is larger than {MAX_BYTES >> 20} MiB: send it in smaller batches; {_AGAIN}")
 
 
 def _broken(how: str) -> BadRequest:
@@ -138,12 +138,12 @@ class _Inflated(io.RawIOBase):
             if data:
                 return data
             if ended and not self._member.eof:
-                raise _broken("its gzip ended early")
+                raise _broken("the gzip data ended early")
 
     def _inflate(self, size: int) -> bytes:
         try:
             data = self._member.decompress(self._pending, size)
         except zlib.error:
-            raise _broken("is not gzip, which its Content-Encoding says") from None
+            raise _broken("is not gzip, although its Content-Encoding says so") from None
         self._pending = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
         return data

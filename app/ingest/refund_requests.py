@@ -33,10 +33,10 @@ def _after() -> int:
     """
     values = request.args.getlist("after")
     if len(values) > 1:
-        raise BadRequest("after: is there more than once")
+        raise BadRequest("after: must be given once")
     text = values[0] if values else ""
     if not text:
         return 0
     if not is_ascii_digits(text) or len(text) > len(str(_LARGEST)) or int(text) > _LARGEST:
-        raise BadRequest("after: must be the next of the answer before, a whole number, or left out")
+        raise BadRequest("after: must be a whole number, the next of the previous answer, or omitted")
     return int(text)

@@ -1,4 +1,4 @@
-"""Who may report events over HTTP."""
+"""Ingest tokens, with which reporters send events over HTTP."""
 
 from __future__ import annotations
 

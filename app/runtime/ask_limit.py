@@ -49,12 +49,12 @@ class AskLimit:
             over = _over(self._shared, self._limits, who)
         except StorageError as error:
             FAILURES.report(
-                _log, logging.WARNING, "refund asks are counted in this process alone", error=error
+                _log, logging.WARNING, "refund requests are counted in this process only", error=error
             )
             over = _over(self._own, self._limits, who)
         if over is not None:
             raise GatewayError(
-                "too many refund asks; one for each transfer is enough",
+                "too many refund requests: one for each transfer is enough",
                 reason=Reason.RATE_LIMITED,
                 retry_after=over,
             )

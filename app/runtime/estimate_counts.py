@@ -140,7 +140,7 @@ def _write_regularly(counts: weakref.ref[EstimateCounts], ending: threading.Even
             alive.flush()
         except Exception as error:
             # The counts are kept for the next time, and the log has the cause.
-            text = "estimates that were counted could not be written yet"
+            text = "counts of estimates could not be written yet"
             FAILURES.report(_log, logging.WARNING, text, error=error)
         if last:
             return

@@ -31,9 +31,9 @@ def kept_key(file: Path) -> str:
     except OSError as error:
         raise KeyFileUnusable(f"{file} cannot be used: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise KeyFileUnusable(f"{file} holds no key") from None
+        raise KeyFileUnusable(f"{file} does not contain a key") from None
     if not key:
-        raise KeyFileUnusable(f"{file} is empty; delete it and start again")
+        raise KeyFileUnusable(f"{file} is empty: delete it and start again")
     return key
 
 

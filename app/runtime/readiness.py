@@ -44,7 +44,7 @@ def database_complaint(gateway: Gateway) -> str | None:
         return f"the database cannot be reached ({type(error).__name__})"
     needed = migration_heads()
     if applied != needed:
-        return f"migrations: the database is at {_named(applied)}, this version needs {_named(needed)}"
+        return f"migrations: the database has revision {_named(applied)}, this version needs {_named(needed)}"
     return None
 
 
@@ -55,9 +55,9 @@ def _writing_complaint(gateway: Gateway) -> str | None:
     except SQLAlchemyError as error:
         return f"the database cannot be reached ({type(error).__name__})"
     if read_only:
-        return "the database takes no changes: it is a standby, or was made read-only"
+        return "the database is read-only: it is a standby or was set to read-only"
     if refusal := writes_of(gateway.engine).complaint(gateway.engine):
-        return f"the database takes no changes ({refusal})"
+        return f"the database cannot be written ({refusal})"
     return None
 
 

@@ -72,7 +72,7 @@ class Replica:
         """It shows all that the primary had at this moment."""
         self._trusted_from = _NEVER
         self._penalty = 0.0
-        self._complaint: str | None = "it was not looked at yet"
+        self._complaint: str | None = "it was not checked yet"
         self._primary_silent = False
         self._lock = threading.Lock()
         self._watched_in: int | None = None
@@ -95,7 +95,7 @@ class Replica:
             self._penalty = min(2 * self._penalty, MAX_PENALTY_SECONDS) if again else FIRST_PENALTY_SECONDS
             self._trusted_from = now + self._penalty
         cause = _first_line(error)
-        _log.warning("a read from the replica failed, it is left out for %g s: %s", self._penalty, cause)
+        _log.warning("a read from the replica failed, it is not used for %g s: %s", self._penalty, cause)
 
     def check(self) -> None:
         """Find out how fresh it is. Its own thread calls this repeatedly."""
@@ -104,16 +104,16 @@ class Replica:
             with reading(self.engine) as connection:
                 replayed = replayed_position(connection)
         except SQLAlchemyError as error:
-            self._judge(_NEVER, f"it does not answer ({_first_line(error)})")
+            self._judge(_NEVER, f"it does not respond ({_first_line(error)})")
             return
         if replayed is None:
-            self._judge(_NEVER, "DATABASE_REPLICA_URL names no replica, or one that was promoted")
+            self._judge(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
             return
         shows = self._shows_until
         while self._marks and self._marks[0].position <= replayed:
             shows = self._marks.popleft().at
         late = self._monotonic() - shows > self._max_lag
-        self._judge(shows, f"it lags more than {self._max_lag:g} s" if late else None)
+        self._judge(shows, f"it lags by more than {self._max_lag:g} s" if late else None)
 
     def close(self) -> None:
         """End its thread. Only tests have more than one application in a process."""
@@ -128,7 +128,7 @@ class Replica:
         except SQLAlchemyError as error:
             # Nothing new is known: what the replica shows gets older until it is too old.
             if not self._primary_silent:
-                _log.warning("the primary does not say how far it is: %s", _first_line(error))
+                _log.warning("the position of the primary cannot be read: %s", _first_line(error))
             self._primary_silent = True
         else:
             self._primary_silent = False
@@ -137,9 +137,9 @@ class Replica:
         self._shows_until = shows_until
         if complaint != self._complaint:
             if complaint is None:
-                _log.info("the replica is good: public reads go there")
+                _log.info("the replica is up to date: public reads use it")
             else:
-                _log.warning("the replica is left out: %s", complaint)
+                _log.warning("the replica is not used: %s", complaint)
         self._complaint = complaint
 
     def _watch(self) -> None:
@@ -156,7 +156,7 @@ class Replica:
                 self.check()
             except Exception:
                 # The next check may succeed; without checks the replica would stay left out.
-                _log.exception("the replica could not be looked at")
+                _log.exception("the replica could not be checked")
             if self._closed.wait(self._interval):
                 return
 

@@ -44,8 +44,7 @@ def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
     with writing(gateway.engine) as connection:
         if not is_empty(connection):
             raise SandboxRefused(
-                "the database is not empty; the sandbox loads into an empty one only "
-                "(set DATABASE_URL to a new database)"
+                "the database is not empty: set DATABASE_URL to a new database to load the sandbox"
             )
         now = gateway.clock()
         changes = import_within(connection, read_document(orjson.dumps(network_document())), now)
@@ -68,10 +67,14 @@ def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
         return load_sandbox(gateway, actor=actor)
     now = gateway.clock()
     if not ours or newest is None or now - newest <= STALE_AFTER:
-        return "sandbox is fresh" if ours else "the database holds other data than the sandbox"
+        return (
+            ("sandbox is up to date")
+            if ours
+            else "the database has data of its own; the sandbox was not loaded"
+        )
     verdict = ingest_lines(gateway, _lines(fresh_events(now, newest)), REPORTER)
     _expect_all_taken(verdict)
-    freshened = f"sandbox freshened: {verdict.accepted} events"
+    freshened = f"sandbox refreshed: {verdict.accepted} events"
     record_alone(gateway, actor, "sandbox.freshen", "sandbox", detail=freshened)
     return freshened
 

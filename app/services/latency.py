@@ -42,7 +42,7 @@ def _known(chains: Mapping[ChainId, ChainInfo], chain_id: ChainId) -> ChainInfo:
     chain = chains.get(chain_id)
     if chain is None:
         raise GatewayError(
-            f"chain {chain_id} is unknown here: choose one of the chains in /v2/getTransferConfigs",
+            f"chain {chain_id} is unknown: choose one of the chains in /v2/getTransferConfigs",
             reason=Reason.CHAIN_UNKNOWN,
         )
     return chain

@@ -45,7 +45,7 @@ def ask_for_refund(gateway: Gateway, request: WithdrawRequest, caller: IPAddress
     transfer_id = request.refund_of
     if transfer_id is None:
         raise GatewayError(
-            "only refunds can be asked for here: send withdraw_type 1 and the transfer's id as xfer_id",
+            "only refunds can be requested: send withdraw_type 1 and the transfer's id as xfer_id",
             reason=Reason.REFUND_NOT_AVAILABLE,
         )
     status = ask(gateway.reads, status_of, transfer_id)
@@ -66,8 +66,8 @@ def _is_new(status: Status) -> bool:
         return False
     if status is not Status.TRANSFER_TO_BE_REFUNDED:
         raise GatewayError(
-            f"this transfer is not to be refunded: its status is {status.value} ({status.name}); "
-            "ask for the refund while it is 6",
+            f"this transfer cannot be refunded: its status is {status.value} ({status.name}); request the "
+            "refund while it is 6",
             reason=Reason.REFUND_NOT_AVAILABLE,
         )
     return True

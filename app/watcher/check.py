@@ -68,11 +68,13 @@ def check_chain(
 
 def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
     if not terms.rpc:
-        yield Finding("no URL: name variables in the chain's rpc, and set them", good=False)
+        yield Finding(
+            "no URL: list variable names in the rpc of the chain, and set the variables", good=False
+        )
     if not terms.contracts:
-        yield Finding("no contract: neither a pool bridge nor a vault nor a pegged bridge is set", good=False)
+        yield Finding("no contract: configure a pool bridge, a vault or a pegged bridge", good=False)
     if len(terms.rpc) == 1:
-        yield Finding("one URL alone: what it tells is proven by headers and receipts, if it has them")
+        yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
 
 
 def _guarded(node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[], float]) -> list[Finding]:
@@ -92,12 +94,12 @@ def _of_node(
     spent = round((monotonic() - started) * 1000)
     head = look.head
     age = round((now - head.at).total_seconds())
-    batches = "takes batches" if node.takes_batches else "takes no batches, so a poll is more requests"
-    yield Finding(f"reachable in {spent} ms, of chain {terms.chain_id}, {batches}")
+    batches = "accepts batches" if node.takes_batches else "no batches: more requests per poll"
+    yield Finding(f"reachable in {spent} ms, chain id {terms.chain_id}, {batches}")
     yield Finding(f"newest block {head.number}, {age} seconds old")
     if terms.finality == FINALIZED:
         yield (
-            Finding("tells no finalized block: set finality to a number of blocks", good=False)
+            Finding("no finalized block: set finality to a number of blocks", good=False)
             if look.final is None
             else Finding(f"finalized up to block {look.final}")
         )
@@ -106,7 +108,7 @@ def _of_node(
     if not wanted.addresses:
         return
     if terms.from_block > head.number:
-        yield Finding(f"watch_from_block {terms.from_block} is still to come: it waits for it")
+        yield Finding(f"watch_from_block {terms.from_block} does not exist yet: reading starts when it does")
         return
     yield _archive(node, wanted, terms.from_block, head.number)
     yield _range(node, wanted, terms.from_block, head.number)
@@ -124,12 +126,12 @@ def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:
 def _archive(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
     """How far back it tells logs. A node that keeps fewer blocks keeps the newest, so it is bisected."""
     if _tells(node, wanted, first):
-        return Finding(f"tells logs back to watch_from_block {first}")
+        return Finding(f"has logs back to watch_from_block {first}")
     low, high = first, head
     while high - low > 1:
         middle = BlockNumber((low + high) // 2)
         low, high = (low, middle) if _tells(node, wanted, middle) else (middle, high)
-    return Finding(f"tells logs back to block {high} only, and watch_from_block is {first}", good=False)
+    return Finding(f"has logs back to block {high} only, but watch_from_block is {first}", good=False)
 
 
 def _tells(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
@@ -153,8 +155,8 @@ def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) ->
                 ranges.insert(0, fault.suggested)
             continue
         asked = head - start + 1
-        return Finding(f"takes ranges of {asked} blocks{' and more' if blocks == RANGES[0] else ''}")
-    return Finding("takes no range, not even of one block", good=False)
+        return Finding(f"accepts ranges of {asked} blocks{' and more' if blocks == RANGES[0] else ''}")
+    return Finding("no logs, not even for a range of one block", good=False)
 
 
 def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:
@@ -164,7 +166,7 @@ def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:
         header = next(iter(below.values()))
         logs = node.logs(wanted, header.number, header.number).logs
         if holds(node, header, sorted(logs, key=lambda log: log.index), wanted):
-            return Finding("tells receipts that give their headers' roots: it can prove blocks alone")
+            return Finding("receipts match the headers: one URL is enough to prove blocks")
     except RpcFault:
-        return Finding("tells no receipts: only a second URL can prove what it tells")
-    return Finding("tells receipts that do not give their headers' roots: only a second URL can prove")
+        return Finding("no receipts: blocks can only be proven with a second URL")
+    return Finding("receipts do not match the headers: blocks can only be proven with a second URL")

@@ -33,23 +33,22 @@ _log = logging.getLogger("app.watcher")
 
 
 @click.command("watch")
-@click.option("--chain", "chains", type=int, multiple=True, help="Only this chain; may be repeated.")
-@click.option("--check", is_flag=True, help="Tell whether each chain can be watched by each of its URLs.")
-@click.option("--status", is_flag=True, help="Tell how far each chain is read, whoever reads it.")
+@click.option("--chain", "chains", type=int, multiple=True, help="Only this chain. May be repeated.")
+@click.option("--check", is_flag=True, help="Check each chain and each of its URLs, and read nothing.")
+@click.option("--status", is_flag=True, help="Show how far each chain has been read by any watcher.")
 @click.pass_context
 @with_appcontext
 def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: bool) -> None:
-    """Read the configured chains and keep what they say, until SIGTERM or SIGINT.
+    """Watch the configured chains and record their events, until SIGTERM or SIGINT.
 
-    Any number of these processes may run: each chain is read by one of them, and the others stand by.
-    Exits with 0 when it was told to end, with 1 where it cannot begin; --check with 1 where a chain cannot
-    be watched.
+    Any number of watchers may run: each chain is read by one of them, and the others stand by. Exits with
+    0 after a signal, with 1 if it cannot start; --check exits with 1 if a chain cannot be watched.
     """
     if check and status:
-        raise click.UsageError("give either --check or --status")
+        raise click.UsageError("use either --check or --status")
     gateway = current_gateway()
     if complaint := database_complaint(gateway):
-        raise Refusal(f"{complaint}; see DATABASE_URL, and run: flask --app wsgi db upgrade")
+        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
     try:
         only = _only(gateway, chains)
         if check:
@@ -74,7 +73,7 @@ def _check(gateway: Gateway, only: frozenset[ChainId] | None) -> bool:
     urls = current_app.config["SETTINGS"].rpc_urls
     chosen = [terms for chain_id, terms in sorted(watch_terms(gateway).items()) if _is_meant(chain_id, only)]
     if not chosen:
-        say("no chain is configured to be watched: set watch_from_block and rpc of one")
+        say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
     good = bool(chosen)
     for terms in chosen:
         checked = check_chain(terms, urls, gateway.clock(), time.monotonic)
@@ -88,7 +87,7 @@ def _status(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
     now = gateway.clock()
     chosen = [chain for chain in watched_chains(gateway) if _is_meant(chain.chain_id, only)]
     if not chosen:
-        say("no chain is configured to be watched: set watch_from_block and rpc of one")
+        say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
         return
     click.echo(table(HEAD, [status_row(chain, now) for chain in chosen]))
     for line in status_notes(chosen):
@@ -103,7 +102,7 @@ def _watch(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
     settings = current_app.config["SETTINGS"]
     _log_to_stderr(settings.log_level)
     if not watch_terms(gateway):
-        _log.warning("no chain has a watch_from_block yet; this process waits for one")
+        _log.warning("no chain has a watch_from_block yet; waiting for one")
     watcher = Watcher(gateway, settings.rpc_urls, time.monotonic, only)
     asked = _Signals()
     progress = Progress(sys.stderr, time.monotonic)

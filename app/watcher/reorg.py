@@ -100,7 +100,7 @@ def _standing(kept: Sequence[Header], head: Header, fetch: FetchHeaders) -> int:
         last_same = max((at for at, is_same in same.items() if is_same), default=low - 1)
         if first_other < last_same:
             stands, below = kept[last_same].number, kept[first_other].number
-            raise Lie(f"block {stands} stands, and block {below} below it does not")
+            raise Lie(f"block {stands} is on the chain, but block {below} below it is not")
         low, high = max(low, last_same + 1), min(high, first_other)
         step = max(1, -(-(high - low) // ASKED_AT_ONCE))
         asked = set(range(low, high, step))
@@ -130,7 +130,7 @@ def _ask(numbers: Sequence[int], head: Header, fetch: FetchHeaders) -> Mapping[B
     answers = dict(fetch(wanted))
     for number in wanted:
         if number not in answers:
-            raise Unanswered(f"no header of block {number}, though the newest block is {head.number}")
+            raise Unanswered(f"no header of block {number}, although the newest block is {head.number}")
         if answers[number].number != number:
             raise Lie(f"block {answers[number].number} for block {number}")
         if number == head.number and answers[number].hash != head.hash:

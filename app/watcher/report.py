@@ -47,7 +47,7 @@ def status_notes(chains: Sequence[WatchedChain]) -> Iterator[str]:
             at = chain.fault_at.isoformat(timespec="seconds")
             yield f"{about}, last fault, {at} {chain.fault_source}".rstrip() + f": {chain.fault}"
         if chain.differed:
-            yield f"{about}: {chain.differed} rereads differed from the first reading, and were mended"
+            yield f"{about}: {chain.differed} rereads differed from the first reading, and were corrected"
 
 
 def check_lines(checked: Checked) -> Iterator[str]:

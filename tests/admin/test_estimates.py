@@ -133,7 +133,7 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> 
         ({"slippage": "9" * 30}, "must be at most 4294967295"),
         ({"pegged": "x"}, "Choose one of the options."),
         ({"user": "a" * 129}, "must have at most 128 characters"),
-        ({"user": "a\0b"}, "must not contain the character NUL"),
+        ({"user": "a\0b"}, "must not contain a NUL character"),
         ({"caller": "1.2.3.0/24"}, "not a network"),
     ],
 )

@@ -27,4 +27,4 @@ def test_the_list_and_the_transfer(app: Flask, sandbox: Gateway) -> None:
     begun = page.split("Refund requested")[1].split("</li>")[0]
     assert "Not started" not in begun
     assert "Waiting</span>" in page.split("Refund request prepared")[1].split("</li>")[0]
-    assert "the refund was asked for at " in page
+    assert "the refund was requested at " in page

@@ -222,14 +222,14 @@ REFUSED = [
     ("page_size=10", "acct_addr: is missing: send an account, or up to 20 of them"),
     ("acct_addr[]=,&page_size=10", "acct_addr: is missing: send an account, or up to 20 of them"),
     (f"addr={'x' * 129}&page_size=1", "acct_addr: must have at most 128 characters"),
-    ("acct_addr[]=a%00b&page_size=1", "acct_addr: must not contain the character NUL"),
+    ("acct_addr[]=a%00b&page_size=1", "acct_addr: must not contain a NUL character"),
     (
         "page_size=1&acct_addr=" + ",".join(f"a{n}" for n in range(21)),
-        "acct_addr: must be at most 20 accounts: ask for the others apart",
+        "acct_addr: must have at most 20 accounts: send the others in another request",
     ),
     (
         "page_size=1" + "&acct_addr[]=a" * 21,
-        "acct_addr: must be at most 20 accounts: ask for the others apart",
+        "acct_addr: must have at most 20 accounts: send the others in another request",
     ),
     ("addr=a&page_size=1&next_page_token=soon", None),
     ("addr=a&page_size=1&next_page_token=1.5", None),
@@ -241,8 +241,8 @@ REFUSED = [
 
 ONLY_IN_A_QUERY = [
     (f"addr=a&page_size={2**64}", "page_size: must be at most 18446744073709551615"),
-    ("addr=a&page_size=ten", "page_size: must be a whole number, written in the digits 0 to 9 alone"),
-    ("addr=a&addr=b&page_size=1", "addr: is there more than once"),
+    ("addr=a&page_size=ten", "page_size: must be a whole number in the digits 0 to 9"),
+    ("addr=a&addr=b&page_size=1", "addr: must be given once"),
     ("acct_addr[]=%FF&page_size=1", "acct_addr[]: is not percent-encoded UTF-8"),
 ]
 

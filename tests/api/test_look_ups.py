@@ -99,12 +99,12 @@ def test_no_such_transaction_on_the_chain(
     response = client.post(STATUS, json={"tx_hash": tx_hash, "src_chain_id": chain_id})
     message = assert_refused(response, 200, "transfer_not_found", STATUS)
     name = {0: "chain 0", 1: "Ethereum", 56: "BNB Chain"}[chain_id]
-    seen = {0: "chain 0 has reported nothing yet"}.get(chain_id, f"newest events: {name} ")
+    seen = {0: "chain 0 has not reported anything yet"}.get(chain_id, f"newest events: {name} ")
     assert message.startswith(f"transfer not found; {seen}") and message.count(",") == 0
 
 
 NO_HASH = "must be a hash: 32 bytes in hex, or up to 128 letters and digits"
-NO_NUMBER = "must be a whole number, written in the digits 0 to 9 alone"
+NO_NUMBER = "must be a whole number in the digits 0 to 9"
 BAD_BODIES: list[tuple[dict[str, Any], str]] = [
     ({"tx_hash": SEND}, "src_chain_id: is missing"),
     ({"src_chain_id": 1}, "tx_hash: is missing"),
@@ -226,7 +226,7 @@ def test_the_states_and_how_far_the_chains_were_read(app: Flask, client: FlaskCl
         ("key=a+b", f"key: {NO_HASH}"),
         ("key=%00", f"key: {NO_HASH}"),
         (f"key={'a' * 129}", f"key: {NO_HASH}"),
-        ("key=a&key=b", "key: is there more than once"),
+        ("key=a&key=b", "key: must be given once"),
         ("key=a&chain_id=4294967296", "chain_id: must be at most 4294967295"),
     ],
 )

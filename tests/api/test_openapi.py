@@ -91,7 +91,7 @@ def test_the_codes_of_errors_have_their_names(document: dict[str, Any]) -> None:
 
 def test_the_rules_for_clients(document: dict[str, Any]) -> None:
     description = document["info"]["description"]
-    rules = description[description.index("## Rules") : description.index("## Status of")]
+    rules = description[description.index("## Rules") : description.index("## Transfer status")]
     assert re.findall(r"^(\d)\. \*\*", rules, re.MULTILINE) == list("123456789")
     for fact in ("1000000", "501.23 becomes 501", "minimalMaxSlippage", "just before the final submit"):
         assert fact in rules

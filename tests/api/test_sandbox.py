@@ -155,4 +155,4 @@ def test_it_loads_into_an_empty_database_only(client: FlaskClient) -> None:
     with client.application.app_context():
         with pytest.raises(SandboxRefused, match="not empty"):
             load_sandbox(current_gateway(), actor=TESTER)
-        assert ensure_sandbox(current_gateway(), actor=TESTER) == "sandbox is fresh"
+        assert ensure_sandbox(current_gateway(), actor=TESTER) == "sandbox is up to date"

@@ -53,12 +53,12 @@ def test_a_log_that_holds_tells_its_head(app: Flask) -> None:
     fill(app)
     verified = run(app, "audit", "verify")
     assert verified.exit_code == 0
-    assert verified.stdout.startswith("3 records hold; head 3:")
+    assert verified.stdout.startswith("verified records: 3; head 3:")
     head = verified.stdout.split()[-1]
     assert run(app, "audit", "verify", "--head", head).exit_code == 0
     cut = run(app, "audit", "verify", "--head", head.replace("3:", "4:"))
     assert cut.exit_code == 1
-    assert "record 4 was noted: its end is cut off" in cut.stderr
+    assert "record 4 is known: records were removed at the end" in cut.stderr
     assert len(cut.stderr.splitlines()) == 1
 
 
@@ -68,7 +68,7 @@ def test_the_first_broken_link_ends_it_with_one_line(app: Flask) -> None:
         connection.execute(update(AuditRecord).where(AuditRecord.id >= 2).values(detail="nothing"))
     broken = run(app, "audit", "verify")
     assert (broken.exit_code, broken.stdout) == (1, "")
-    assert broken.stderr.startswith("Error: record 2 does not follow")
+    assert broken.stderr.startswith("Error: record 2 does not match")
     assert len(broken.stderr.splitlines()) == 1
 
 

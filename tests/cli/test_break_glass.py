@@ -64,7 +64,9 @@ def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Gua
     before = run(filled, "network", "export").stdout
     told = run(filled, "network", "import", "--dry-run", "-", stdin=text(document))
     assert told.exit_code == 0
-    assert told.stdout.endswith("this import would need --break-glass REASON: it changes chains, routes\n")
+    assert told.stdout.endswith(
+        "this import would need a second approval or --break-glass REASON: it changes chains, routes\n"
+    )
     refused = run(filled, "network", "import", "-", stdin=text(document))
     assert refused.exit_code == 1
     assert refused.stdout == ""

@@ -82,9 +82,9 @@ def test_retract_prints_the_id_by_which_it_can_be_undone(run: Run, file: Path) -
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--reason", "x"), "give either --id, or --token together with --since"),
-        (("--token", "cli", "--reason", "x"), "give either --id, or --token together with --since"),
-        (("--id", "a", "--token", "t", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "give either"),
+        (("--reason", "x"), "use either --id, or --token with --since"),
+        (("--token", "cli", "--reason", "x"), "use either --id, or --token with --since"),
+        (("--id", "a", "--token", "t", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "use either"),
         (("--token", "cli", "--since", "yesterday", "--reason", "x"), "must be a time with an offset"),
         (("--id", "nope", "--reason", "x"), "no event has the id 'nope'"),
         (("--token", "nobody", "--since", "2026-01-01T00:00:00Z", "--reason", "x"), "has reported nothing"),
@@ -105,19 +105,19 @@ def test_prune_tells_what_it_would_do_and_does_it(run: Run, file: Path) -> None:
         "would prune: 1 transfers with 2 events",
         "  from 2026-06-01T11:58:20+00:00 to 2026-06-01T11:59:50+00:00",
         "  1 completed",
-        "  pool USDT on chain 1 goes on to count them: sent 1000000000, relayed 0",
-        "  pool USDT on chain 2 goes on to count them: sent 0, relayed 1000000000000000000000",
+        "  pool USDT on chain 1 keeps their amounts: sent 1000000000, relayed 0",
+        "  pool USDT on chain 2 keeps their amounts: sent 0, relayed 1000000000000000000000",
     ]
     done = run("prune", "--before", "2026-06-02T00:00:00Z")
     assert done.stdout == told.stdout.replace("would prune", "pruned")
     assert run("prune", "--before", "2026-06-02T00:00:00Z").stdout == "pruned: 0 transfers with 0 events\n"
     exported = run("export")
     assert len(exported.stdout.splitlines()) == 1
-    assert exported.stderr.startswith("note: 1 transfers were pruned")
+    assert exported.stderr.startswith("note: 1 pruned transfers")
 
 
 def test_prune_keeps_what_answers_need_and_says_so(run: Run) -> None:
     told = run("prune", "--before", "2100-01-01T00:00:00Z", "--dry-run")
-    assert told.stdout.startswith("answers need what happened since 20")
+    assert told.stdout.startswith("transfers since 20")
     wrong = run("prune", "--before", "last week")
     assert (wrong.exit_code, "--before" in wrong.stderr) == (2, True)

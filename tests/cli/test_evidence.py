@@ -98,7 +98,7 @@ def evidence_of(app: Flask, transfer_id: str) -> dict[str, Any]:
 def test_the_recorded_evidence_verifies_offline(offline: Run, tmp_path: Path) -> None:
     result = offline(str(VECTOR))
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("VALID: the contract pays on this evidence\n")
+    assert result.stdout.startswith("VALID: the refund can be claimed with this evidence\n")
     for line in (
         "  contract     0xf89354F314faF344Abd754924438bA798E306DF2 (pool bridge)",
         "  seqnum    77772",
@@ -152,8 +152,8 @@ def test_a_saved_status_answer(answers: Answers, offline: Run, tmp_path: Path, k
     assert offline(path, *there[:3], "0x" + "11" * 20).exit_code == 1
     without = offline(path, *there[2:])
     assert (without.exit_code, without.stdout) == (2, "")
-    assert f"(its request names {evidence['chain_id']}): give --chain" in without.stderr
-    assert "give --contract" in offline(path, *place).stderr
+    assert f"(its request names {evidence['chain_id']}): add --chain" in without.stderr
+    assert "add --contract" in offline(path, *place).stderr
     flipped = status | {"sorted_sigs": [*status["sorted_sigs"][1:], status["sorted_sigs"][0]]}
     assert offline(saved(tmp_path, flipped), *there).exit_code == 1
 
@@ -184,7 +184,7 @@ def test_a_saved_answer_without_a_refund(answers: Answers, offline: Run, tmp_pat
     for answer in answers["none"]:
         result = offline(saved(tmp_path, answer), "--chain", "1", "--contract", "0x" + "11" * 20)
         assert result.exit_code == 1
-        assert result.stdout.startswith("NOT VALID: there is no refund to pay\n  - the answer carries no")
+        assert result.stdout.startswith("NOT VALID: there is no refund to claim\n  - the answer has no")
 
 
 UNUSABLE: dict[str, tuple[str, str]] = {
@@ -193,13 +193,13 @@ UNUSABLE: dict[str, tuple[str, str]] = {
     "nothing of an answer": ("{}", "no wd_onchain"),
     "another operation's answer": (json.dumps({"err": None, "eq_value_token_amt": "1"}), "no wd_onchain"),
     "a key twice": ('{"wd_onchain": "", "wd_onchain": ""}', "repeats the key"),
-    "too large": (json.dumps({"wd_onchain": "A" * 1024 * 1024}), "larger than any answer"),
-    "no chain": (json.dumps(RECORDED | {"chain_id": None}), "(its request names 97): give --chain"),
-    "no chain, nor a request": (json.dumps({"wd_onchain": None}), "which chain pays: give --chain"),
-    "no contract": (json.dumps(RECORDED | {"bridge_contract": ""}), "give --contract"),
+    "too large": (json.dumps({"wd_onchain": "A" * 1024 * 1024}), "must have at most"),
+    "no chain": (json.dumps(RECORDED | {"chain_id": None}), "(its request names 97): add --chain"),
+    "no chain, nor a request": (json.dumps({"wd_onchain": None}), "which chain pays: add --chain"),
+    "no contract": (json.dumps(RECORDED | {"bridge_contract": ""}), "add --contract"),
     "no evidence as written here": (
         json.dumps({"call": None, "wd_onchain": "", "signers": [1]}),
-        "no getRef",
+        "not a getRef",
     ),
 }
 
@@ -216,7 +216,7 @@ def test_what_is_no_file(offline: Run, tmp_path: Path) -> None:
     for path in ("nowhere.json", str(tmp_path), "0x1234"):
         result = offline(path)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr.startswith(f"{path}: is no transfer id, and no file: ")
+        assert result.stderr.startswith(f"{path}: is neither a transfer id nor a readable file: ")
 
 
 @pytest.mark.parametrize(
@@ -254,19 +254,19 @@ def test_a_transfer(sandbox: Flask, kind: str) -> None:
     other = run(REFUNDS[kind], "--json", "--set-hash", "00" * 32)
     shown = json.loads(other.stdout)
     assert (other.exit_code, shown["valid"], shown["call"]["data"]) == (1, False, None)
-    assert "but the contract keeps 0x0000" in shown["missing"][0]
+    assert "but the contract has 0x0000" in shown["missing"][0]
 
 
 def test_a_transfer_whose_refund_is_not_payable(sandbox: Flask) -> None:
     run = runner(sandbox)
     collecting = run(COLLECTING)
     assert collecting.exit_code == 1
-    assert collecting.stdout.startswith("NOT VALID: the contract does not pay\n  - signed power 5")
+    assert collecting.stdout.startswith("NOT VALID: the refund cannot be claimed now\n  - signed power 5")
     assert all(len(line) <= 110 for line in collecting.stdout.splitlines())
     completed = run(COMPLETED)
     assert completed.exit_code == 1
     assert completed.stdout == (
-        "NOT VALID: there is no refund to pay\n"
+        "NOT VALID: there is no refund to claim\n"
         "  - the transfer was completed, so there is nothing to claim\n"
         "\n"
         f"  transfer  {COMPLETED}\n"
@@ -283,7 +283,7 @@ def test_a_transfer_that_cannot_be_judged(sandbox: Flask) -> None:
     assert "transfer not found; newest events: " in unknown.stderr
     options = run(COMPLETED, "--chain", "1")
     assert options.exit_code == 2
-    assert "are for a FILE" in options.stderr
+    assert "can be used with a FILE only" in options.stderr
 
 
 def test_a_transfer_without_a_database(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_a_file_is_imported_and_exported_as_it_was(app: Flask, tmp_path: Path) -
     path.write_bytes(text(network()))
     imported = run(app, "import", str(path))
     assert imported.exit_code == 0
-    assert "add chain 1\n" in imported.stdout
+    assert "added chain 1\n" in imported.stdout
     exported = run(app, "export")
     assert exported.exit_code == 0
     assert json.loads(exported.stdout) == network()
@@ -68,6 +68,5 @@ def test_a_database_that_others_hold_ends_with_a_line(app: Flask, monkeypatch: p
     result = run(app, "import", "-", stdin=text(network()))
     assert result.exit_code == 1
     assert result.stderr == (
-        "Error: the database cannot be reached or is held by others (database is locked); "
-        "run the command again\n"
+        "Error: the database cannot be reached or is locked (database is locked); run the command again\n"
     )

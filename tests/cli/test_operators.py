@@ -30,7 +30,7 @@ def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path) -> None:
     file.write_text(PASSWORD + "\n")
     create = ["operators", "create", "someone@example.org", "--role", "viewer"]
     made = app.test_cli_runner().invoke(args=create, env={"OPERATOR_PASSWORD_FILE": str(file)})
-    assert made.output == "someone@example.org may sign in as viewer\n"
+    assert made.output == "created someone@example.org with the role viewer\n"
     account = find_account(current_gateway(), email="someone@example.org")
     assert account
     assert PasswordHasher().verify(account.password, PASSWORD)
@@ -42,7 +42,7 @@ def test_a_password_can_come_from_a_file(app: Flask, tmp_path: Path) -> None:
 
 def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
     made = run(app, "create", "Someone@Example.org", "--role", "operator")
-    assert made.output == "someone@example.org may sign in as operator\n"
+    assert made.output == "created someone@example.org with the role operator\n"
     account = find_account(current_gateway(), email="someone@example.org")
     assert account
     assert account.role is Role.OPERATOR
@@ -54,7 +54,7 @@ def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
     changed = find_account(current_gateway(), email="SOMEONE@example.org")
     assert changed
     assert (changed.role, changed.active) == (Role.VIEWER, False)
-    assert "may sign in again" in run(app, "enable", "someone@example.org").output
+    assert "enabled someone@example.org with the role " in run(app, "enable", "someone@example.org").output
 
     fresh = run(app, "new-password", "someone@example.org").stdout.strip()
     assert len(fresh) >= 20

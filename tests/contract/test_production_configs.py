@@ -251,7 +251,7 @@ def test_it_says_what_it_cannot_know(app: Flask) -> None:
     printed = run(app, "import", "--from-configs", str(FILE), "--print")
     for word in ("rates", "fees", "balances", "validators", "tx_path", "minimal_max_slippage"):
         assert word in printed.stderr
-    assert "This gateway answers 8 values in another way:" in printed.stderr
+    assert "8 values differ in the answers of this gateway:" in printed.stderr
     assert printed.stderr.count("token.xfer_disabled: False is answered as True") == 6
     assert configs_of(app)["chains"] == []
 

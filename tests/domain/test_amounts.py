@@ -28,7 +28,7 @@ def test_amounts_that_are_read(text, amount):
     ],
 )  # fmt: skip
 def test_amounts_that_are_refused(text):
-    with pytest.raises(ValueError, match="an amount"):
+    with pytest.raises(ValueError, match=r"^must (be|have)"):
         amounts.parse_uint256(text)
 
 
@@ -52,7 +52,7 @@ def test_rates_that_are_read(text, rate):
 
 @pytest.mark.parametrize("text", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "٣.1", "1,5", "nan", "1" * 79])
 def test_rates_that_are_refused(text):
-    with pytest.raises(ValueError, match="a rate"):
+    with pytest.raises(ValueError, match=r"^must (be|have)"):
         amounts.parse_decimal(text)
 
 

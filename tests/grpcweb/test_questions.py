@@ -110,7 +110,7 @@ def test_unknown_fields_are_ignored_whatever_they_hold(unknown: bytes) -> None:
     ids=repr,
 )
 def test_what_is_no_message(raw: bytes) -> None:
-    with pytest.raises(BadRequest, match=r"^body: its message is no EstimateAmtRequest$"):
+    with pytest.raises(BadRequest, match=r"^body: must be a message EstimateAmtRequest$"):
         question(raw)
 
 

@@ -93,7 +93,7 @@ TOO_LARGE = b"\x0a\x09\x08\x81\x80\x80\x80\x10\x12\x011\x10\x01\x1a\x04USDT"
     [
         (withdrawing(), "src_withdraws: is missing"),
         (withdrawing((1, "", 1)), "src_withdraws: amount of chain 1: is missing"),
-        (withdrawing((1, "-1", 1)), "src_withdraws: amount of chain 1: an amount is written"),
+        (withdrawing((1, "-1", 1)), "src_withdraws: amount of chain 1: must be a whole number"),
         (withdrawing((1, "1", 1), (1, "2", 1)), "src_withdraws: must name each chain once"),
         (withdrawing(*((n, "1", 1) for n in range(33))), "src_withdraws: must have at most 32 chains"),
         (withdrawing((1, "1", 1), token_symbol=""), "token_symbol: is missing"),

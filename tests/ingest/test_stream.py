@@ -130,7 +130,7 @@ def test_the_number_of_bytes(client: FlaskClient, monkeypatch: pytest.MonkeyPatc
         assert verdict(response)
     monkeypatch.setattr(limits, "MAX_BYTES", len(body) - 1)
     for response in (post(client, wire, headers=headers), post_stream(client, in_pieces(wire, 99), headers)):
-        assert "send it in smaller portions" in refused(response, 413, "body_too_large")
+        assert "send it in smaller batches" in refused(response, 413, "body_too_large")
 
 
 def test_what_is_refused_beforehand_is_not_read(client: FlaskClient) -> None:

@@ -120,7 +120,7 @@ def test_revoked_everywhere_at_once(
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
     done = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"])
-    assert (done.exit_code, done.stdout) == (0, "relayer-1 is revoked since 2026-06-01T12:00:00Z\n")
+    assert (done.exit_code, done.stdout) == (0, "relayer-1 was revoked at 2026-06-01T12:00:00Z\n")
     for each in (client, other):
         refused(post(each, [sent(2)], token), 401, "unauthorized")
         refused(each.get(CURSOR, headers=bearer(token)), 401, "unauthorized")

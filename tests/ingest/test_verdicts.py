@@ -52,7 +52,7 @@ def test_an_id_with_other_content_is_refused_and_raised(client: FlaskClient, gat
         {
             "line": 2,
             "id": first["id"],
-            "reason": "id: was reported before with other content; a new fact needs a new id",
+            "reason": "id: was reported before with other content: send a new fact with a new id",
         }
     ]
     with reading(gateway.engine) as connection:

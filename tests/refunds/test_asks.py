@@ -73,7 +73,7 @@ def test_a_wallets_way_from_6_to_8(client: FlaskClient, gateway: Gateway, door: 
     assert status(client) == (7, 0)
     waiting = client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()
     assert (waiting["status"], waiting["valid"]) == (7, False)
-    assert waiting["notes"] == ["the refund was asked for at 2026-06-01T12:00:00Z"]
+    assert waiting["notes"] == ["the refund was requested at 2026-06-01T12:00:00Z"]
     assert "no refund request is known yet" in waiting["missing"][0]
     assert ask(client, door, withdraw_req(transfer_id(1)[2:].upper())) == TAKEN
     wd = request(1)
@@ -142,7 +142,7 @@ def test_an_unknown_transfer(client: FlaskClient, gateway: Gateway, door: str) -
     ("req", "fault"),
     [
         (b"", "is missing: send the base64 of a WithdrawReq"),
-        (b"\xff\xff", "is no WithdrawReq message: send the base64"),
+        (b"\xff\xff", "is not a WithdrawReq message: send the base64"),
         (withdraw_req("0x12"), "its xfer_id must be a string of 32 bytes in hex"),
         (withdraw_req(""), "its xfer_id is missing"),
     ],

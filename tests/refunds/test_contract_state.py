@@ -168,7 +168,7 @@ def test_a_wrapped_token_is_paid_out_in_native_coin(ask: Asker, kind: SendKind) 
 def test_a_delayed_payout_names_its_id_on_the_destination(ask: Asker, story: Story) -> None:
     ask.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
     assert ask.status(story)["status"] == 11
-    assert "its id, which was not reported" in ask.evidence(story)["missing"][0]
+    assert "the id, which was not reported" in ask.evidence(story)["missing"][0]
     delayed_id = "0x" + "5e" * 32
     ask.take(about(1, "transfer.delayed", at=-60, dst_tx_hash=TX, delayed_id=delayed_id))
     waiting, there = ask.evidence(story)["delayed"], 3 - story.chain

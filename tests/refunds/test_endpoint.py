@@ -58,18 +58,18 @@ WITHOUT_A_REFUND: list[tuple[list[dict[str, Any]], int, str]] = [
     (
         [STORY.sent(), event("chain.reorged", chain_id=1, from_block=1)],
         0,
-        "no refund has begun: the transfer",
+        "no refund was requested: the transfer",
     ),
-    ([SUBMITTED], 1, "no refund has begun: the transfer's status is 1 (TRANSFER_SUBMITTING)"),
+    ([SUBMITTED], 1, "no refund was requested: the transfer's status is 1 (TRANSFER_SUBMITTING)"),
     ([SUBMITTED, about(1, "transfer.failed")], 2, "nothing to refund"),
-    ([STORY.sent(), about(1, "transfer.confirmed")], 3, "no refund has begun"),
-    ([STORY.sent(), word(XferStatus.SUCCESS)], 4, "no refund has begun"),
+    ([STORY.sent(), about(1, "transfer.confirmed")], 3, "no refund was requested"),
+    ([STORY.sent(), word(XferStatus.SUCCESS)], 4, "no refund was requested"),
     ([STORY.sent(), released(1)], 5, "the transfer was completed, so there is nothing to claim"),
-    ([STORY.sent(), word(XferStatus.BAD_TOKEN)], 6, "is to be refunded, but no refund request is known"),
+    ([STORY.sent(), word(XferStatus.BAD_TOKEN)], 6, "was not prepared yet: no refund request is known"),
     ([STORY.sent(), about(1, "refund.requested")], 7, "no refund request is known yet"),
     ([STORY.sent(), about(1, "refund.submitted", tx_hash="0x" + "dd" * 32)], 9, "already in a block"),
     ([STORY.sent(), word(XferStatus.REFUND_DONE)], 10, "the refund has been paid"),
-    ([STORY.sent(), about(1, "transfer.delayed")], 11, "waits for its delayed release"),
+    ([STORY.sent(), about(1, "transfer.delayed")], 11, "waits in the contract's delay queue"),
 ]
 
 

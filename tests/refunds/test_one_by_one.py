@@ -85,7 +85,7 @@ def test_a_flipped_request_before_its_send_is_known(ask: Asker, story: Story) ->
     ask.take(rotation(story.chain, POWERS), story.sent())
     assert ask.status(story)["status"] == 1
     evidence = ask.evidence(story)
-    assert "does not fit the transfer" in evidence["missing"][0]
+    assert "contradicts the transfer" in evidence["missing"][0]
     assert len(evidence["contradictions"]) == 1
 
 
@@ -102,7 +102,7 @@ def test_two_requests_at_quorum_and_none_is_served(ask: Asker, story: Story) -> 
         if not at_quorum:
             assert story.contract_takes(answer, POWERS)
     evidence = ask.evidence(story)
-    assert evidence["missing"][0].startswith("2 different requests have the signatures of a quorum")
+    assert evidence["missing"][0].startswith("2 different requests are signed by a quorum")
     assert evidence["other_requests"][0]["reached"] is True
 
 
@@ -118,7 +118,7 @@ def test_a_rotation_takes_it_back_to_7_and_it_is_collected_anew(ask: Asker, stor
     assert (evidence["power_signed"], evidence["quorum"]) == ("14", "30")
     assert evidence["validator_set_version"] == 2
     assert len(evidence["not_signed"]) == 3
-    assert evidence["missing"][0].endswith("16 more is needed")
+    assert evidence["missing"][0].endswith("16 more needed")
     ask.take(story.signed(PEOPLE[20]))
     assert ask.status(story)["status"] == 7
     ask.take(story.signed(PEOPLE[21]))
@@ -171,7 +171,7 @@ def test_a_send_that_is_reorganised_away_leaves_nothing_to_serve(ask: Asker, sto
 
 OVERTAKEN: list[tuple[dict[str, Any], int, str]] = [
     (about(1, "refund.submitted", tx_hash="0x" + "dd" * 32), 9, "already in a block"),
-    (about(1, "transfer.delayed"), 11, "waits for its delayed release"),
+    (about(1, "transfer.delayed"), 11, "waits in the contract's delay queue"),
     (released(1), 5, "was completed"),
     (about(1, "refund.completed"), 10, "has been paid"),
 ]

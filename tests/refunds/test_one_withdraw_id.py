@@ -56,7 +56,7 @@ def assert_second_is_dead(ask: Asker) -> None:
     assert (evidence["valid"], evidence["proven"], evidence["call"]["data"]) == (False, False, None)
     (why,) = evidence["missing"]
     shared = evidence["withdraw_id"]
-    assert f"its withdraw id {shared} has been paid for transfer {FIRST.id}" in why
+    assert f"its withdraw id {shared} was already paid for transfer {FIRST.id}" in why
     assert "a request with another seqnum is needed" in evidence["contradictions"][0]
     assert list(raised(ask)) == ["2"]
     assert shared in raised(ask)["2"] and FIRST.id in raised(ask)["2"]
@@ -119,7 +119,7 @@ def test_the_networks_word_pays_as_well_and_a_rotation_changes_nothing(ask: Aske
     ask.take(about(1, "network.status", at=-5, xfer_status=7))
     assert_second_is_dead(ask)
     ask.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
-    assert "has been paid" in ask.evidence(SECOND)["contradictions"][0]
+    assert "was already paid" in ask.evidence(SECOND)["contradictions"][0]
     assert list(raised(ask)) == ["2"]
 
 

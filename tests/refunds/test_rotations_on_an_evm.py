@@ -54,7 +54,7 @@ def test_a_signature_of_a_validator_to_come_counts_when_the_rotation_does(ask: A
     bridge = bridge_of(STORY, OLD)
     ask.take(rotation(1, OLD), STORY.sent(), STORY.prepared(), *signed(1, 2))
     (refused,) = ask.feed(*signed(3)).refused
-    assert "no current validator" in refused.reason
+    assert "must be made by a current validator" in refused.reason
     assert ask.status(STORY)["status"] == 7
     ask.take(rotation(1, NEW, at=-100))
     bridge.keep(by_address(NEW))

@@ -110,7 +110,7 @@ def test_a_primary_is_no_replica(app: Flask, timer: Timer, caplog: pytest.LogCap
     mistaken = Replica(reads, reads, MAX_LAG, timer)
     mistaken.check()
     assert mistaken._shows_until == float("-inf")
-    assert "names no replica" in caplog.text
+    assert "is not a replica" in caplog.text
 
 
 def test_one_that_fails_again_and_again_is_left_out_for_longer(replica: Replica, timer: Timer) -> None:

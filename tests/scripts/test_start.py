@@ -75,7 +75,7 @@ def test_a_missing_database_is_made_migrated_and_filled_once(
     events = everything(app)
     assert events > 0
     prepare_database(app)
-    assert "sandbox is fresh" in capsys.readouterr().out
+    assert "sandbox is up to date" in capsys.readouterr().out
     assert everything(app) == events
 
 

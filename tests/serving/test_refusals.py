@@ -22,7 +22,7 @@ def test_one_a_minute_is_logged_and_the_rest_counted() -> None:
             logged.append(each.getMessage())
     assert len(logged) == 3
     assert all(len(text) < 400 for text in logged)
-    assert logged[1].endswith(" (and 59 more since the last was logged)")
+    assert logged[1].endswith(" (and 59 more since the last one logged)")
 
 
 def test_everything_else_is_logged() -> None:

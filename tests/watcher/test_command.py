@@ -49,9 +49,9 @@ def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> No
     said = [text.strip() for text in done.output.splitlines()]
     assert said[0] == "chain 1 (Ethereum): can be watched"
     assert "ok   all 1 contracts have code" in said
-    assert "ok   tells logs back to watch_from_block 1" in said
-    assert "ok   takes ranges of 29 blocks and more" in said
-    assert "ok   tells receipts that give their headers' roots: it can prove blocks alone" in said
+    assert "ok   has logs back to watch_from_block 1" in said
+    assert "ok   accepts ranges of 29 blocks and more" in said
+    assert "ok   receipts match the headers: one URL is enough to prove blocks" in said
     assert url not in done.output
     assert "secret-key" not in done.output
 
@@ -61,12 +61,12 @@ def test_check_says_what_a_url_can_do(open_app: OpenApp, chain: FakeChain) -> No
     [
         ({"chain_id": 9}, {}, "FAIL it is a node of chain 9, not of 1"),
         ({"codeless": True}, {}, "has no code on this chain"),
-        ({"oldest": 12}, {}, "FAIL tells logs back to block 12 only, and watch_from_block is 1"),
+        ({"oldest": 12}, {}, "FAIL has logs back to block 12 only, but watch_from_block is 1"),
         ({}, {"rpc": ["RPC_URL_A", "RPC_URL_B"]}, "FAIL not set in this environment"),
-        ({"receipts": False}, {}, "tells no receipts: only a second URL can prove what it tells"),
-        ({"most_blocks": 7}, {}, "takes ranges of 7 blocks"),
+        ({"receipts": False}, {}, "no receipts: blocks can only be proven with a second URL"),
+        ({"most_blocks": 7}, {}, "accepts ranges of 7 blocks"),
         ({"fault": lambda _body: (401, {}, b'{"error":{"message":"no such key"}}')}, {}, "FAIL "),
-        ({}, {"watch_from_block": 99}, "is still to come"),
+        ({}, {"watch_from_block": 99}, "does not exist yet"),
         ({}, {"finality": "finalized"}, "finalized up to block 21"),
     ],
 )
@@ -77,7 +77,8 @@ def test_check_says_what_is_missing(
         done = run(open_app, {"RPC_URL_A": url}, "--check", **watching)
     assert words in done.output
     good = (
-        words.startswith(("is still", "finalized", "tells no receipts", "takes ranges")) or "rpc" in watching
+        words.startswith(("does not exist yet", "finalized", "no receipts", "accepts ranges"))
+        or "rpc" in watching
     )
     assert done.exit_code == (0 if good else 1)
 
@@ -85,7 +86,7 @@ def test_check_says_what_is_missing(
 def test_check_without_any_url(open_app: OpenApp) -> None:
     done = run(open_app, {}, "--check", rpc=[])
     assert done.exit_code == 1
-    assert "no URL: name variables in the chain's rpc, and set them" in done.output
+    assert "no URL: list variable names in the rpc of the chain, and set the variables" in done.output
 
 
 def test_status_before_anybody_has_read(open_app: OpenApp) -> None:

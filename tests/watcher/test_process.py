@@ -73,7 +73,7 @@ def free(gateway: Gateway) -> None:
 
 def has_begun(process: Process, times: int) -> bool:
     """Whether a watcher has begun after so many others that wrote into the same log."""
-    return process.said.count("reads it from now on") > times
+    return process.said.count("reading started") > times
 
 
 def is_read(gateway: Gateway, last: int) -> bool:
@@ -114,7 +114,7 @@ def test_another_takes_over_within_ten_seconds(
         urls = {"RPC_URL_A": rpc}
         with watching(url, tmp_path / "one", urls) as one, watching(url, tmp_path / "two", urls) as two:
             until(lambda: read_to(gateway) == (29, 23))
-            reads = one if "reads it from now on" in one.said else two
+            reads = one if "reading started" in one.said else two
             epoch = row(gateway).epoch
             reads.kill()
             chain.mine(send(30))

@@ -122,7 +122,7 @@ def test_a_shorter_branch_is_a_reorganisation() -> None:
 
 
 def test_a_node_that_contradicts_itself() -> None:
-    with pytest.raises(Lie, match="block 100 stands, and block 60 below it does not"):
+    with pytest.raises(Lie, match="block 100 is on the chain, but block 60 below it is not"):
         search(kept_of(60, 100, 105), Node(chain(110) | {60: header(60, "b"), 105: header(105, "b")}))
 
 

@@ -40,7 +40,7 @@ _IGNORED_HEADER: Final = {
     "in": "header",
     "name": "X-Requested-With",
     "schema": {"type": "string"},
-    "description": "Some pages send it with every request. It is not looked at.",
+    "description": "Some clients send it with every request. It is ignored.",
 }
 
 
@@ -58,7 +58,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
         tags=[
             {
                 "name": "Transfers",
-                "description": "Estimates, statuses, histories, and what they can be asked about.",
+                "description": "Estimates, statuses, histories, refunds and the transfer configs.",
             },
             {"name": "Health", "description": "For load balancers and operators."},
         ],
@@ -111,11 +111,11 @@ def _estimate(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "estimateAmt",
         "tags": ["Transfers"],
-        "summary": "What would a transfer bring?",
+        "summary": "Estimate a transfer",
         "description": (
-            "The amount to expect, the fees, the rate, and the slippage value for the on-chain send. "
-            "Mind the rules for clients in the overview: compare `max_slippage` with the contract's minimum, "
-            "and ask again just before the final submit."
+            "Returns the amount to be received, the fees, the rate, and the slippage value for the on-chain "
+            "send. Follow the rules for clients in the overview: compare `max_slippage` with the "
+            "contract's minimum, and request the estimate again just before the final submit."
         ),
         "parameters": [{"in": "query", "schema": door.estimate_query}],
         "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *READ),
@@ -130,10 +130,10 @@ def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "estimateAmtByPost",
         "tags": ["Transfers"],
-        "summary": "The same, asked by a POST",
+        "summary": "Estimate a transfer (POST)",
         "description": (
-            "The same fields by the same rules, as a JSON object or a form. In JSON, integers may also be "
-            "written as text, and null counts as left out. Of a POST the query is not looked at."
+            "The same fields and rules, as a JSON object or a form. In JSON, integers may also be strings, "
+            "and null counts as omitted. The query of a POST is ignored."
         ),
         # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
         "parameters": [_IGNORED_HEADER],
@@ -147,11 +147,12 @@ def _status(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransferStatus",
         "tags": ["Transfers"],
-        "summary": "Where is a transfer?",
+        "summary": "Get the status of a transfer",
         "description": (
-            "Progress of one transfer, named by its id or by the transaction that sent it, links to its "
-            "transactions, and, while status is 8, the evidence for the on-chain refund (`getRefundEvidence` "
-            "makes the call of it). For an unknown one, `msg` says how fresh the view of each chain is."
+            "Returns the progress of one transfer, identified by its id or by the transaction of its send, "
+            "links to its transactions, and, while status is 8, the evidence for the on-chain refund "
+            "(`getRefundEvidence` gives the call for it). For an unknown transfer, `msg` says how recent "
+            "the newest event of each chain is."
         ),
         "requestBody": body_of(door, content),
         "responses": responses(
@@ -167,10 +168,10 @@ def _latency(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getLatest7DayTransferLatencyForQuery",
         "tags": ["Transfers"],
-        "summary": "How long do transfers take?",
+        "summary": "Get the median transfer time",
         "description": (
-            "The exact median time from the send to the release, over the transfers between the two "
-            "chains that were released in the last 7 days."
+            "Returns the exact median time from send to release of the transfers between the two chains "
+            "that were released in the last 7 days."
         ),
         "parameters": [{"in": "query", "schema": door.latency_query}],
         "responses": responses(door.latency_answer, LATENCY_EXAMPLES, *READ),
@@ -181,10 +182,11 @@ def _evidence(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getRefundEvidence",
         "tags": ["Transfers"],
-        "summary": "Would the contract pay a refund?",
+        "summary": "Get the evidence for a refund",
         "description": (
-            "Everything a refund hangs on, judged as the contract judges it: the request, the call to make, "
-            "who has signed with how much power, what is missing. `valid` is true exactly while the "
+            "Returns everything that a refund depends on, checked as the contract checks it: the request, "
+            "the call to send, which validators have signed with how much power, and what is "
+            "missing. `valid` is true exactly while the "
             "transfer's status is 8; then `call` has the arguments, and `call.data` is what a wallet sends "
             "to `contract` on chain `chain_id`."
         ),
@@ -198,22 +200,22 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
         "operationId": path[1:],
         "tags": ["Transfers"],
         "summary": (
-            "What can be transferred where?" if path == CONFIGS_PATHS[0] else "The same, by its other name"
+            "Get the transfer configs" if path == CONFIGS_PATHS[0] else "Get the transfer configs (alias)"
         ),
         "description": (
-            "Chains, tokens, pegged pairs and blocked directions: where ids and symbols are taken from. "
-            "Both paths give the same answer. Send the `ETag` back in `If-None-Match` to be told that "
-            "nothing has changed."
+            "Returns the chains, tokens, pegged pairs and blocked directions, with the ids and symbols that "
+            "other operations use. Both paths give the same answer. Send the `ETag` in `If-None-Match` to "
+            "get 304 while nothing has changed."
         ),
         "parameters": [
             {
                 "in": "header",
                 "name": "If-None-Match",
                 "schema": {"type": "string"},
-                "description": "The ETag of the answer you have.",
+                "description": "The ETag of a previous answer.",
             }
         ],
-        "responses": {"304": {"description": "Nothing has changed.", "headers": ETAG}}
+        "responses": {"304": {"description": "Not modified.", "headers": ETAG}}
         | responses(door.configs_answer, {}, *READ[1:], more_headers=ETAG),
     }
 
@@ -221,16 +223,16 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
 def _health(path: str) -> dict[str, Any]:
     ready = path == READY_PATH
     text = (
-        "200 when the database is reachable, its migrations are current and the view of the configuration "
-        "is fresh; else 503, and `msg` says which is not. `watching` says how far the chains are read that "
-        "the gateway reads itself."
+        "200 if the database is reachable, its migrations are current and the copy of the configuration is "
+        "up to date; otherwise 503, and `msg` names the cause. `watching` says how far the gateway has "
+        "read the chains that it watches."
         if ready
-        else "200 while the process answers at all."
+        else "200 while the process is running."
     )
     return {
         "operationId": path[1:],
         "tags": ["Health"],
-        "summary": "Can it serve?" if ready else "Is it up?",
+        "summary": "Check readiness" if ready else "Check liveness",
         "description": text,
         "responses": responses(READY if ready else NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
     }

@@ -177,7 +177,7 @@ _COLLECTING: Final[dict[str, Any]] = _NO_EVIDENCE | {
     "validator_set_version": 3,
     "validator_set_hash": "0xc8b7ba6ed4efce71dc1a4d633337bbc01594fd4910b39ac5ce20dbef1341a347",
     "missing": [
-        "signed power 50 of 100 is under the quorum of 67: 17 more is needed",
+        "signed power 50 of 100 is below the quorum of 67: 17 more needed",
         "not signed yet: 0x0714E930C3238208F5Ba1663E975d096e9fa9eAF (power 20), "
         "0x2797099B61819A36DA100b6412030C2ef38c0ADb (power 30)",
     ],
@@ -185,7 +185,7 @@ _COLLECTING: Final[dict[str, Any]] = _NO_EVIDENCE | {
 }
 EVIDENCE_EXAMPLES: Final[dict[str, Any]] = {
     "valid": _example(
-        "A pool refund that the contract pays",
+        "A pool refund that can be claimed",
         err=None,
         **_COLLECTING
         | {
@@ -215,7 +215,7 @@ EVIDENCE_EXAMPLES: Final[dict[str, Any]] = {
     ),
     "collecting": _example("The same before the second signature", err=None, **_COLLECTING),
     "no refund": _example(
-        "A transfer that is not refunded",
+        "A transfer without a refund",
         err=None,
         **_COLLECTING
         | {"status": 5}

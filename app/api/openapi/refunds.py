@@ -9,14 +9,14 @@ from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import READ, responses
 
 ASK_EXAMPLES: Final[dict[str, Any]] = {
-    "asked": {"summary": "The ask is taken", "value": {"err": None, "seq_num": "1700000000"}},
+    "asked": {"summary": "The request is accepted", "value": {"err": None, "seq_num": "1700000000"}},
     "not to be refunded": {
         "summary": "X-Gateway-Reason: refund_not_available",
         "value": {
             "err": {
                 "code": 500,
-                "msg": "this transfer is not to be refunded: its status is 5 (TRANSFER_COMPLETED); "
-                "ask for the refund while it is 6",
+                "msg": "this transfer cannot be refunded: its status is 5 (TRANSFER_COMPLETED); request the "
+                "refund while it is 6",
             },
             "seq_num": "0",
         },
@@ -29,12 +29,13 @@ def ask_operation(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "withdrawLiquidity",
         "tags": ["Transfers"],
-        "summary": "Ask for a refund",
+        "summary": "Request a refund",
         "description": (
-            "For a transfer at status 6. The status goes to 7, and to 8 when the validators have signed: ask "
-            "`getTransferStatus` until then. At 7 to 10 this is answered in the same way and changes "
-            "nothing; at any other status it is `refund_not_available`. A caller may ask a few times a "
-            "minute. It needs no signature: the refund goes to the sender of the transfer, whoever asks."
+            "Requests the refund of a transfer with status 6. The status becomes 7, and 8 when the "
+            "validators have signed: poll `getTransferStatus` until then. With status 7 to 10 the answer "
+            "is the same and nothing changes; with any other status it is `refund_not_available`. A caller "
+            "may send a few requests a minute. No signature is needed: the refund is paid to the sender of "
+            "the transfer, whoever requests it."
         ),
         "requestBody": body_of(door, {JSON: {"schema": door.ask_body}}),
         "responses": responses(door.ask_answer, ASK_EXAMPLES, *READ, *unread_types(door)),

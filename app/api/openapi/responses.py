@@ -10,14 +10,14 @@ from app.domain.error_catalogue import ERRORS
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
-    405: "The path does not take this method.",
+    405: "The path does not support this method.",
     413: "The body is larger than 64 KiB.",
-    414: "The request line is longer than the server reads.",
-    415: "The body is not declared as one of the types that are read here.",
+    414: "The request line is too long.",
+    415: "The content type of the body is not supported.",
     429: "Too many requests from this caller.",
-    431: "The headers are more or longer than the server reads.",
+    431: "The headers are too many or too long.",
     500: "The gateway failed.",
-    503: "The gateway cannot answer right now.",
+    503: "The gateway is temporarily unavailable.",
 }
 _BEFORE_THE_PATH: Final = (414, 431)
 """What the server answers before it knows the path: so any operation may."""
@@ -27,19 +27,19 @@ READ: Final = (400, 405, 413, 429, 500, 503)
 
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Gateway-Reason": {
-        "description": "Why, for machines; there on every err.",
+        "description": "Reason of the error, for programs; sent with every err.",
         "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
     },
     "Retry-After": {
-        "description": "Seconds to wait before asking again.",
+        "description": "Seconds to wait before trying again.",
         "schema": {"type": "integer", "minimum": 1},
     },
     "Allow": {
-        "description": "The methods that the path takes.",
+        "description": "Methods that the path supports.",
         "schema": {"type": "string"},
     },
     "ETag": {
-        "description": "Names this version of the answer, for `If-None-Match`.",
+        "description": "Identifies this version of the answer, for `If-None-Match`.",
         "schema": {"type": "string"},
     },
 }
@@ -67,7 +67,7 @@ def responses(
     good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
     answers: dict[str, Any] = {
         "200": {
-            "description": "The answer; or, with `err`, why there is none.",
+            "description": "The result, or `err` with the reason why there is none.",
             "headers": _REASON | (more_headers or {}),
             "content": good,
         }

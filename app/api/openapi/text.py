@@ -9,25 +9,27 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 
 STATUS_MEANINGS: Final[dict[Status, str]] = {
-    Status.TRANSFER_UNKNOWN: "Nothing is certain about it at the moment.",
-    Status.TRANSFER_SUBMITTING: "The gateway watches the transaction on the source chain.",
+    Status.TRANSFER_UNKNOWN: "Nothing is certain about the transfer yet.",
+    Status.TRANSFER_SUBMITTING: "The gateway is monitoring the transaction on the source chain.",
     Status.TRANSFER_FAILED: "Failed before any funds left. No refund is needed.",
-    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "The validator network has yet to confirm it.",
-    Status.TRANSFER_WAITING_FOR_FUND_RELEASE: "The funds are about to be released on the destination chain.",
+    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "Waiting for confirmation by the validator network.",
+    Status.TRANSFER_WAITING_FOR_FUND_RELEASE: (
+        "Waiting for the release of the funds on the destination chain."
+    ),
     Status.TRANSFER_COMPLETED: "Completed.",
-    Status.TRANSFER_TO_BE_REFUNDED: "Failed; the refund must be started. `refund_reason` says why it failed.",
+    Status.TRANSFER_TO_BE_REFUNDED: "Failed; the refund must be requested. `refund_reason` is the cause.",
     Status.TRANSFER_REQUESTING_REFUND: "The refund's evidence is being collected.",
     Status.TRANSFER_REFUND_TO_BE_CONFIRMED: (
         "The user must submit the refund on the source chain with `wd_onchain`, `sorted_sigs`, `signers` "
-        "and `powers` of this answer: simulate the call first, for the contract may be paused or "
-        "out of funds."
+        "and `powers` of this answer. Simulate the call first: the contract may be paused or out of "
+        "funds."
     ),
     Status.TRANSFER_CONFIRMING_YOUR_REFUND: (
-        "The gateway watches the refund on the source chain: it is in a block, or in the contract's delay "
-        "queue."
+        "The gateway is monitoring the refund on the source chain: it is in a block, or in the contract's "
+        "delay queue."
     ),
     Status.TRANSFER_REFUNDED: "Refunded.",
-    Status.TRANSFER_DELAYED: "Its release waits in a delayed execution queue.",
+    Status.TRANSFER_DELAYED: "The release waits in a delayed execution queue.",
 }
 
 XFER_MEANINGS: Final[dict[XferStatus, str]] = {
@@ -50,71 +52,73 @@ def _table(meanings: dict[Status, str] | dict[XferStatus, str]) -> str:
 
 
 INTRODUCTION: Final = f"""\
-Where is a cross-chain transfer, what would one cost, how long does it take? No key is needed.
-For machines, this page is [openapi.json](/openapi.json).
+Status, estimates and latency of cross-chain transfers. No API key is needed.
+The machine-readable form of this page is [openapi.json](/openapi.json).
 
 ## How answers look
 
-- Every answer is JSON and has **every field of its table, always**. When `err` is not null, all
+- Every response is JSON and **always has every field of its table**. When `err` is not null, all
   other fields have their zero value.
-- A question that can be read is answered with HTTP 200, with or without `err`. Anything else is a
-  4xx or 5xx, and has the same envelope.
-- The header `X-Gateway-Reason` tells machines why, on every `err`; browsers may read it.
-- Amounts are integers in a token's smallest unit, as decimal strings, up to 2^256-1. `amt` counts
-  source tokens, the amounts of an answer count destination tokens: the two may have different decimals.
-- Integers in the query are ASCII digits alone. An empty optional parameter is left out, an empty
-  required one is missing, a repeated one is refused unless it is a list, an unknown one is ignored.
-- Fields may be added to answers: ignore those you do not know.
-- Answers are not to be cached, but for the transfer configs, which carry an `ETag`.
-- HTTP 414 and 431 come from the server, before it knows the path: the answer then has the fields of
-  every operation.
-- The same operations are offered over gRPC-Web, at the same base address.
+- A request that can be read is answered with HTTP 200, with or without `err`. Anything else is a
+  4xx or 5xx, with the same fields.
+- The header `X-Gateway-Reason` gives programs the reason of every `err`; browsers may read it.
+- Amounts are integers in a token's smallest unit, as decimal strings, up to 2^256-1. `amt` is in
+  source units, the amounts of a response are in destination units: the two tokens may have different
+  decimals.
+- Integers in the query are ASCII digits only. An empty optional parameter counts as omitted, an empty
+  required one as missing. A repeated parameter is refused unless it is a list, an unknown one is ignored.
+- Fields may be added to responses: ignore those you do not know.
+- Responses must not be cached, except the transfer configs, which have an `ETag`.
+- HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.
+- The same operations are available over gRPC-Web, at the same base address.
 
 ## Rules for clients of the estimate
 
-1. **Tolerance.** `slippage_tolerance` counts parts per million: divided by 1000000 it is the
-   tolerated rate, which is at least 0 and under 1.
-2. **Cut, do not round.** Only whole numbers are taken. When converting a percentage leaves a
+1. **Tolerance.** `slippage_tolerance` is in parts per million: divided by 1000000 it is the
+   tolerated rate, at least 0 and less than 1.
+2. **Truncate, do not round.** Only whole numbers are accepted. If converting a percentage leaves a
    fraction, drop it: 501.23 becomes 501.
 3. **Pegged transfers.** When `is_pegged` is true, slippage has no effect. The pegged pair configs
-   tell whether a token is pegged between two chains.
-4. **What `max_slippage` is.** The amount sent, at the bridge rate, is the estimated destination
-   amount. Less the tolerated rate, `base_fee` and `perc_fee`, it is the estimated minimum. The part
-   of the source amount that this minimum falls short of, in parts per million, is `max_slippage`,
-   and never under the contract's minimum. Everything is counted in destination units.
-5. **The contract's minimum.** Each bridge contract keeps its own `minimalMaxSlippage`. Read it there.
-6. **What the user gets at least** is `eq_value_token_amt` × (1 - `max_slippage` / 1000000). Show it.
+   say whether a token is pegged between two chains.
+4. **How `max_slippage` is calculated.** The amount sent times the bridge rate is the estimated
+   destination amount. Reduced by the tolerated rate, `base_fee` and `perc_fee`, it is the estimated
+   minimum. The difference between this minimum and the source amount, in parts per million of the
+   source amount, is `max_slippage`, but at least the contract's minimum. All amounts are in
+   destination units.
+5. **The contract's minimum.** Each bridge contract has its own `minimalMaxSlippage`. Read it there.
+6. **The minimum that the user receives** is `eq_value_token_amt` × (1 - `max_slippage` / 1000000). Show it.
 7. **Compare before sending.** When `max_slippage` is lower than the contract's `minimalMaxSlippage`,
    ask the user for a higher tolerance. Most sends that fail on chain fail because slippage was too small.
-8. **Ask again just before the final submit.** `max_slippage`, `bridge_rate`, `perc_fee` and
-   `base_fee` change with time.
-9. **Two chains.** Only transfers from one chain to another are accepted; the same chain on both
-   sides is an error.
+8. **Request the estimate again just before the final submit.** `max_slippage`, `bridge_rate`,
+   `perc_fee` and `base_fee` change over time.
+9. **Two chains.** Only transfers from one chain to another are accepted; the same source and destination
+   chain is an error.
 
-On code 1005 or 1017 the amount is over a pool's limit: have the user lower it. `msg` says to what.
+With code 1005 or 1017 the amount is over a limit of the pool: ask the user for a smaller amount. `msg`
+says which amount is possible.
 
-## Status of a transfer
+## Transfer status
 
-The numbers of `status`, TransferHistoryStatus:
+Values of `status` (TransferHistoryStatus):
 
 {_table(STATUS_MEANINGS)}
 
-## Reason of a refund
+## Refund reason
 
-The numbers of `refund_reason`, XferStatus. Meaningful while `status` is 6; otherwise 0. Values that
+Values of `refund_reason` (XferStatus). It is meaningful while `status` is 6, otherwise 0. Values that
 begin with BAD say why the transfer failed.
 
 {_table(XFER_MEANINGS)}
 
 ## Error codes
 
-The numbers of `err.code`, ErrCode:
+Values of `err.code` (ErrCode):
 
 {codes_table()}
 
 ## Error reasons
 
-The values of the header `X-Gateway-Reason`, with the code and HTTP status they come with:
+Values of the header `X-Gateway-Reason`, with their code and HTTP status:
 
 {reasons_table()}
 """

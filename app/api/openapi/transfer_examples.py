@@ -103,9 +103,7 @@ FIND_EXAMPLES: Final[dict[str, Any]] = {
         transfers=[_HISTORY_TRANSFER | _STATUS],
         read_to=_READ_TO,
     ),
-    "unknown": _example(
-        "Nothing is known of it (yet)", err=None, state="unknown", transfers=[], read_to=_READ_TO
-    ),
+    "unknown": _example("Not known, or not yet", err=None, state="unknown", transfers=[], read_to=_READ_TO),
 }
 STATUSES_EXAMPLES: Final[dict[str, Any]] = {
     "two": _example(

@@ -23,12 +23,12 @@ def _history(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "transferHistory",
         "tags": ["Transfers"],
-        "summary": "What did accounts send and receive?",
+        "summary": "List the transfers of accounts",
         "description": (
-            "Transfers from or to any of the accounts, the newest first, each once. A page ends on a whole "
-            "millisecond, so it may have some transfers more than `page_size`: following `next_page_token` "
-            "shows each transfer once, also while new ones arrive. An account that nothing is known of has "
-            "an empty history."
+            "Returns the transfers from or to any of the accounts, newest first, each once. A page ends on "
+            "a whole millisecond, so it may have a few more transfers than `page_size`: following "
+            "`next_page_token` returns each transfer once, also while new ones arrive. An unknown account "
+            "has an empty history."
         ),
         "parameters": [{"in": "query", "schema": HistoryQuery}],
         "responses": responses(door.history_answer, HISTORY_EXAMPLES, *READ),
@@ -39,11 +39,11 @@ def _find(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransfer",
         "tags": ["Transfers"],
-        "summary": "Which transfers are behind an id or a transaction?",
+        "summary": "Find transfers by id or transaction",
         "description": (
-            "The transfers with this id, or whose send, payout or refund is this transaction, with all that "
-            "their status answers have. `read_to` says how far each chain had been read: a transaction "
-            "in a later block may still become known. No node is asked."
+            "Returns the transfers with this id, or whose send, payout or refund is this transaction, with "
+            "all fields of their status. `read_to` says how far each chain had been read: a transaction in "
+            "a later block may still become known. Chain nodes are not queried."
         ),
         "parameters": [{"in": "query", "schema": door.find_query}],
         "responses": responses(door.find_answer, FIND_EXAMPLES, *READ),
@@ -54,10 +54,10 @@ def _statuses(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransferStatuses",
         "tags": ["Transfers"],
-        "summary": "Where are several transfers?",
+        "summary": "Get the status of several transfers",
         "description": (
-            "What `getTransferStatus` answers for each of up to 100 ids, in the order asked, read at once. "
-            "Each has its own `err`."
+            "Returns what `getTransferStatus` returns for each of up to 100 ids, in the order requested, "
+            "all of one moment. Each has its own `err`."
         ),
         "requestBody": body_of(door, {JSON: {"schema": door.statuses_body}}),
         "responses": responses(door.statuses_answer, STATUSES_EXAMPLES, *READ, *unread_types(door)),

@@ -17,16 +17,16 @@ class WithdrawBody(Question):
         metadata=describe(
             "Base64 of the protobuf message `WithdrawReq {xfer_id=1: string, withdraws=2, exit_chain_id=3, "
             "req_id=4: uint64, withdraw_type=5: enum}`: `xfer_id` is the transfer's id, 32 bytes in hex, "
-            "with or without 0x; `withdraw_type` is 1, a refund. Nothing else is paid out here. The "
-            "pattern is that of the plain message, with `xfer_id`, `req_id` and `withdraw_type` alone; with "
-            "more fields, with 0x or without padding it is read as well.",
+            "with or without 0x; `withdraw_type` is 1, a refund; other types are refused. The pattern is "
+            "that of the plain message with `xfer_id`, `req_id` and `withdraw_type` only; a message with "
+            "more fields, with 0x or without padding is accepted as well.",
             "CkA3N2Q3ZTIzMWIwODEyMDIxNzk2OWRlZDNmZjFlZDJiNDBjMDAyOGNhMWUyMzliMjI1ZjUzNWM1NzgwOGEyM2Y2"
             "IIDiz6oGKAE=",
             pattern=PLAIN_ASK,
         ),
     )
-    estimated_received_amt = fields.Raw(allow_none=True, metadata=describe("Not read."))
-    method_type = fields.Raw(allow_none=True, metadata=describe("Not read."))
+    estimated_received_amt = fields.Raw(allow_none=True, metadata=describe("Ignored."))
+    method_type = fields.Raw(allow_none=True, metadata=describe("Ignored."))
 
 
 class WithdrawAnswer(Answer):

@@ -39,9 +39,9 @@ class HistoryQuery(Question):
         data_key="acct_addr[]",
         required=True,
         metadata=describe(
-            f"An account; repeat it, or put commas between accounts, for up to {MAX_ACCOUNTS} of them, "
-            "also of different kinds of chains. Compared without regard to case. Also read: `acct_addr`, in "
-            "the same forms, and `addr`, once.",
+            f"An account. Repeat it, or separate accounts by commas, for up to {MAX_ACCOUNTS} of them, also "
+            "of different kinds of chains. Letter case does not matter. Also accepted: `acct_addr`, in the "
+            "same forms, and `addr`, once.",
             ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
             minItems=1,
             maxItems=MAX_ACCOUNTS,
@@ -51,15 +51,15 @@ class HistoryQuery(Question):
         64,
         load_default=0,
         metadata=describe(
-            f"How many transfers. Larger values count as {MAX_PAGE}; 0 gives an empty list.",
+            f"Number of transfers. Larger values count as {MAX_PAGE}; 0 gives an empty list.",
             10,
         ),
     )
     next_page_token = PageToken(
         load_default=None,
         metadata=describe(
-            "The next_page_token of the page before: a time in milliseconds. Only transfers that began "
-            "before it are answered. Left out or empty: the newest.",
+            "The next_page_token of the previous page: a time in milliseconds. Only transfers that began "
+            "before it are returned. Omitted or empty: the newest page.",
             pattern="^[0-9]{0,19}$",
         ),
     )
@@ -88,7 +88,7 @@ class TransferInfo(Shape):
     chain = fields.Nested(Chain, metadata=describe("The chain, as in the transfer configs."))
     token = fields.Nested(Token, metadata=describe("The token, as in the transfer configs."))
     amount = fields.String(
-        metadata=describe("In this token's smallest units; 0 while nothing was paid.", "1000000")
+        metadata=describe("In this token's smallest units; 0 while nothing has been paid.", "1000000")
     )
 
 
@@ -99,7 +99,7 @@ class HistoryTransfer(Shape):
     src_send_info = fields.Nested(TransferInfo, metadata=describe("What was sent."))
     dst_received_info = fields.Nested(TransferInfo, metadata=describe("What was paid out."))
     ts = fields.String(
-        metadata=describe(f"When the transfer began: announced or sent. {_MILLISECONDS}", "1794153600000")
+        metadata=describe(f"When the transfer was announced or sent. {_MILLISECONDS}", "1794153600000")
     )
     src_block_tx_link = CompatStatusAnswer._declared_fields["src_block_tx_link"]
     dst_block_tx_link = CompatStatusAnswer._declared_fields["dst_block_tx_link"]
@@ -108,10 +108,10 @@ class HistoryTransfer(Shape):
     sender = fields.String(metadata=describe("The sender's account."))
     receiver = fields.String(metadata=describe("The receiver's account."))
     update_ts = fields.String(
-        metadata=describe(f"When the newest event happened. {_MILLISECONDS}", "1794153660000")
+        metadata=describe(f"Time of the newest event. {_MILLISECONDS}", "1794153660000")
     )
     bridge_type = CompatStatusAnswer._declared_fields["bridge_type"]
-    dst_deadline = fields.String(metadata=describe('Always "0": transfers have no deadline here.', "0"))
+    dst_deadline = fields.String(metadata=describe('Always "0": transfers have no deadline.', "0"))
 
 
 class HistoryAnswer(Answer):
@@ -135,7 +135,10 @@ class FindQuery(Question):
             pattern=TX_HASH_PATTERN,
         ),
     )
-    chain_id = Uint(32, metadata=describe("The chain of the transaction, for transfers from or to it alone."))
+    chain_id = Uint(
+        32,
+        metadata=describe("Chain of the transaction: limits the answer to transfers from or to this chain."),
+    )
 
 
 class FoundTransfer(HistoryTransfer):
@@ -152,11 +155,9 @@ class ReadTo(Shape):
     """How far a chain has been read."""
 
     block = fields.Integer(
-        allow_none=True, metadata=describe("Its highest block; null where no event named one.", 21_000_000)
+        allow_none=True, metadata=describe("Highest block; null if no event named one.", 21_000_000)
     )
-    at = fields.String(
-        metadata=describe("When its newest event happened (RFC 3339).", "2026-11-21T12:00:00Z")
-    )
+    at = fields.String(metadata=describe("Time of the newest event (RFC 3339).", "2026-11-21T12:00:00Z"))
 
 
 class FindAnswer(Answer):
@@ -165,7 +166,7 @@ class FindAnswer(Answer):
     state = fields.String(
         dump_default=TransferKnowledge.UNKNOWN.value,
         metadata=describe(
-            "unknown: nothing is known of the key; announced: a submission is all that stands of it; known.",
+            "unknown: the key is not known; announced: the transfer was announced only; known.",
             "known",
             enum=[state.value for state in TransferKnowledge],
         ),
@@ -175,7 +176,7 @@ class FindAnswer(Answer):
         keys=fields.String(),
         values=fields.Nested(ReadTo),
         dump_default=dict,
-        metadata=describe("By chain id: how far the chains had been read when the key was looked for."),
+        metadata=describe("By chain id: how far each chain had been read when the key was looked up."),
     )
 
 
@@ -190,7 +191,9 @@ class StatusesBody(Question):
             "invalid": _IDS,
             "required": MISSING,
         },
-        metadata=describe(f"1 to {MAX_STATUSES} ids, as getTransferStatus takes them.", [_ID_EXAMPLE]),
+        metadata=describe(
+            f"1 to {MAX_STATUSES} transfer ids, in the form of getTransferStatus.", [_ID_EXAMPLE]
+        ),
     )
 
 

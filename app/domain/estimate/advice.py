@@ -83,7 +83,7 @@ def empty_curve(transfer: TransferTerms) -> EstimateRefused:
     symbol, src, dst = transfer.src_token.symbol, transfer.src_chain.name, transfer.dst_chain.name
     return EstimateRefused(
         f"No {symbol} can be transferred from {src} to {dst} "
-        "at this moment, as one of the two pools is empty: ask again when liquidity was added",
+        "at this moment because one of the two pools is empty: try again later",
         check=Check.DST_BALANCE,
         reason=Reason.NOT_ENOUGH_LIQUIDITY,
     )
@@ -93,7 +93,7 @@ def curve_unsettled(transfer: TransferTerms) -> EstimateRefused:
     """500: the curve gives no price for these balances and this amount."""
     return EstimateRefused(
         f"The pools give no price for this amount of {transfer.src_token.symbol} at this moment: "
-        "try another amount, or ask again later",
+        "try another amount, or try again later",
         check=Check.CURVE,
         reason=Reason.CURVE_UNSETTLED,
     )
@@ -103,14 +103,14 @@ def fees_eat(inputs: EstimateInputs, transfer: TransferTerms) -> EstimateRefused
     """500: nothing is left after the fees."""
     advice = _advise(inputs, transfer)
     if advice.above is not None:
-        msg = f"The fees would take all of this amount: transfer at least {_written(transfer, advice.above)}"
+        msg = f"The fees would use up this amount: transfer at least {_written(transfer, advice.above)}"
     elif advice.below is not None:
         msg = (
-            "The fees would take all of this amount: "
-            f"you can transfer up to {_written(transfer, advice.below)} at this moment"
+            "The fees would use up this amount: you can transfer up to "
+            f"{_written(transfer, advice.below)} at this moment"
         )
     else:
-        msg = f"The fees would take all of this amount. {_nothing_passes(inputs, transfer)}"
+        msg = f"The fees would use up this amount. {_nothing_passes(inputs, transfer)}"
     return _refused(msg, Check.FEES, Reason.AMOUNT_TOO_SMALL, advice)
 
 
@@ -119,12 +119,12 @@ def slippage_too_high(inputs: EstimateInputs, transfer: TransferTerms) -> Estima
     advice = _advise(inputs, transfer, with_tolerance=True)
     remedies = []
     if advice.tolerance is not None:
-        remedies.append(f"ask with a slippage_tolerance of {advice.tolerance} or less")
+        remedies.append(f"use a slippage_tolerance of {advice.tolerance} or less")
     if advice.above is not None:
         remedies.append(f"transfer at least {_written(transfer, advice.above)}")
     elif advice.below is not None:
         remedies.append(f"transfer up to {_written(transfer, advice.below)}")
-    what = "With this slippage_tolerance nothing may be left of this amount"
+    what = "With this slippage_tolerance, nothing of this amount may be received"
     msg = f"{what}: {', or '.join(remedies)}" if remedies else f"{what}. {_nothing_passes(inputs, transfer)}"
     return _refused(msg, Check.MAX_SLIPPAGE, Reason.SLIPPAGE_TOO_HIGH, advice)
 
@@ -152,13 +152,13 @@ def _nothing_passes(inputs: EstimateInputs, transfer: TransferTerms) -> str:
     if lower is not None:
         tolerance, amt = lower
         return (
-            f"No amount passes with a slippage_tolerance of {transfer.tolerance}; with {tolerance} or less "
-            f"you can transfer {_written(transfer, amt)} at this moment"
+            f"No amount is possible with a slippage_tolerance of {transfer.tolerance}; with {tolerance} or "
+            f"less you can transfer {_written(transfer, amt)} at this moment"
         )
     others = [name for name in inputs.open_destinations if name != dst]
     hint = " or choose another destination chain" if others else ""
     return (
-        f"No amount of {symbol} can be transferred from {src} to {dst} at this moment: ask again later{hint}"
+        f"No amount of {symbol} can be transferred from {src} to {dst} at this moment: try again later{hint}"
     )
 
 
@@ -180,7 +180,7 @@ def _next_epoch(inputs: EstimateInputs, transfer: TransferTerms) -> str:
     seconds = transfer.pools.src.epoch_seconds if transfer.pools is not None else None
     if seconds is None or not 0 < seconds <= LONGEST_EPOCH_NAMED:
         return ""
-    return f"; the limit is renewed at {rfc3339(Epoch.at(inputs.now, seconds).ends_at)}"
+    return f"; the limit resets at {rfc3339(Epoch.at(inputs.now, seconds).ends_at)}"
 
 
 def _refused(msg: str, check: Check, reason: Reason, advice: Advice) -> EstimateRefused:

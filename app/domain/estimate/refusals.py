@@ -73,7 +73,7 @@ class EstimateRefused(GatewayError):
 def network_blocked() -> EstimateRefused:
     """The caller's network is blocked."""
     return EstimateRefused(
-        "Estimates are not given to VPN users: turn the VPN off and ask again from another network",
+        "Estimates are not available over a VPN: turn off the VPN, or try again from another network",
         check=Check.CALLER_NETWORK,
         reason=Reason.NETWORK_BLOCKED,
     )
@@ -82,7 +82,8 @@ def network_blocked() -> EstimateRefused:
 def address_blocked() -> EstimateRefused:
     """``usr_addr`` is blocked."""
     return EstimateRefused(
-        "Transfers for this address are not possible; if this is a mistake, contact the gateway's operator",
+        "Transfers are not available for this address; if you think this is a mistake, contact the "
+        "gateway's operator",
         check=Check.ADDRESS,
         reason=Reason.ADDRESS_BLOCKED,
     )
@@ -101,7 +102,7 @@ def same_chain(inputs: EstimateInputs) -> EstimateRefused:
 def chain_unknown(chain_id: int) -> EstimateRefused:
     """The network has no such chain."""
     return EstimateRefused(
-        f"Chain {chain_id} is unknown here: choose one of the chains in /v2/getTransferConfigs",
+        f"Chain {chain_id} is unknown: choose one of the chains in /v2/getTransferConfigs",
         check=Check.CHAIN_KNOWN,
         reason=Reason.CHAIN_UNKNOWN,
     )
@@ -110,7 +111,7 @@ def chain_unknown(chain_id: int) -> EstimateRefused:
 def chain_disabled(chain: ChainTerms) -> EstimateRefused:
     """An operator has disabled the chain."""
     return EstimateRefused(
-        f"{chain.name} is disabled at this moment: choose another chain, or ask again later",
+        f"{chain.name} is disabled at this moment: choose another chain, or try again later",
         check=Check.CHAIN_ENABLED,
         reason=Reason.CHAIN_DISABLED,
     )
@@ -144,9 +145,9 @@ def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged
     """Both chains have the token, but no route or pegged pair, whichever was asked for, joins them."""
     kind = "pegged pair" if pegged else "pool route"
     if pegged and inputs.route is not None:
-        hint = "ask without is_pegged for a transfer through the pools"
+        hint = "omit is_pegged for a transfer through the pools"
     elif not pegged and inputs.pegged is not None:
-        hint = "ask with is_pegged true for a pegged transfer"
+        hint = "set is_pegged to true for a pegged transfer"
     else:
         hint = _destinations(inputs, src)
     return EstimateRefused(
@@ -158,7 +159,7 @@ def no_route(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, *, pegged
 
 def token_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTerms) -> EstimateRefused:
     """The token is disabled on one of the chains."""
-    hint = _destinations(inputs, src) if disabled_on is not src else "ask again later"
+    hint = _destinations(inputs, src) if disabled_on is not src else "try again later"
     return EstimateRefused(
         f"Transfers of {symbol_of(inputs)} are disabled on {disabled_on.name} at this moment: {hint}",
         check=Check.TOKEN_ENABLED,
@@ -169,9 +170,9 @@ def token_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTe
 def pool_disabled(inputs: EstimateInputs, src: ChainTerms, disabled_on: ChainTerms) -> EstimateRefused:
     """The token may not go through its pool on one of the chains."""
     if inputs.pegged is not None:
-        hint = "ask with is_pegged true for a pegged transfer"
+        hint = "set is_pegged to true for a pegged transfer"
     else:
-        hint = _destinations(inputs, src) if disabled_on is not src else "ask again later"
+        hint = _destinations(inputs, src) if disabled_on is not src else "try again later"
     return EstimateRefused(
         f"Transfers of {symbol_of(inputs)} through the pool on {disabled_on.name} are disabled "
         f"at this moment: {hint}",
@@ -206,7 +207,8 @@ def amount_zero() -> EstimateRefused:
 def tolerance_out_of_range(tolerance: int) -> EstimateRefused:
     """``slippage_tolerance`` is not from 1 to 999999."""
     return EstimateRefused(
-        f"slippage_tolerance is from 1 to 999999 millionths, such as 5000 for 0.5 %; {tolerance} is not",
+        "slippage_tolerance must be from 1 to 999999 parts per million, such as 5000 for 0.5 %, not "
+        f"{tolerance}",
         check=Check.SLIPPAGE_TOLERANCE,
         reason=Reason.BAD_SLIPPAGE_TOLERANCE,
     )
@@ -215,8 +217,8 @@ def tolerance_out_of_range(tolerance: int) -> EstimateRefused:
 def fees_unknown(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> EstimateRefused:
     """A fee that the transfer would pay is not known."""
     return EstimateRefused(
-        f"The fees of {symbol_of(inputs)} from {src.name} to {dst.name} are not known at this moment, "
-        "and it is not quoted: ask again later, when they have been set",
+        f"The fees of {symbol_of(inputs)} from {src.name} to {dst.name} are not known at this moment: try "
+        "again later",
         check=Check.FEES_KNOWN,
         reason=Reason.FEE_STALE,
     )
@@ -225,8 +227,8 @@ def fees_unknown(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms) -> Es
 def base_fee_stale(inputs: EstimateInputs, src: ChainTerms, dst: ChainTerms, allowed: int) -> EstimateRefused:
     """The route's base fee is older than ``allowed`` seconds."""
     return EstimateRefused(
-        f"The base fee of {symbol_of(inputs)} from {src.name} to {dst.name} is older than {allowed} seconds "
-        "and is not quoted any more: ask again in a few minutes, when it has been renewed",
+        f"The base fee of {symbol_of(inputs)} from {src.name} to {dst.name} is out of date (older than "
+        f"{allowed} seconds): try again in a few minutes",
         check=Check.BASE_FEE_AGE,
         reason=Reason.FEE_STALE,
     )
@@ -247,8 +249,8 @@ def _destinations(inputs: EstimateInputs, src: ChainTerms) -> str:
     refused = inputs.dst_chain.name if inputs.dst_chain is not None else ""
     others = [name for name in inputs.open_destinations if name != refused]
     if not others:
-        return f"it can go nowhere else from {src.name} at this moment, ask again later"
-    return f"from {src.name} it can go to {_listed(others)}"
+        return f"no other destination is available from {src.name} at this moment, try again later"
+    return f"from {src.name} it can be sent to {_listed(others)}"
 
 
 def _listed(names: list[str]) -> str:

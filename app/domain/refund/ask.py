@@ -56,7 +56,7 @@ def read_withdraw_request(raw: bytes) -> WithdrawRequest:
     try:
         message = WithdrawReq.FromString(raw)
     except DecodeError:
-        raise ValueError(f"is no WithdrawReq message: {INSTEAD}") from None
+        raise ValueError(f"is not a WithdrawReq message: {INSTEAD}") from None
     if message.withdraw_type != REFUND_TRANSFER:
         return WithdrawRequest(None, message.req_id)
     try:

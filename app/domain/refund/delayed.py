@@ -38,13 +38,13 @@ class DelayedFunds:
     @property
     def words(self) -> str:
         """What has to be done about it."""
-        what = "the transfer waits for its delayed release"
+        what = "the release waits in the contract's delay queue"
         if self.funds == Funds.REFUND:
-            what = "the refund was taken and waits in the contract's delay queue"
+            what = "the refund was accepted and waits in the contract's delay queue"
         where = f" on chain {self.chain_id}" if self.chain_id is not None else ""
-        how = self.delayed_id or "its id, which was not reported"
+        how = self.delayed_id or "the id, which was not reported"
         call = f"executeDelayedTransfer({how}) is called{where}"
-        return f"{what}: nothing is paid until the delay is over and {call}"
+        return f"{what}: it is paid after the delay, when {call}"
 
 
 def delayed_funds(

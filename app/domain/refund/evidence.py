@@ -166,8 +166,8 @@ def signature_is_provably_false(
     shown = ", ".join(map(checksum_address, signers[:SHOWN_SIGNERS]))
     more = f" and {len(signers) - SHOWN_SIGNERS} more" if len(signers) > SHOWN_SIGNERS else ""
     return (
-        f"no current validator of chain {validators.chain_id} made it over any known request"
-        f" (it recovers to {shown}{more})"
+        f"must be made by a current validator of chain {validators.chain_id} over a known request (it "
+        f"recovers to {shown}{more})"
     )
 
 
@@ -257,7 +257,7 @@ def _rank(judged: RequestJudgement) -> tuple[bool, int, bytes]:
 def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> None:
     if validators and ctx.src_chain_id is not None and validators.chain_id != ctx.src_chain_id:
         raise ValueError(
-            f"the validators of chain {validators.chain_id} cannot judge a refund on chain {ctx.src_chain_id}"
+            f"the validators of chain {validators.chain_id} do not sign refunds on chain {ctx.src_chain_id}"
         )
 
 
@@ -269,19 +269,19 @@ def _missing(
 ) -> tuple[str, ...]:
     """Say what keeps the refund from being served, given that it is not."""
     if foremost is None:
-        return ("no refund request is known yet: the validator network prepares it",)
+        return ("no refund request is known yet: the validator network is preparing it",)
     if at_quorum > 1:
-        return (f"{at_quorum} different requests have the signatures of a quorum, so none of them is served",)
+        return (f"{at_quorum} different requests are signed by a quorum, so none of them is used",)
     if foremost.contradictions:
         reasons = "; ".join(foremost.contradictions)
-        return (f"the refund request known does not fit the transfer: {reasons}",)
+        return (f"the refund request contradicts the transfer: {reasons}",)
     words = [f"not known yet: {fact}" for fact in ctx.unknown]
     if validators is None:
         words.append("not known yet: the validator set of the source chain")
     elif foremost.provable:
         lacking = validators.quorum - foremost.power_signed
         words.append(
-            f"signed power {foremost.power_signed} of {validators.total_power} is under the quorum of"
-            f" {validators.quorum}: {lacking} more is needed"
+            f"signed power {foremost.power_signed} of {validators.total_power} is below the quorum of "
+            f"{validators.quorum}: {lacking} more needed"
         )
     return tuple(words)

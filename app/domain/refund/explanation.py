@@ -26,7 +26,7 @@ _CLOSED: Final[dict[TransferHistoryStatus, str]] = {
     _Is.TRANSFER_CONFIRMING_YOUR_REFUND: "the refund is already in a block",
     _Is.TRANSFER_REFUNDED: "the refund has been paid",
     _Is.TRANSFER_COMPLETED: "the transfer was completed",
-    _Is.TRANSFER_DELAYED: "the transfer waits for its delayed release",
+    _Is.TRANSFER_DELAYED: "the release waits in the contract's delay queue",
 }
 """Statuses after or beside a refund, whatever the evidence says."""
 
@@ -169,7 +169,7 @@ def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplana
     kept = f"0x{set_hash.hex()}"
     if shown.validator_set_hash in (None, kept):
         return shown
-    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract keeps {kept}"
+    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract has {kept}"
     call = replace(shown.call, arguments=(), data=None) if shown.call else None
     return replace(
         shown, valid=False, proven=False, call=call, missing=(*shown.missing, words), may_refuse=()
@@ -226,10 +226,10 @@ def _missing(
     if verdict.requests or status in (None, _Is.TRANSFER_REQUESTING_REFUND):
         return (*verdict.missing, *_not_signed_words(verdict, validators))
     if status is _Is.TRANSFER_TO_BE_REFUNDED:
-        return ("the transfer is to be refunded, but no refund request is known yet",)
+        return ("the refund was not prepared yet: no refund request is known",)
     if status is _Is.TRANSFER_FAILED:
-        return ("the transfer failed before anything was taken, so there is nothing to refund",)
-    return (f"no refund has begun: the transfer's status is {status.value} ({status.name})",)
+        return ("the transfer failed before any funds left, so there is nothing to refund",)
+    return (f"no refund was requested: the transfer's status is {status.value} ({status.name})",)
 
 
 def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -> tuple[str, ...]:

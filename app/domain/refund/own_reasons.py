@@ -14,25 +14,24 @@ class OwnReason:
     words: str
 
 
-_PAUSED: Final = OwnReason("paused", "while it is paused, it pays nothing")
+_PAUSED: Final = OwnReason("paused", "the contract is paused")
 _VOLUME_CAP: Final = OwnReason(
     "volume_cap",
-    "once it has paid as much of the token as its cap allows in an epoch, it pays in a later one",
+    "the contract has paid its volume cap of the token in this epoch: send the call in a later epoch",
 )
-_BALANCE: Final = OwnReason("balance", "while it holds less of the token than the refund, it cannot pay")
+_BALANCE: Final = OwnReason("balance", "the contract holds less of the token than the refund")
 _NATIVE_RECEIVER: Final = OwnReason(
     "native_receiver",
-    "where the token is the chain's wrapped native coin, it pays native coin: not to a receiver that is a "
-    "contract and takes none",
+    "the token is the wrapped native coin, and the receiver is a contract that does not accept native coin",
 )
 _DONE: Final = OwnReason(
     "already_done",
-    "if it took this request before, in a transaction that is not reported, it pays no second time; a pool "
-    "bridge tells requests apart by their withdraw id alone",
+    "the contract already paid this request in a transaction that was not reported; a pool bridge "
+    "identifies requests by their withdraw id only",
 )
 _PEGGED_DONE: Final = OwnReason(
     "already_done",
-    "if it took this request before, in a transaction that is not reported, it pays no second time",
+    "the contract already paid this request in a transaction that was not reported",
 )
 
 _REASONS: Final[dict[SendKind, tuple[OwnReason, ...]]] = {

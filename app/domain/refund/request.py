@@ -65,14 +65,14 @@ def decode_request(kind: SendKind, wd_onchain: bytes) -> RefundRequest:
     ascending order, each once, in the shortest form, so nothing they sign is lost by being strict.
     """
     if len(wd_onchain) > MAX_REQUEST_BYTES:
-        raise UnreadableRequest(f"{len(wd_onchain)} bytes are more than any refund request has")
+        raise UnreadableRequest(f"it has {len(wd_onchain)} bytes, more than a refund request can have")
     try:
         request = _DECODERS[kind](wd_onchain)
     except DecodeError:
         raise UnreadableRequest("it is not a protobuf message") from None
     fault = _fault(request)
     if fault is None and _ENCODERS[kind](request) != wd_onchain:
-        fault = "it has fields that are unknown, repeated, out of order or not in their shortest form"
+        fault = "it has fields that are unknown, repeated, out of order or not minimally encoded"
     if fault is not None:
         raise UnreadableRequest(fault)
     return request

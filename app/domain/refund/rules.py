@@ -82,7 +82,7 @@ def domain_separator(kind: SendKind, chain_id: ChainId, contract: bytes) -> byte
     Raises ValueError for a contract that is not 20 bytes or a chain id that is no uint256.
     """
     if not is_uint256(chain_id):
-        raise ValueError(f"{chain_id} is no chain id")
+        raise ValueError(f"{chain_id} is not a chain id")
     if len(contract) != ADDRESS_BYTES:
         raise ValueError(f"a contract's address has 20 bytes, not {len(contract)}")
     return keccak256(chain_id.to_bytes(32, "big") + contract + DOMAIN_TEXT[kind].encode("ascii"))
@@ -108,7 +108,7 @@ def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
             reason = f"it cannot be read as the {DOMAIN_TEXT[kind]} of a {kind.value} refund: {unreadable}"
         else:
             return tuple(_contradicted_facts(request, ctx))
-    return (reason if ctx.kind else "it is no refund request of any kind",)
+    return (reason if ctx.kind else "it cannot be read as any kind of refund request",)
 
 
 def digest_in(wd_onchain: bytes, ctx: RefundContext) -> bytes | None:
@@ -123,7 +123,9 @@ def _contradicted_facts(request: RefundRequest, ctx: RefundContext) -> Iterator[
         reference = f"transfer 0x{request.ref_id.hex()}" if request.ref_id else "no transfer"
         yield f"it refers to {reference}, not to 0x{ctx.transfer_id.hex()}"
     if ctx.src_chain_id is not None and request.stated_chain_id != ctx.src_chain_id:
-        yield f"it names chain {request.stated_chain_id}, but the transfer left from chain {ctx.src_chain_id}"
+        yield (
+            f"it names chain {request.stated_chain_id}, but the transfer was sent on chain {ctx.src_chain_id}"
+        )
     if ctx.token is not None and request.token != ctx.token:
         yield f"it pays token {checksum_address(request.token)}, but {checksum_address(ctx.token)} was sent"
     if ctx.receiver is not None and request.receiver != ctx.receiver:
@@ -133,6 +135,6 @@ def _contradicted_facts(request: RefundRequest, ctx: RefundContext) -> Iterator[
     paid_id = withdraw_id(request)
     if paid_id is not None and (other := ctx.paid_ids.get(paid_id)) is not None:
         yield (
-            f"its withdraw id 0x{paid_id.hex()} has been paid for transfer 0x{other.hex()}, and the contract "
-            "pays an id once: a request with another seqnum is needed"
+            f"its withdraw id 0x{paid_id.hex()} was already paid for transfer 0x{other.hex()}; the contract "
+            "pays each id once: a request with another seqnum is needed"
         )

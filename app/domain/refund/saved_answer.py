@@ -94,9 +94,9 @@ def verify_saved_answer(
 def read_evidence(answer: Mapping[str, object], chain_id: ChainId) -> SavedEvidence:
     """Take the evidence out of a status answer's JSON. Raises UnreadableAnswer."""
     if answer.get("err") is not None:
-        raise UnreadableAnswer("the answer is an error and carries no evidence")
+        raise UnreadableAnswer("the answer is an error and has no evidence")
     if not answer.get("wd_onchain"):
-        raise UnreadableAnswer("the answer carries no refund request (wd_onchain)")
+        raise UnreadableAnswer("the answer has no refund request (wd_onchain)")
     wd_onchain = _base64(answer["wd_onchain"], "wd_onchain")
     sorted_sigs = _base64_list(answer, "sorted_sigs")
     signers = _base64_list(answer, "signers")
@@ -111,7 +111,7 @@ def read_evidence(answer: Mapping[str, object], chain_id: ChainId) -> SavedEvide
     try:
         return SavedEvidence(wd_onchain, sorted_sigs, ValidatorSet(chain_id, _SAVED_SET_VERSION, members))
     except BadValidatorSet as bad:
-        raise UnreadableAnswer(f"no contract keeps this validator set: {bad}") from None
+        raise UnreadableAnswer(f"the validator set is not valid: {bad}") from None
 
 
 def _judge_best(
@@ -124,7 +124,9 @@ def _judge_best(
     if kind is not None:
         return kind, best
     if best.request is None:
-        return None, replace(best, contradictions=("the refund request is readable as no kind",))
+        return None, replace(
+            best, contradictions=("the refund request cannot be read as any kind of refund",)
+        )
     # A Withdraw and a Mint look alike: without a signature to tell them apart, the kind stays open.
     return (best_kind if best.power_signed > 0 or best_kind is SendKind.POOL else None), best
 
@@ -163,10 +165,12 @@ def _order_faults(evidence: SavedEvidence, judgement: RequestJudgement) -> list[
         try:
             signer = recover_signer(judgement.digest, signature)
         except BadSignature as bad:
-            faults.append(f"sorted_sigs[{index}] is refused: {bad}")
+            faults.append(f"sorted_sigs[{index}] is not valid: {bad}")
             continue
         if evidence.validators.power_of(signer) is None:
-            faults.append(f"sorted_sigs[{index}] recovers to {checksum_address(signer)}, who is no signer")
+            faults.append(
+                f"sorted_sigs[{index}] recovers to {checksum_address(signer)}, which is not a signer"
+            )
         elif signer <= previous:
             faults.append(f"sorted_sigs[{index}] is not in strictly ascending order of signer")
         previous = max(previous, signer)
@@ -190,8 +194,8 @@ def _power_faults(validators: ValidatorSet, judgement: RequestJudgement) -> list
     if judgement.reached or judgement.contradictions:
         return []
     return [
-        f"signed power {judgement.power_signed} of {validators.total_power} is under the quorum of"
-        f" {validators.quorum}: {validators.quorum - judgement.power_signed} more is needed"
+        f"signed power {judgement.power_signed} of {validators.total_power} is below the quorum of "
+        f"{validators.quorum}: {validators.quorum - judgement.power_signed} more needed"
     ]
 
 
@@ -199,8 +203,8 @@ def _set_faults(validators: ValidatorSet, set_hash: bytes | None) -> list[str]:
     if set_hash is None or set_hash == validators.contract_hash:
         return []
     return [
-        f"the signers and powers hash to 0x{validators.contract_hash.hex()}, but the contract keeps"
-        f" 0x{set_hash.hex()}"
+        f"the signers and powers hash to 0x{validators.contract_hash.hex()}, but the contract has "
+        f"0x{set_hash.hex()}"
     ]
 
 
@@ -226,7 +230,7 @@ def _claim_faults(
         ),
     )
     return [
-        f"the file states another {name} than the evidence gives"
+        f"the {name} in the file differs from that of the evidence"
         for name, stated, given in claims
         if stated is not None and stated != given
     ]
@@ -244,7 +248,8 @@ def _notes(request: RefundRequest | None, set_hash: bytes | None) -> tuple[str, 
     notes: list[str] = []
     if set_hash is None:
         notes.append(
-            "signers and powers are the answer's own: compare validator_set_hash with the contract's ssHash()"
+            "signers and powers are those of the answer: compare validator_set_hash with ssHash() of "
+            "the contract"
         )
     if request is not None and len(request.ref_id) != 32:
         notes.append("the request refers to no transfer: it is a liquidity withdrawal, not a refund")

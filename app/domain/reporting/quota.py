@@ -37,9 +37,9 @@ def quota_fault(events: int | None, seconds: int | None) -> str | None:
     if events is None and seconds is None:
         return None
     if events is None or seconds is None:
-        return "a quota needs both: how many events, and in how many seconds"
+        return "a quota needs both a number of events and a number of seconds"
     if not 1 <= events <= MAX_EVENTS:
-        return f"a quota is from 1 to {MAX_EVENTS:,} events, not {events}"
+        return f"the events of a quota must be from 1 to {MAX_EVENTS:,} events, not {events}"
     if not 1 <= seconds <= MAX_SECONDS:
-        return f"a quota counts in periods of 1 to {MAX_SECONDS:,} seconds (31 days), not {seconds}"
+        return f"the period of a quota must be from 1 to {MAX_SECONDS:,} seconds (31 days), not {seconds}"
     return None

@@ -19,8 +19,8 @@ from app.domain.transfer.events import (
 )
 
 UNKNOWN_YET = (
-    "transfer_id: this token is for some chains only, and which chain this event is of "
-    "is told by the transfer's send, which is not known yet; send it again after the send"
+    "transfer_id: this token is limited to some chains, and the chain of this event follows from the "
+    "transfer's send, which is not known yet; send it again after the send"
 )
 
 

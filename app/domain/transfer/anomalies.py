@@ -132,7 +132,7 @@ def _different_sends(standing: StandingEvents) -> Anomaly | None:
     different = max(len(contents), len(contracts))
     if different < 2:
         return None
-    return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} sends that say different things", sends)
+    return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} different sends", sends)
 
 
 def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
@@ -156,7 +156,7 @@ def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
     if not failures or not sends:
         return None
     return _of(
-        AnomalyKind.FAILED_AND_SENT, "reported as failed and as standing in a block", [*failures, *sends]
+        AnomalyKind.FAILED_AND_SENT, "reported as failed and as included in a block", [*failures, *sends]
     )
 
 
@@ -166,7 +166,9 @@ def _bad_and_success(standing: StandingEvents) -> Anomaly | None:
     success = [event for event in statuses if event.xfer_status is XferStatus.SUCCESS]
     if not bad or not success:
         return None
-    return _of(AnomalyKind.BAD_AND_SUCCESS, "the network called it bad and a success", [*bad, *success])
+    return _of(
+        AnomalyKind.BAD_AND_SUCCESS, "the network reported both a failure and a success", [*bad, *success]
+    )
 
 
 def _different_requests(uncontradicted: Sequence[RefundPrepared]) -> Anomaly | None:
@@ -201,7 +203,7 @@ def _delay_pays_at_once(standing: StandingEvents) -> Anomaly | None:
             found += [delay, *paid]
     if not found:
         return None
-    detail = "one transaction is reported as queued by the delay rule and as the payout"
+    detail = "the same transaction was reported as queued by the delay rule and as the payout"
     return _of(AnomalyKind.DELAY_PAYS_AT_ONCE, detail, {event.id: event for event in found}.values())
 
 
@@ -215,7 +217,8 @@ def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly
         return None
     return _of(
         AnomalyKind.UNLISTED_CONTRACT,
-        f"sent through {send.contract}, which is not among the contracts configured for it; its refund waits",
+        f"sent through {send.contract}, which is not one of the contracts configured for it; its "
+        "refund waits",
         [send],
     )
 
@@ -230,8 +233,8 @@ def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | 
     paid_id = ids[min(requests, key=lambda e: e.order).id] or b""
     return _of(
         AnomalyKind.WITHDRAW_ID_PAID,
-        f"the withdraw id 0x{paid_id.hex()} of its refund request was paid for transfer "
-        f"0x{paid_ids[paid_id].hex()}, and the contract pays an id once",
+        f"the withdraw id 0x{paid_id.hex()} of the refund request was already paid for transfer "
+        f"0x{paid_ids[paid_id].hex()}; the contract pays each id once",
         requests,
     )
 
@@ -249,7 +252,8 @@ def anomalies_of_rotations(
         if previous is not None and members.kept_power_share(previous) < LEAST_KEPT_POWER:
             yield _of(
                 AnomalyKind.ROTATION_KEEPS_TOO_LITTLE,
-                f"the new validator set of chain {event.chain_id} keeps less than a third of the power",
+                f"the new validator set of chain {event.chain_id} keeps less than a third of the "
+                "previous power",
                 [event],
             )
         previous = members

@@ -78,9 +78,9 @@ class Refused:
 
 Verdict = Accepted | Repeated | Refused
 
-_TWO_CONTENTS: Final = "id: was reported before with other content; a new fact needs a new id"
+_TWO_CONTENTS: Final = "id: was reported before with other content: send a new fact with a new id"
 _PRUNED_TRANSFER: Final = (
-    "transfer_id: the transfer had finished and was pruned; nothing more is taken about it"
+    "transfer_id: the transfer had finished and was pruned; no further events are accepted"
 )
 
 
@@ -227,7 +227,7 @@ def _refusal(event: Event, known: Known) -> Refused | None:
     if isinstance(event, EventsRetracted):
         pruned = (target for target in event.targets if target in known.pruned.targets)
         target = next(pruned, None)
-        return None if target is None else Refused(f"targets: {target!r} was pruned and cannot be taken back")
+        return None if target is None else Refused(f"targets: {target!r} was pruned and cannot be retracted")
     not_taken: NotTaken | None = None
     if isinstance(event, RefundPrepared):
         not_taken = request_refusal(event, known.histories[event.transfer_id], known.facts)
@@ -242,11 +242,11 @@ def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
     if highest is not None and highest - reorg.from_block > known.max_reorg_blocks:
         return (
             f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
-            f"at most {known.max_reorg_blocks} are believed (MAX_REORG_BLOCKS)"
+            f"at most {known.max_reorg_blocks} are accepted (MAX_REORG_BLOCKS)"
         )
     if final is not None and reorg.from_block <= final:
         return (
-            f"from_block: transfers in block {final} of the chain were pruned as final, so no "
-            "reorganisation from there on or below is believed"
+            f"from_block: must be above block {final} of the chain, which is final: transfers in it were "
+            "pruned"
         )
     return None

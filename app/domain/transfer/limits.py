@@ -39,4 +39,4 @@ def too_many(event: Event, told: Told) -> str | None:
     most = most_of(event)
     if most is None or told.get((event.transfer_id, event.type), 0) < most:
         return None
-    return f"type: {most} events {event.type} about this transfer were taken from this reporter; no more are"
+    return f"type: this reporter may send at most {most} events {event.type} about a transfer"

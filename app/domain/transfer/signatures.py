@@ -45,8 +45,8 @@ def signature_refusal(event: RefundSigned, history: TransferHistory, facts: Netw
         return NotTaken(f"signature: {reason}", aside=_well_formed(event.signature))
     if signature_waits(context, requests, validators) and len(standing.every(RefundSigned)) >= MAX_WAITING:
         return NotTaken(
-            f"signature: {MAX_WAITING} signatures of this transfer wait already for their refund request or "
-            "for the validators of the source chain; send it again when these are known",
+            f"signature: {MAX_WAITING} signatures of this transfer already wait for their refund request or "
+            "for the validators of the source chain; send it again when those are known",
             aside=True,
         )
     return None

@@ -71,12 +71,14 @@ def _verify(records: Iterator[AuditRow], keys: Mapping[str, bytes], noted: Heads
         if fault is None and order[row.key_id] < newest_key:
             fault = f"record {row.id} was sealed with an older key than the record before it"
         if fault is None and row.id in noted and not compare_digest(noted[row.id], row.mac):
-            fault = f"record {row.id} is not the one whose head was noted: the log was written anew"
+            fault = f"record {row.id} does not match the given head: the log was rewritten"
         if fault is not None:
             return Verification(last_id, head_text(last_id, last_mac), fault)
         last_id, last_mac, newest_key = row.id, row.mac, order[row.key_id]
     cut_off = max(noted, default=0)
-    fault = f"the log ends with record {last_id}, but record {cut_off} was noted: its end is cut off"
+    fault = (
+        f"the log ends with record {last_id}, but record {cut_off} is known: records were removed at the end"
+    )
     return Verification(last_id, head_text(last_id, last_mac), fault if cut_off > last_id else None)
 
 
@@ -85,14 +87,12 @@ def _link_fault(row: AuditRow, last_id: int, last_mac: bytes, keys: Mapping[str,
         return f"record {last_id + 1} is missing; record {row.id} follows record {last_id}"
     if row.key_id not in keys:
         return (
-            f"record {row.id} was sealed with another key ({row.key_id}) than those given "
-            f"({', '.join(keys)}); see AUDIT_KEY and AUDIT_KEYS_OLD"
+            f"record {row.id} was sealed with the key {row.key_id}, which is not one of the configured keys "
+            f"({', '.join(keys)}); check AUDIT_KEY and AUDIT_KEYS_OLD"
         )
     sealed = AuditRecord(**{name: getattr(row, name) for name in _SEALED})
     if not compare_digest(seal(keys[row.key_id], last_mac, sealed), row.mac):
-        return (
-            f"record {row.id} does not follow from the one before it: it was changed, inserted, or moved here"
-        )
+        return f"record {row.id} does not match the record before it: it was changed, inserted or moved"
     return None
 
 

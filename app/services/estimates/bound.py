@@ -43,6 +43,6 @@ def _symbol(tokens: list[dict[str, Any]], address: str) -> str:
         if each["token"]["address"].lower() == address.lower():
             return str(each["token"]["symbol"])
     raise GatewayError(
-        "this chain has no token with this address: take addresses from /v2/getTransferConfigs",
+        "this chain has no token with this address: use the addresses in /v2/getTransferConfigs",
         reason=Reason.TOKEN_NOT_ON_SRC,
     )

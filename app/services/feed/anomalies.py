@@ -109,7 +109,7 @@ def raise_two_contents(connection: Connection, event: Event, now: datetime) -> N
     first = first_raised(connection, subject.name)
     anomaly = Anomaly(
         AnomalyKind.ID_WITH_TWO_CONTENTS,
-        "an id was reported again with other content, which was refused",
+        "an id was reported again with other content; the second report was refused",
         (event.id,),
         first or now,
         now,

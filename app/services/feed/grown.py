@@ -9,8 +9,8 @@ from app.queries.feed.grown import grown_transfers
 from app.runtime.gateway import Gateway
 
 _COMPLAINT = (
-    "this database was filled by `sandbox grow` for measurements: its {:,} transfers have no events, "
-    "so there is no log to work on; use another database (DATABASE_URL)"
+    "this database was filled by `sandbox grow` for measurements: its {:,} transfers have no events; use "
+    "another database (DATABASE_URL)"
 )
 
 

@@ -16,7 +16,7 @@ from app.services.strict_json import UnreadableJson, loads
 MAX_AHEAD = timedelta(minutes=10)
 """How far ahead of this clock an event's time may be: clocks differ, the future does not report."""
 
-TOO_FAR_AHEAD = "at: is more than 10 minutes ahead of the gateway's clock"
+TOO_FAR_AHEAD = "at: must not be more than 10 minutes ahead of the gateway's clock"
 
 MAX_LINE_BYTES = 64 * 1024
 """The longest line: the largest validator set needs about half of it."""
@@ -61,7 +61,7 @@ def read_line(
     if not text.strip():
         return None
     if len(text) > MAX_LINE_BYTES:
-        return RefusedLine(number, "", f"the line is longer than {MAX_LINE_BYTES} bytes")
+        return RefusedLine(number, "", f"the line must have at most {MAX_LINE_BYTES} bytes")
     try:
         data = loads(text)
     except UnreadableJson as error:

@@ -86,8 +86,8 @@ class _Batch:
 
 def _kept(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
     """Of old and finished transfers those that an operator may still have to look at, and why."""
-    kept = dict.fromkeys(transfers_with_retractions(connection, ids), "events of it were retracted")
-    return kept | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "an anomaly of it is open")
+    kept = dict.fromkeys(transfers_with_retractions(connection, ids), "has retracted events")
+    return kept | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "has an open anomaly")
 
 
 def prune(
@@ -116,7 +116,7 @@ def prune(
     turn = reading_consistently if dry_run else writing
     subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
     if not dry_run:
-        record_alone(gateway, actor, "events.prune", subject, detail="begun")
+        record_alone(gateway, actor, "events.prune", subject, detail="started")
     for status in sorted(FINISHED_STATUSES):
         cursor: Cursor | None = START
         while cursor is not None:

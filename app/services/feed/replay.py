@@ -83,7 +83,7 @@ def replay(
         _keep_acknowledged(connection, acknowledged)
         record(
             connection, gateway.audit_keys, actor, "events.replay", "event log",
-            now=gateway.clock(), detail=f"folded {count} transfers anew",
+            now=gateway.clock(), detail=f"rebuilt {count} transfers",
         )  # fmt: skip
     return count
 

@@ -72,9 +72,7 @@ def retract_ids(
         known = first_acceptances(connection, wanted)
         keys = [_only(event_id, list(known.get(event_id, ())), subject) for event_id in wanted]
         if pruned := pruned_targets(connection, ((subject, i) for i in wanted)):
-            raise NothingToRetract(
-                f"{min(pruned)!r} is of a finished transfer that was pruned: what it did stays"
-            )
+            raise NothingToRetract(f"{min(pruned)!r} belongs to a pruned transfer and cannot be retracted")
         if missing := [i for i, key in zip(wanted, keys, strict=True) if key is None]:
             where = f" about {subject}" if subject else ""
             raise NothingToRetract(f"no event{where} has the id {missing[0]!r}")
@@ -89,7 +87,7 @@ def _only(event_id: str, known: Sequence[EventKey], subject: str | None) -> Even
         more = ", …" if len(meant) > MOST_NAMED else ""
         raise NothingToRetract(
             f"{event_id!r} is the id of {len(meant)} events, about {some}{more}: "
-            "say which is meant by --transfer, --chain or --route"
+            "choose one with --transfer, --chain or --route"
         )
     return meant[0] if meant else None
 
@@ -105,8 +103,8 @@ def retract_reporter(
         pruned = last_pruned_of(connection, reporter)
         if pruned is not None and pruned >= since:
             raise NothingToRetract(
-                f"of what {reporter!r} reported up to {pruned.isoformat()} some was pruned, and what it did "
-                "stays: choose a later time, or take events back by their ids"
+                f"some events that {reporter!r} reported up to {pruned.isoformat()} were pruned and cannot "
+                "be retracted: choose a later time, or retract events by their ids"
             )
         wanted = keys_reported(connection, reporter, since)
         if not wanted:
@@ -130,7 +128,7 @@ def _retract(
     append(connection, entries, REPORTERS[actor.source], now)
     if pruned := pruned_targets(connection, fold_retractions(connection, now)):
         raise NothingToRetract(
-            f"that would give back or take back {min(pruned)!r}, which was pruned: it stays"
+            f"this would change {min(pruned)!r}, which was pruned and cannot change any more"
         )
     retractions = [entry.event.id for entry in entries]
     retracted = {
@@ -158,7 +156,7 @@ def _record(
         "events.retract",
         subject,
         now=gateway.clock(),
-        detail=f"took back {subject}: {retracted['reason']}",
+        detail=f"retracted {subject}: {retracted['reason']}",
         changes=[AuditedChange(subject, None, retracted)],
     )
 

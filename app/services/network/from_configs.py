@@ -28,15 +28,15 @@ EPOCH_SECONDS: Final = 3600
 """The length of an epoch is not told. This one is written, for the operator to correct."""
 
 UNKNOWN: Final = (
-    "What such an answer does not tell, and an operator has to give:",
-    "- rates: each route has the fixed rate 1",
-    "- fees: every base fee and every fee tier is null, and estimates are refused as fee_stale until fees "
-    "and tiers are given (fee.updated of the feed gives the base fee of a route alone)",
-    "- balances: all pools begin at 0",
+    "The answer does not contain the following; an operator has to add it:",
+    "- rates: each route gets the fixed rate 1",
+    "- fees: every base fee and every fee tier is null, and estimates are refused as fee_stale until they "
+    "are set (fee.updated in the event feed sets only the base fee of a route)",
+    "- balances: all pools start at 0",
     f"- the length of an epoch: {EPOCH_SECONDS} seconds",
-    "- the contracts' least slippage: minimal_max_slippage is 0",
-    "- validators, and with them refunds",
-    '- explorers whose transactions are not at /tx/: give the chain a tx_path, such as "/transaction/"',
+    "- the contracts' minimum slippage: minimal_max_slippage is 0",
+    "- validators, without which there are no refunds",
+    '- explorers whose transactions are not at /tx/: set the tx_path of the chain, such as "/transaction/"',
 )
 
 _IMPORTED: Final = "{} in the configuration that was imported"
@@ -65,8 +65,8 @@ def document_from_configs(text: bytes) -> FromConfigs:
     try:
         document = _document(answer)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        lacking = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise NetworkRefused((f"this is no answer of getTransferConfigsForAll: {lacking}",)) from None
+        lacking = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise NetworkRefused((f"not an answer of getTransferConfigsForAll: {lacking}",)) from None
     rows = read_rows(document)
     return FromConfigs(document, tuple(differences(answer, configs_answer(rows))))
 
@@ -252,8 +252,8 @@ def _different(theirs: Any, ours: Any, path: str) -> Iterator[str]:
             if key in ours:
                 yield from _different(value, ours[key], where)
             else:
-                yield f"{where}: {value!r} is not answered"
+                yield f"{where}: {value!r} is missing in the answers"
         if path == "blocked_bridge_direct":
-            yield from (f"{path}.{key}: is answered, too" for key in ours.keys() - theirs.keys())
+            yield from (f"{path}.{key}: is added to the answers" for key in ours.keys() - theirs.keys())
     elif theirs != ours:
-        yield f"{path}: {theirs!r} is answered as {ours!r}"
+        yield f"{path}: {theirs!r} becomes {ours!r}"

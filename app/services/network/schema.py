@@ -134,7 +134,7 @@ class TokenSchema(Strict):
     def _check_sends(self, data: dict[str, Any], **_kwargs: Any) -> None:
         least, most = data.get("min_send"), data.get("max_send")
         if least is not None and most is not None and least > most:
-            raise ValidationError("must be at least min_send: no amount would pass", "max_send")
+            raise ValidationError("must be at least min_send", "max_send")
 
 
 class PoolSchema(Strict):
@@ -169,11 +169,11 @@ class RouteSchema(Strict):
         fee, until = data.get("pinned_base_fee"), data.get("pinned_until")
         if fee is None and until is not None:
             raise ValidationError(
-                "is missing, but pinned_until is given: give both or neither", "pinned_base_fee"
+                "is missing, but pinned_until is given: set both or neither", "pinned_base_fee"
             )
         if fee is not None and until is None:
             raise ValidationError(
-                "is missing: a fee is pinned until a time; give both or neither", "pinned_until"
+                "is missing, but pinned_base_fee is given: set both or neither", "pinned_until"
             )
 
     @post_load

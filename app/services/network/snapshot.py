@@ -100,9 +100,7 @@ class NetworkSnapshots:
         if kept is None or now - kept.good_at > self._max_age:
             kept = self._renewed(now)
         if kept is None or now - kept.good_at > MAX_STALE_SECONDS:
-            raise Unavailable(
-                "The gateway cannot read its configuration right now: ask again in a few seconds"
-            )
+            raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
         return kept.snapshot
 
     def _renewed(self, now: float) -> _Kept | None:

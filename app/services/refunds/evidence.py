@@ -67,7 +67,7 @@ def _asked(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str
     """That the user asked, while the refund is under way."""
     if history.asked_at is None or status not in REFUND_STATUSES:
         return ()
-    return (f"the refund was asked for at {rfc3339(history.asked_at)}",)
+    return (f"the refund was requested at {rfc3339(history.asked_at)}",)
 
 
 def _delayed(

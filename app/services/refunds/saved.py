@@ -48,13 +48,13 @@ def verify_document(text: bytes, known: Known) -> RefundExplanation:
     :raises UnusableInput: it is no such answer, or chain or contract are neither given nor in it.
     """
     if len(text) > MAX_DOCUMENT_BYTES:
-        raise UnusableInput(f"is larger than any answer ({MAX_DOCUMENT_BYTES} bytes)")
+        raise UnusableInput(f"must have at most {MAX_DOCUMENT_BYTES} bytes, as an answer has")
     try:
         document = loads(text)
     except UnreadableJson as error:
         raise UnusableInput(str(error)) from None
     if not isinstance(document, dict) or "wd_onchain" not in document:
-        raise UnusableInput("is no saved answer: it has no wd_onchain")
+        raise UnusableInput("is not a saved answer: it has no wd_onchain")
     answer, known = _from_evidence(document, known) if "call" in document else (document, known)
     return verify_saved_answer(
         answer,
@@ -72,7 +72,7 @@ def _chain_in(answer: Mapping[str, Any]) -> ChainId:
         return ChainId(stated)
     named = _chain_named(answer)
     hint = f" (its request names {named})" if named else ""
-    raise UnusableInput(f"does not say which chain pays{hint}: give --chain")
+    raise UnusableInput(f"does not say which chain pays{hint}: add --chain")
 
 
 def _chain_named(answer: Mapping[str, Any]) -> int | None:
@@ -93,7 +93,7 @@ def _contract_in(answer: Mapping[str, Any]) -> bytes:
     stated = answer.get("bridge_contract")
     address = parse_evm_address(stated) if isinstance(stated, str) else None
     if address is None:
-        raise UnusableInput("does not say which contract pays: give --contract")
+        raise UnusableInput("does not say which contract pays: add --contract")
     return address
 
 
@@ -119,7 +119,7 @@ def _from_evidence(document: Mapping[str, Any], known: Known) -> tuple[dict[str,
         kind = document["kind"] and SendKind(document["kind"])
         transfer_id = document["transfer_id"] and TransferId(bytes.fromhex(document["transfer_id"][2:]))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise UnusableInput("is no getRefundEvidence answer as a gateway writes it") from None
+        raise UnusableInput("is not a getRefundEvidence answer") from None
     return answer, Known(
         known.chain_id,
         known.contract,

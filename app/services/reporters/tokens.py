@@ -171,7 +171,7 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
             token = IngestToken(row.name, row.digest, scope, key_id, row.expires_at, quota)
             found = [token] if token.is_(presented) else []
     if not found:
-        raise Unauthorized("the token is not valid: it is unknown or was revoked")
+        raise Unauthorized("the token is not valid: it is unknown or revoked")
     _refuse_expired(found[0].expires_at, gateway.clock())
     return found[0]
 
@@ -179,7 +179,7 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
 def _refuse_expired(expires_at: datetime | None, now: datetime) -> None:
     if expires_at is not None and expires_at <= now:
         raise Unauthorized(
-            f"the token expired at {rfc3339(expires_at, 'seconds')}; ask the operator for its successor"
+            f"the token expired at {rfc3339(expires_at, 'seconds')}: ask the operator for a new one"
         )
 
 
@@ -190,7 +190,7 @@ def require_valid(connection: Connection, token: IngestToken, now: datetime) -> 
     :raises Unauthorized: it was, or has.
     """
     if token.key_id is not None and valid_token(connection, token.key_id) is None:
-        raise Unauthorized("the token was revoked; what was accepted before stays")
+        raise Unauthorized("the token was revoked; events accepted before stay")
     _refuse_expired(token.expires_at, now)
 
 
@@ -209,8 +209,8 @@ def charge(connection: Connection, token: IngestToken, events: int, now: datetim
     if used + events > token.quota.events:
         raise QuotaExceeded(
             f"this token may report {token.quota}, and {max(0, token.quota.events - used):,} are left until "
-            f"{rfc3339(period.ends_at, 'seconds')}: whole batches before this one are kept, so send all of "
-            "it again then; what is repeated does not count",
+            f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are kept; send all of it "
+            "again then, repeated events do not count",
             retry_after=token.quota.retry_after(now),
         )
     row = {"reporter": token.name, "period_start": period.start, "events": used + events}

@@ -32,7 +32,7 @@ def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> 
         for anomaly_id, shown_fingerprint in shown.items():
             row = rows.get(anomaly_id)
             if row is None:
-                raise Conflict("one of the anomalies no longer holds: there is nothing to acknowledge", ())
+                raise Conflict("one of the anomalies no longer exists: reload the list", ())
             require_unchanged(f"the anomaly of {row.subject}", shown_fingerprint, _facts(row))
         waiting = [row for row in rows.values() if row.acknowledged_at is None]
         if not waiting:

@@ -125,7 +125,7 @@ def _not_found(gateway: Gateway, transfer_ids: Sequence[TransferId]) -> dict[Tra
     freshness = _freshness(gateway) if len(pruned) < len(set(transfer_ids)) else ""
     return {
         transfer_id: GatewayError(
-            f"transfer not found: it {_ENDS[Status(pruned[transfer_id])]} long ago and is no longer kept here"
+            f"transfer not found: it {_ENDS[Status(pruned[transfer_id])]} long ago and is no longer kept"
             if transfer_id in pruned
             else f"transfer not found; {freshness}",
             reason=Reason.TRANSFER_NOT_FOUND,
@@ -153,7 +153,7 @@ def _freshness_of(gateway: Gateway, chain_id: ChainId) -> str:
     terms = gateway.snapshots.current().terms
     progress = gateway.public_reads.ask(newest_of_chain, chain_id)
     if progress is None:
-        return f"{_chain_name(terms, chain_id)} has reported nothing yet"
+        return f"{_chain_name(terms, chain_id)} has not reported anything yet"
     return f"newest events: {_seen(terms, progress, gateway.clock())}"
 
 
@@ -169,7 +169,7 @@ def _chain_name(terms: NetworkTerms, chain_id: ChainId) -> str:
 
 
 _ENDS: Final = {
-    Status.TRANSFER_FAILED: "failed, with nothing taken,",
+    Status.TRANSFER_FAILED: "failed before any funds left,",
     Status.TRANSFER_COMPLETED: "was completed",
     Status.TRANSFER_REFUNDED: "was refunded",
 }

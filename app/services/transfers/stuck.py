@@ -33,14 +33,14 @@ def acknowledge_stuck(gateway: Gateway, shown: Mapping[bytes, str], note: str, *
     """
     said = " ".join(note.replace("\0", " ").split())
     if not 0 < len(said) <= NOTE_LENGTH:
-        raise NoteRefused(f"write a note of 1 to {NOTE_LENGTH} characters: what was found, or done")
+        raise NoteRefused(f"enter a note of 1 to {NOTE_LENGTH} characters: what was found or done")
     with writing(gateway.engine) as connection:
         now = gateway.clock()
         rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
         for transfer_id, shown_fingerprint in shown.items():
             row = rows.get(transfer_id)
             if row is None:
-                raise Conflict(f"transfer 0x{transfer_id.hex()} is not known any more", ())
+                raise Conflict(f"transfer 0x{transfer_id.hex()} does not exist any more", ())
             require_unchanged(_subject(row), shown_fingerprint, _state(row))
         upsert(
             connection,

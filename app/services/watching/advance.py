@@ -136,7 +136,7 @@ def _stepped_back(
     if row.live_to is not None and row.live_to >= forget_from and step.live_to is None:
         block_hash = kept_hash(connection, row.chain_id, below)
         if block_hash is None:
-            raise ValueError(f"block {below} is not kept: a step that goes back to it says where it is then")
+            raise ValueError(f"block {below} is not kept: the step must say where reading continues")
         values |= {"live_to": below, "live_to_hash": block_hash}
     if row.live_from is not None and row.live_from > forget_from:
         values["live_from"] = forget_from

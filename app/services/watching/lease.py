@@ -33,7 +33,7 @@ class LeaseLost(Exception):
     """Somebody else reads the chain now, or it was stopped. Nothing was written."""
 
     def __init__(self, lease: Lease) -> None:
-        super().__init__(f"the lease of chain {lease.chain_id} is lost: nothing more is written for it")
+        super().__init__(f"the lease of chain {lease.chain_id} is lost: nothing more is written")
         self.lease = lease
 
 

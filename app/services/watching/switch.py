@@ -27,14 +27,14 @@ def stop(gateway: Gateway, chain_id: ChainId, reason: str, *, actor: Actor) -> N
     :raises SwitchRefused: no reason is given, the chain is not configured to be watched, or stopped already.
     """
     if not reason.strip():
-        raise SwitchRefused("say why: others will ask")
+        raise SwitchRefused("enter a reason: other operators will see it")
     if chain_id not in watch_terms(gateway):
         raise SwitchRefused(f"chain {chain_id} is not configured to be watched")
     with writing(gateway.engine) as connection:
         now = gateway.clock()
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
         if row.stopped is not None:
-            raise SwitchRefused(f"the reading of chain {chain_id} is stopped already: {row.stopped}")
+            raise SwitchRefused(f"reading of chain {chain_id} is already stopped: {row.stopped}")
         values = stopped(row.epoch, reason.strip(), now, by=actor.name)
         connection.execute(update(ChainWatch).where(ChainWatch.chain_id == chain_id).values(**values))
         subject = f"reading of chain {chain_id}"
@@ -59,7 +59,7 @@ def start(gateway: Gateway, chain_id: ChainId, *, actor: Actor) -> None:
         now = gateway.clock()
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
         if row.stopped is None:
-            raise SwitchRefused(f"the reading of chain {chain_id} is not stopped")
+            raise SwitchRefused(f"reading of chain {chain_id} is not stopped")
         connection.execute(
             update(ChainWatch)
             .where(ChainWatch.chain_id == chain_id)
@@ -73,6 +73,6 @@ def start(gateway: Gateway, chain_id: ChainId, *, actor: Actor) -> None:
             "watch.start",
             subject,
             now=now,
-            detail=f"had been stopped: {row.stopped}",
+            detail=f"was stopped: {row.stopped}",
             changes=[AuditedChange(subject, {"stopped": row.stopped}, {"stopped": None})],
         )

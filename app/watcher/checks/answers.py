@@ -34,9 +34,9 @@ def check_logs(
             raise Lie(f"a log of block {log.block} that was not asked for")
         here = log.block, log.index
         if here <= before:
-            raise Lie(f"log {log.index} of block {log.block} is there twice, or not in its order")
+            raise Lie(f"log {log.index} of block {log.block} is repeated or out of order")
         if hashes.setdefault(log.block, log.block_hash) != log.block_hash:
-            raise Lie(f"the logs of block {log.block} name different hashes of it")
+            raise Lie(f"the logs of block {log.block} have different block hashes")
         before = here
 
 
@@ -50,7 +50,7 @@ def check_blocks(logs: Iterable[Log], headers: Mapping[BlockNumber, Header]) -> 
     for log in logs:
         header = headers.get(log.block)
         if header is None or header.hash != log.block_hash:
-            raise Lie(f"the logs of block {log.block} are not of the block that has this number")
+            raise Lie(f"the logs of block {log.block} do not belong to the block with this number")
 
 
 def check_numbers(asked: Iterable[BlockNumber], headers: Mapping[BlockNumber, Header]) -> None:

@@ -156,7 +156,7 @@ def decode(log: Log) -> Said:
     topics, data = log.topics, log.data
     shape = SHAPES.get(topics[0]) if topics else None
     if shape is None:
-        raise Undecodable("it is no event of these contracts")
+        raise Undecodable("it is not an event of these contracts")
     if len(topics) != 1:
         raise Undecodable(
             f"{shape.signature} has {len(topics) - 1} indexed arguments; the contracts have none"

@@ -27,7 +27,7 @@ def _entries(data: bytes, at: int) -> range:
         raise Undecodable(f"two lists need at least {2 * WORD} bytes, not {len(data)}")
     offset = uint256(data, at)
     if not 2 * WORD <= offset <= len(data) - WORD:
-        raise Undecodable("a list begins outside of the data")
+        raise Undecodable("a list begins outside the data")
     length = uint256(data, offset)
     first = offset + WORD
     if length > MAX_ENTRIES or first + length * WORD > len(data):

@@ -24,7 +24,7 @@ def bytes32(data: bytes, at: int) -> bytes:
 def address(data: bytes, at: int) -> bytes:
     """The 20 bytes of an address."""
     if data[at : at + 12] != _ADDRESS_PADDING:
-        raise Undecodable(f"the word at byte {at} is no address: its first 12 bytes are not zero")
+        raise Undecodable(f"the word at byte {at} is not an address: its first 12 bytes are not zero")
     return data[at + 12 : at + WORD]
 
 
@@ -37,7 +37,7 @@ def uint64(data: bytes, at: int) -> int:
     """A uint64."""
     value = int.from_bytes(data[at : at + WORD], "big")
     if value >> 64:
-        raise Undecodable(f"the word at byte {at} is no uint64")
+        raise Undecodable(f"the word at byte {at} is not a uint64")
     return value
 
 
@@ -45,5 +45,5 @@ def uint32(data: bytes, at: int) -> int:
     """A uint32."""
     value = int.from_bytes(data[at : at + WORD], "big")
     if value >> 32:
-        raise Undecodable(f"the word at byte {at} is no uint32")
+        raise Undecodable(f"the word at byte {at} is not a uint32")
     return value

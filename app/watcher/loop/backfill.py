@@ -72,7 +72,7 @@ def _check_join(view: View, fetched: Fetched) -> None:
     """
     kept = _kept(view, fetched.end.number)
     if kept is not None and kept.hash != fetched.end.hash:
-        raise Moved(f"block {kept.number} is not the one that the live reading builds on")
+        raise Moved(f"block {kept.number} is not the one that live reading continues from")
 
 
 def _kept(view: View, number: BlockNumber) -> BlockId | None:

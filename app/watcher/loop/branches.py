@@ -39,11 +39,11 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     if kept is None or (look.last is not None and look.last.hash == kept.hash):
         return None
     if look.last is None and look.head.number >= kept.number:
-        raise NotThere(f"it tells block {look.head.number}, and has not got block {kept.number}")
+        raise NotThere(f"its newest block is {look.head.number}, but it does not have block {kept.number}")
     headers = [header for header in view.readings.headers if header.number <= kept.number]
     fork = _fork(view, node, look, headers)
     if fork is None:
-        raise NotThere(f"it is {kept.number - look.head.number} blocks behind what was read already")
+        raise NotThere(f"it is {kept.number - look.head.number} blocks behind what was already read")
     if not node.takes_batches:
         node.check_chain()
     _confirm(view, node, look, kept, fork)
@@ -67,7 +67,7 @@ def _of_all(view: View, node: Node, kept: BlockId, fork: Fork) -> Branch:
         raise TooDeep(_too_deep(view, fork))
     below = node.header(BlockNumber(first - 1))
     if below is None:
-        raise NotThere(f"it has not got block {first - 1}, below the first that was read")
+        raise NotThere(f"it does not have block {first - 1}, the one below the first block read")
     return Branch(below.id, fork.replaced, first)
 
 
@@ -97,7 +97,7 @@ def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork
         case Lagging():
             return None
         case Unbroken():
-            raise Moved("the last block that was read was another one a moment ago")
+            raise Moved("the last block read was replaced meanwhile")
 
 
 def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> None:
@@ -113,10 +113,11 @@ def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> N
     if other is None:
         if look.head.number < kept.number and len(view.nodes.usable()) < len(view.nodes.names):
             raise NotThere(
-                f"it tells a shorter branch from block {fork.from_block} on, and others cannot be asked"
+                f"it has a shorter branch from block {fork.from_block} on, and no other URL is "
+                "available to compare"
             )
         return
-    words = f"it tells other blocks from block {fork.from_block} on; {other} has those that were read"
+    words = f"its blocks differ from block {fork.from_block} on; {other} has the blocks that were read"
     raise Lie(words) if of_final else NotThere(words)
 
 
@@ -135,8 +136,9 @@ def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
 
 
 def _too_deep(view: View, fork: Fork) -> str:
-    depth = "all that is kept of it" if fork.ancestor is None else f"{fork.depth} blocks"
+    depth = "all blocks that were read" if fork.ancestor is None else f"{fork.depth} blocks"
     return (
-        f"a reorganisation took back {depth}, from block {fork.from_block} on; at most {view.max_reorg} "
-        "blocks below the newest are believed (MAX_REORG_BLOCKS). Make sure that the URLs are of this chain"
+        f"a reorganisation replaced {depth}, from block {fork.from_block} on; at most {view.max_reorg} "
+        "blocks below the newest are accepted (MAX_REORG_BLOCKS). Make sure that the URLs belong to this "
+        "chain"
     )

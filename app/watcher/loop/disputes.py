@@ -41,7 +41,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
     readings = _everybodys(view, blocks)
     if not readings:
         raise Moved(
-            f"blocks {blocks.first} to {blocks.last} were read differently, and nobody tells them now"
+            f"blocks {blocks.first} to {blocks.last} were read differently, and no URL returns them now"
         )
     _, truth = readings[0]
     state = SpanState.REREAD
@@ -52,7 +52,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
     elif len(readings) > 1:
         state = SpanState.PROVEN
     elif digest(truth.logs) != digest(again) and digest(truth.logs) != span.digest:
-        raise Moved(f"{by} tells the logs of blocks {blocks.first} to {blocks.last} differently each time")
+        raise Moved(f"{by} returns different logs of blocks {blocks.first} to {blocks.last} each time")
     return Truth(truth, state)
 
 
@@ -112,7 +112,7 @@ def _blame(view: View, readings: Sequence[tuple[Node, Fetched]], truth: Fetched,
     for node, fetched in readings:
         if digest(fetched.logs) != digest(truth.logs):
             words = (
-                f"it told {len(fetched.logs)} logs of blocks {truth.blocks.first} to {truth.blocks.last}, "
-                f"which have {len(truth.logs)}"
+                f"it returned {len(fetched.logs)} logs of blocks {truth.blocks.first} to "
+                f"{truth.blocks.last}, which have {len(truth.logs)}"
             )
             view.nodes.failed(node, Lie(words) if proven else NotThere(words))

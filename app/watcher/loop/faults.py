@@ -43,7 +43,7 @@ class FaultBook:
                 for each in unreadable[:SHOWN_LOGS]
             )
             more = f" and {len(unreadable) - SHOWN_LOGS} more" if len(unreadable) > SHOWN_LOGS else ""
-            self.note(Trouble(source, f"logs that cannot be told: {shown}{more}"))
+            self.note(Trouble(source, f"unreadable logs: {shown}{more}"))
 
     def write(self, lease: Lease) -> None:
         """Write the newest fault, if it is another one than was written a moment ago.

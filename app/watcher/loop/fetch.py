@@ -182,7 +182,7 @@ def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
 def _check_kept(view: View, header: Header) -> None:
     kept = next((kept for kept in view.readings.headers if kept.number == header.number), None)
     if kept is not None and kept.hash != header.hash:
-        raise Moved(f"block {kept.number} is another one than was read")
+        raise Moved(f"block {kept.number} is not the one that was read")
 
 
 def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
@@ -209,7 +209,7 @@ def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | N
             return view.nodes.ask(guarded, rather_not=rather_not)
         except TooLarge as fault:
             if fault.asked <= 1:
-                raise Moved(f"not even one block is answered: {fault}") from None
+                raise Moved(f"logs of a single block are refused: {fault}") from None
             view.window = view.window.refused(fault.asked, fault.suggested)
         except Moved:
             moved += 1

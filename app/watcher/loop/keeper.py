@@ -60,7 +60,7 @@ class Keeper:
             held = dict(self._seen)
         for lease, seen in held.items():
             if self._monotonic() - seen > STUCK_SECONDS:
-                _log.error("chain %d: its thread is stuck, its lease is given up", lease.chain_id)
+                _log.error("chain %d: the reader does not respond, the lease is released", lease.chain_id)
                 self.drop(lease)
                 continue
             try:
@@ -69,6 +69,6 @@ class Keeper:
                 self.drop(lease)
             except Exception as error:  # the database is away: the lease may be lost, which the epoch tells
                 FAILURES.report(
-                    _log, logging.WARNING, "chain %d: the lease cannot be kept", lease.chain_id,
+                    _log, logging.WARNING, "chain %d: the lease cannot be renewed", lease.chain_id,
                     error=error, traced=False,
                 )  # fmt: skip

@@ -94,7 +94,7 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
     if not answer.logs or answer.end.hash != fetched.end.hash:
         return True
     if by is not node:
-        view.nodes.failed(node, NotThere(f"it told none of the {len(answer.logs)} logs of block {last}"))
+        view.nodes.failed(node, NotThere(f"it returned none of the {len(answer.logs)} logs of block {last}"))
     return False
 
 

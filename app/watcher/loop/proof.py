@@ -140,9 +140,9 @@ def _true_logs(node: Node, header: Header, wanted: Wanted) -> list[Log]:
     except Lie:
         raise
     except RpcFault as fault:
-        raise Unprovable(f"it tells no receipts of block {header.number}: {fault}") from None
+        raise Unprovable(f"it returns no receipts of block {header.number}: {fault}") from None
     if header.receipts_root is None or receipts_root(receipts) != header.receipts_root:
-        raise Unprovable(f"the receipts of block {header.number} do not give its header's root")
+        raise Unprovable(f"the receipts of block {header.number} do not match its header")
     return _wanted(header, receipts, wanted)
 
 

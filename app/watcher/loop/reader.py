@@ -155,7 +155,7 @@ class Reader:
     def _note_differences(self, told: Told) -> None:
         for missed in () if told.step is None else told.step.missed:
             words = (
-                f"blocks {missed.first} to {missed.last} were read incompletely at first: {missed.missing} "
-                f"logs were missing, {missed.surplus} were too many; that is mended"
+                f"blocks {missed.first} to {missed.last} were read incompletely at first ({missed.missing} "
+                f"logs missing, {missed.surplus} too many); this was corrected"
             )
             self.faults.note(Trouble(missed.source, words))

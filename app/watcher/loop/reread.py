@@ -118,8 +118,8 @@ def _taken_back(view: View, span: Span, truth: Truth, step: Step) -> Step:
     if live_to is not None and live_to.number - span.first > view.max_reorg:
         raise TooDeep(
             f"blocks {span.first} to {span.last} were read by {span.source} with logs that the chain does "
-            f"not have, and lie more than {view.max_reorg} blocks deep (MAX_REORG_BLOCKS): retract what was "
-            "told of them, then start the chain again"
+            f"not have, and are more than {view.max_reorg} blocks deep (MAX_REORG_BLOCKS): retract their "
+            "events, then resume reading of the chain"
         )
     replaced = f"0x{span.digest.hex()}" if span.digest else "unknown"
     retold = [_as_further_fact(event) for event in step.events]

@@ -75,7 +75,7 @@ class ChainTask:
                 self._turn()
                 self.faults_in_a_row = 0
             except LeaseLost:
-                _log.info("chain %d: somebody else reads it now, or it was stopped", self.chain_id)
+                _log.info("chain %d: another watcher reads it now, or reading was stopped", self.chain_id)
                 self.stop.wait(STANDBY_SECONDS)
             except NotWatched:
                 self.stop.wait(STANDBY_SECONDS)
@@ -89,7 +89,7 @@ class ChainTask:
         known = is_unavailable(error)
         level = logging.WARNING if known else logging.ERROR
         FAILURES.report(
-            _log, level, "chain %d: %s; it goes on in %g seconds", self.chain_id, _in_words(error), wait,
+            _log, level, "chain %d: %s; trying again in %g seconds", self.chain_id, _in_words(error), wait,
             error=error, traced=not known,
         )  # fmt: skip
         self.stop.wait(wait)
@@ -101,7 +101,7 @@ class ChainTask:
         if lease is None:
             self.stop.wait(STANDBY_SECONDS)
             return
-        _log.info("chain %d: reads it from now on", self.chain_id)
+        _log.info("chain %d: reading started", self.chain_id)
         self.keeper.hold(lease)
         try:
             while not self.stop.is_set():
@@ -190,7 +190,7 @@ class ChainTask:
 
         :raises LeaseLost: always: nobody reads it any more.
         """
-        _log.error("chain %d is stopped: %s", self.chain_id, reason)
+        _log.error("chain %d: reading stopped: %s", self.chain_id, reason)
         halt(self.gateway, reader.lease, reason)
         raise LeaseLost(reader.lease)
 

@@ -109,7 +109,7 @@ class Client:
                 raise self._whole_refusal(answer)
             answer = [answer]
         if not isinstance(answer, list):
-            raise Garbled("it answered JSON that is no answer of JSON-RPC")
+            raise Garbled("its answer is not JSON-RPC")
         return self._in_order(answer, len(asked))
 
     def close(self) -> None:
@@ -139,9 +139,9 @@ class Client:
         for part in response.iter_bytes():
             size += len(part)
             if size > MAX_ANSWER_BYTES:
-                raise TooLarge(f"it answered more than {MAX_ANSWER_BYTES >> 20} MiB")
+                raise TooLarge(f"its answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
             if self._monotonic() > deadline:
-                raise Slow(f"no whole answer within {self._seconds:g} seconds")
+                raise Slow(f"no complete answer within {self._seconds:g} seconds")
             parts.append(part)
         return b"".join(parts)
 
@@ -149,7 +149,7 @@ class Client:
         try:
             return orjson.loads(content)
         except orjson.JSONDecodeError:
-            raise Garbled("it answered something that is no JSON") from None
+            raise Garbled("its answer is not JSON") from None
 
     def _error_of(self, response: httpx.Response, content: bytes, alone: bool) -> Any:
         """The JSON-RPC error of a single call, which some nodes answer with another status than 200.
@@ -175,7 +175,7 @@ class Client:
         """What an error in place of the answers to several calls means."""
         error = answer.get("error")
         if not isinstance(error, dict):
-            return NoBatches("it answered several calls as if they were one")
+            return NoBatches("it answered several calls with one answer")
         refused = self._refused(error)
         fault = fault_of(refused.words, refused.code)
         return fault if isinstance(fault, RateLimited | TooLarge) else NoBatches(refused.words)
@@ -184,7 +184,7 @@ class Client:
         found: dict[int, Any] = {}
         for part in answer:
             if not isinstance(part, dict):
-                raise Garbled("it answered JSON that is no answer of JSON-RPC")
+                raise Garbled("its answer is not JSON-RPC")
             number, error = part.get("id"), part.get("error")
             if error is not None:
                 found[self._place(number, count)] = self._refused(error)
@@ -198,7 +198,7 @@ class Client:
         if count == 1 and number is None:  # some leave it out of errors
             return 0
         if type(number) is not int or not 0 <= number < count:
-            raise Garbled("it answered a call that was not made")
+            raise Garbled("it answered a call that was not sent")
         return number
 
     def _refused(self, error: Any) -> Refused:
@@ -222,9 +222,9 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, httpx.ConnectError):
         return "no connection"
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
-        return "its URL is none of http or https"
+        return "its URL must begin with http or https"
     if isinstance(error, httpx.DecodingError):
-        return "it answered something that cannot be unpacked"
+        return "its answer cannot be decompressed"
     return "the connection was cut"
 
 

@@ -169,7 +169,7 @@ class Node:
         try:
             return bytes.fromhex(answer[2:])
         except (TypeError, ValueError):
-            raise Garbled("it answered something that is no code") from None
+            raise Garbled("its answer is not contract code") from None
 
     def _ask(self, calls: Sequence[Call]) -> list[Any]:
         """Ask in as few requests as the node takes."""
@@ -211,19 +211,19 @@ def _maybe_header(answer: Any, number: BlockNumber | None = None) -> Header | No
         return None
     header = read_header(raw)
     if number is not None and header.number != number:
-        raise Lie(f"asked for block {number} it answered block {header.number}")
+        raise Lie(f"it returned block {header.number} instead of block {number}")
     return header
 
 
 def _present(answer: Any, what: str, number: BlockNumber | None = None) -> Header:
     header = _maybe_header(answer, number)
     if header is None:
-        raise NotThere(f"it has not got {what}")
+        raise NotThere(f"it does not have {what}")
     return header
 
 
 def _logs(answer: Any) -> list[Log]:
     raw = _value(answer)
     if not isinstance(raw, list):
-        raise Garbled("it answered something that is no list where logs belong")
+        raise Garbled("its answer is not a list of logs")
     return [read_log(log) for log in raw]

@@ -146,5 +146,5 @@ class Nodes:
         wait = max(min(health.until for health in self.health.values()) - now, 0.05)
         told = "; ".join(f"{name}: {health.fault or 'fails'}" for name, health in self.health.items())
         if all(health.excluded for health in self.health.values()):
-            return NoNode(f"every URL was excluded, and nothing is read: {told}", wait)
-        return NoNode(f"no URL answers: {told}", wait)
+            return NoNode(f"all URLs are excluded, and nothing is read: {told}", wait)
+        return NoNode(f"no URL responds: {told}", wait)

@@ -32,7 +32,7 @@ def quantity(raw: Any) -> int:
             return int(raw, 16)
     except _SHAPELESS:
         pass
-    raise Garbled("it answered something that is no number where a number belongs")
+    raise Garbled("its answer has something other than a number where a number is expected")
 
 
 def read_header(raw: Mapping[str, Any]) -> Header:
@@ -51,7 +51,7 @@ def read_header(raw: Mapping[str, Any]) -> Header:
             receipts_root=None if root is None else _bytes(root, HASH_BYTES),
         )
     except _SHAPELESS:
-        raise Garbled("it answered a block whose header lacks a part") from None
+        raise Garbled("its answer has an incomplete block header") from None
 
 
 def read_log(raw: Mapping[str, Any]) -> Log:
@@ -62,7 +62,7 @@ def read_log(raw: Mapping[str, Any]) -> Log:
     """
     try:
         if raw.get("removed"):
-            raise Lie("it answered a log that it calls removed")
+            raise Lie("its answer has a log marked as removed")
         return Log(
             block=BlockNumber(quantity(raw["blockNumber"])),
             block_hash=_hash(raw["blockHash"]),
@@ -73,7 +73,7 @@ def read_log(raw: Mapping[str, Any]) -> Log:
             data=_bytes(raw["data"]),
         )
     except _SHAPELESS:
-        raise Garbled("it answered a log that lacks a part") from None
+        raise Garbled("its answer has an incomplete log") from None
 
 
 def read_receipt(raw: Mapping[str, Any]) -> Receipt:
@@ -94,7 +94,7 @@ def read_receipt(raw: Mapping[str, Any]) -> Receipt:
             deposit_version=None if version is None else quantity(version),
         )
     except _SHAPELESS:
-        raise Garbled("it answered a receipt that lacks a part") from None
+        raise Garbled("its answer has an incomplete receipt") from None
 
 
 def _time(seconds: int) -> datetime:

@@ -50,7 +50,7 @@ def sent_event(
             symbol, dst = target or (None, chain_id)
     if symbol is None:
         raise NotConfigured(
-            f"no configured token or pair says what {account(said.token)} is at contract {account(contract)}"
+            f"{account(said.token)} is not a configured token at contract {account(contract)}"
         )
     return TransferSent(
         id=place.id,
@@ -76,5 +76,5 @@ def sent_event(
 def _destination(chain_id: int) -> ChainId:
     """A chain that could be configured; contracts take 64 bits, the wire 32."""
     if not 0 < chain_id <= MAX_CHAIN_ID:
-        raise NotConfigured(f"destination chain {chain_id} is none that can be configured")
+        raise NotConfigured(f"destination chain {chain_id} is not a possible chain id")
     return ChainId(chain_id)

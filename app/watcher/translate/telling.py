@@ -83,11 +83,11 @@ class Telling:
         """
         signers, powers = said
         if not 0 < len(signers) <= MAX_VALIDATORS or len(signers) != len(powers):
-            raise Undecodable(f"a set of {len(signers)} signers and {len(powers)} powers is none")
+            raise Undecodable(f"the set has {len(signers)} signers and {len(powers)} powers")
         if len(set(signers)) != len(signers) or not all(map(any, signers)):
-            raise Undecodable("the set names a signer twice, or the zero address")
+            raise Undecodable("the set has a signer twice, or the zero address")
         if not 0 < sum(powers) <= MAX_TOTAL_POWER:
-            raise Undecodable("the set's powers add up to nothing, or to 2^255 or more")
+            raise Undecodable("the powers of the set add up to 0, or to 2^255 or more")
         self.events.append(
             ValidatorsUpdated(
                 **_of_chain(self._chain_id, place),
@@ -218,14 +218,14 @@ class Telling:
     def _symbol(self, token: bytes) -> str:
         symbol = self._network.pool_symbol(self._chain_id, token)
         if symbol is None:
-            raise NotConfigured(f"no configured token of chain {self._chain_id} is {account(token)}")
+            raise NotConfigured(f"{account(token)} is not a configured token of chain {self._chain_id}")
         return symbol
 
 
 def _referred(payout: Payout) -> TransferId:
     """The transfer that a release or a refund pays."""
     if payout.transfer_id is None:
-        raise ValueError(f"a {payout.payment} is of a transfer")
+        raise ValueError(f"a {payout.payment} must belong to a transfer")
     return payout.transfer_id
 
 

@@ -176,7 +176,7 @@ def test_a_refund_signer_by_signer(gateway: Gateway) -> None:
     assert set(refund.not_signed) == {who[0], who[2], who[3]}
     assert (refund.power_signed, refund.quorum, refund.power_total) == (30, 67, 100)
     assert (refund.share_signed, refund.share_needed) == ("30.0 %", "67.0 %")
-    assert any("37 more is needed" in words for words in refund.missing)
+    assert any("37 more needed" in words for words in refund.missing)
     assert [line.words for line in got.events if line.type is EventType.REFUND_SIGNED] == [f"by {who[1]}"]
     assert progress(got)[StageName.REFUND_SIGNED] is Progress.CURRENT
     feed(gateway, signed(1, signature(wd, KEYS[0])))

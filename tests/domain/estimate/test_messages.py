@@ -189,7 +189,7 @@ class TestWords:
         got = refusal(ask(usdt(src_pool=pool), amt=31 * TOKEN))
         assert got.reason is Reason.EPOCH_CAP
         assert got.msg == (
-            "You can transfer up to 30 USDT at this moment; the limit is renewed at 2026-03-04T06:00:00Z"
+            "You can transfer up to 30 USDT at this moment; the limit resets at 2026-03-04T06:00:00Z"
         )
         huge = replace(pool, epoch_seconds=10**30)
         assert refusal(ask(usdt(src_pool=huge), amt=31 * TOKEN)).msg.endswith("at this moment")
@@ -197,13 +197,13 @@ class TestWords:
     def test_fees_and_limit_leave_nothing_between_them(self):
         got = refusal(ask(usdt(src_pool=pool_with(added=600_000)), amt=700_000))
         assert got.msg == (
-            "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: "
-            "ask again later or choose another destination chain"
+            "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: try again "
+            "later or choose another destination chain"
         )
 
     def test_fees_eat_the_amount(self):
         got = refusal(ask(usdt(), amt=605_000))
-        assert got.msg == "The fees would take all of this amount: transfer at least 0.607504 USDT"
+        assert got.msg == "The fees would use up this amount: transfer at least 0.607504 USDT"
 
     def test_slippage_too_high(self):
         got = refusal(ask(usdt(), amt=TOKEN, slippage_tolerance=500_000))
@@ -213,14 +213,14 @@ class TestWords:
             1_211_845,
         )
         assert got.msg == (
-            "With this slippage_tolerance nothing may be left of this amount: ask with a slippage_tolerance "
-            "of 394162 or less, or transfer at least 1.211845 USDT"
+            "With this slippage_tolerance, nothing of this amount may be received: use a "
+            "slippage_tolerance of 394162 or less, or transfer at least 1.211845 USDT"
         )
 
     def test_a_tolerance_that_lets_nothing_through(self):
         got = refusal(ask(usdt(), amt=6 * 10**12, slippage_tolerance=999_999))
         assert got.msg == (
-            "No amount passes with a slippage_tolerance of 999999; with 999699 or less "
+            "No amount is possible with a slippage_tolerance of 999999; with 999699 or less "
             "you can transfer 4000000 USDT at this moment"
         )
 
@@ -228,7 +228,7 @@ class TestWords:
         inputs = usdt(src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=10**6), open_destinations=())
         got = refusal(inputs)
         assert got.msg.endswith(
-            "can be transferred from Ethereum to BNB Chain at this moment: ask again later"
+            "can be transferred from Ethereum to BNB Chain at this moment: try again later"
         )
 
     def test_results_beyond_uint256(self):
@@ -248,29 +248,32 @@ class TestWords:
                 usdt(src_token=None, dst_token=None, symbol_chains=()),
                 "USDT is not supported on Ethereum: choose one of the tokens in /v2/getTransferConfigs",
             ),
-            (usdt(dst_token=None), "USDT is not supported on BNB Chain: from Ethereum it can go to Polygon"),
+            (
+                usdt(dst_token=None),
+                "USDT is not supported on BNB Chain: from Ethereum it can be sent to Polygon",
+            ),
             (
                 usdt(route=None),
                 "There is no pool route for USDT from Ethereum to BNB Chain: "
-                "from Ethereum it can go to Polygon",
+                "from Ethereum it can be sent to Polygon",
             ),
             (
                 usdt(block=RouteBlock.BOTH),
                 "Transfers of USDT between Ethereum and BNB Chain are disabled in both directions "
-                "at this moment: from Ethereum it can go to Polygon",
+                "at this moment: from Ethereum it can be sent to Polygon",
             ),
             (
                 usdt(block=RouteBlock.ONE_WAY, open_destinations=()),
                 "Transfers of USDT from Ethereum to BNB Chain are disabled at this moment: "
-                "it can go nowhere else from Ethereum at this moment, ask again later",
+                "no other destination is available from Ethereum at this moment, try again later",
             ),
             (
                 usdt(src_chain=ChainTerms(1, "Ethereum", disabled=True)),
-                "Ethereum is disabled at this moment: choose another chain, or ask again later",
+                "Ethereum is disabled at this moment: choose another chain, or try again later",
             ),
             (
                 usdt(dst_chain=None),
-                "Chain 56 is unknown here: choose one of the chains in /v2/getTransferConfigs",
+                "Chain 56 is unknown: choose one of the chains in /v2/getTransferConfigs",
             ),
         ],
     )

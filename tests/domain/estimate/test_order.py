@@ -263,7 +263,7 @@ class TestPegged:
     def test_what_was_asked_must_be_there(self):
         got = refusal(ask(usdt(), is_pegged=True))
         assert (got.code, got.reason) == (1001, Reason.NO_PEGGED_PAIR)
-        assert "without is_pegged" in got.msg
+        assert "omit is_pegged" in got.msg
 
     def test_a_pair_answers_where_there_is_no_route(self):
         """Over gRPC-Web false cannot be told from left out, and some clients always send it."""

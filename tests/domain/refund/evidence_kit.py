@@ -80,7 +80,7 @@ def members(powers: dict[bytes, int], version: int = 1, chain_id: int = 137) -> 
 
 
 def twin(signature: bytes) -> bytes:
-    """The malleable twin: recovers to the same signer, with s in the upper half."""
+    """The malleable form: recovers to the same signer, with s in the upper half."""
     s = CURVE_ORDER - int.from_bytes(signature[32:64], "big")
     return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
 

@@ -112,7 +112,7 @@ R_OFF_CURVE = next(
         (SIGNATURE[:64] + b"\0", "v is 0"),
         (SIGNATURE[:64] + b"\1", "v is 1"),
         (SIGNATURE[:64] + b"\x1d", "v is 29"),
-        (twin(SIGNATURE), "malleable twin"),
+        (twin(SIGNATURE), "malleable form"),
         (bytes(32) + SIGNATURE[32:], "r is not"),
         (CURVE_ORDER.to_bytes(32, "big") + SIGNATURE[32:], "r is not"),
         (b"\xff" * 32 + SIGNATURE[32:], "r is not"),

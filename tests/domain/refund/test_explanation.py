@@ -90,7 +90,7 @@ def test_under_the_quorum_it_says_how_much_and_who_is_missing(kind):
     shown = explained(ctx, [wd_onchain], signed_by(ctx, wd_onchain, 0, 1))
     assert (shown.valid, shown.proven) == (False, False)
     assert shown.call and (shown.call.arguments, shown.call.data) == ((), None)
-    assert "signed power 30 of 100 is under the quorum of 67: 37 more is needed" in shown.missing
+    assert "signed power 30 of 100 is below the quorum of 67: 37 more needed" in shown.missing
     words = next(each for each in shown.missing if each.startswith("not signed yet: "))
     for number in (2, 3):
         assert f"{checksum_address(address_of(KEYS[number]))} (power {(number + 1) * 10})" in words
@@ -111,7 +111,7 @@ def test_what_cannot_be_claimed_now_is_not_valid_though_proven(status):
 
 def test_when_nothing_is_known_it_says_so():
     shown = explained(RefundContext(transfer_id=bytes(32)), [], [], None)
-    assert shown.missing == ("no refund request is known yet: the validator network prepares it",)
+    assert shown.missing == ("no refund request is known yet: the validator network is preparing it",)
     empty = {"valid", "proven", "missing", "transfer_id", "power_signed"}
     for field in fields(shown):
         if field.name not in empty:
@@ -126,7 +126,7 @@ def test_a_contradicted_request_is_shown_with_its_contradictions():
     assert len(shown.contradictions) == 2
     assert shown.request and shown.request["receiver"] == checksum_address(some("thief"))
     assert not any(row.signed for row in shown.signers)
-    assert "does not fit the transfer" in shown.missing[0]
+    assert "contradicts the transfer" in shown.missing[0]
 
 
 def test_an_unreadable_request_is_shown_undecoded():
@@ -156,7 +156,7 @@ def test_two_at_quorum_are_both_shown_and_neither_can_be_called():
     shown = explained(ctx, [first, second], signatures)
     assert not shown.valid
     assert shown.call and (shown.call.arguments, shown.call.data) == ((), None)
-    assert "none of them is served" in shown.missing[0]
+    assert "none of them is used" in shown.missing[0]
     assert shown.other_requests[0].reached
 
 

@@ -152,7 +152,7 @@ def test_a_request_for_another_chain_is_contradicted(kind):
     ctx = context(kind)
     name = "chain_id" if kind is SendKind.POOL else "ref_chain_id"
     (words,) = contradictions(wd_for(ctx, **{name: 56}), ctx)
-    assert words == "it names chain 56, but the transfer left from chain 137"
+    assert words == "it names chain 56, but the transfer was sent on chain 137"
 
 
 def test_a_liquidity_withdrawal_is_no_refund():
@@ -189,8 +189,8 @@ def test_a_request_of_another_kind_is_contradicted_once_the_kind_is_known():
 
 def test_what_is_no_request_is_contradicted_at_once():
     bare = RefundContext(transfer_id=bytes(32))
-    assert contradictions(b"\xff\xff", bare) == ("it is no refund request of any kind",)
-    assert contradictions(b"", bare) == ("it is no refund request of any kind",)
+    assert contradictions(b"\xff\xff", bare) == ("it cannot be read as any kind of refund request",)
+    assert contradictions(b"", bare) == ("it cannot be read as any kind of refund request",)
 
 
 @pytest.mark.parametrize("part", UNKNOWN_PARTS)
@@ -226,7 +226,7 @@ def test_a_signature_waits_for_its_request():
     stranger = sign(ctx, wd_for(ctx), key("stranger"))
     assert signature_is_provably_false(ctx, [], stranger, SET) is None
     assert judge_refund(ctx, [], [stranger], SET).missing == (
-        "no refund request is known yet: the validator network prepares it",
+        "no refund request is known yet: the validator network is preparing it",
     )
 
 
@@ -235,7 +235,7 @@ def test_a_signature_by_no_current_validator_is_refused():
     first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
     stranger = sign(ctx, first, key("stranger"))
     over_second = sign(ctx, second, KEYS[0])
-    assert "no current validator of chain 137" in (
+    assert "must be made by a current validator of chain 137" in (
         signature_is_provably_false(ctx, [first], stranger, SET) or ""
     )
     assert signature_is_provably_false(ctx, [first], over_second, SET)
@@ -290,7 +290,7 @@ def test_two_requests_at_quorum_serve_none():
     both = judge_refund(ctx, [first, second], over_first + over_second, SET)
     assert both.served is None
     assert both.requested
-    assert "2 different requests have the signatures of a quorum" in both.missing[0]
+    assert "2 different requests are signed by a quorum" in both.missing[0]
     # A contradicted one at its side does not count as a second.
     wrong = wd_for(ctx, receiver=some("thief"))
     over_wrong = [sign(ctx, wrong, who) for who in KEYS]
@@ -346,9 +346,9 @@ def test_an_empty_set_serves_nothing():
 def test_another_chains_validators_do_not_judge():
     ctx = context(SendKind.POOL)
     elsewhere = members({KEYS[0]: 1}, chain_id=1)
-    with pytest.raises(ValueError, match="validators of chain 1 cannot judge"):
+    with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
         judge_refund(ctx, [], [], elsewhere)
-    with pytest.raises(ValueError, match="validators of chain 1 cannot judge"):
+    with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
         signature_is_provably_false(ctx, [], bytes(65), elsewhere)
 
 

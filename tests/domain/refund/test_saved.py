@@ -111,7 +111,7 @@ def test_under_the_quorum_it_is_invalid(left_out, valid):
     assert shown.valid is valid
     assert len(shown.not_signed) == len(left_out)
     if not valid:
-        assert "is under the quorum of 357684457599804701992552267" in shown.missing[-1]
+        assert "is below the quorum of 357684457599804701992552267" in shown.missing[-1]
 
 
 def answer_for(kind: SendKind, numbers: tuple[int, ...] = (0, 1, 2, 3)) -> tuple[Any, Any, dict[str, Any]]:
@@ -187,17 +187,17 @@ SPOILED = {
     "stray bits in base64": (put("wd_onchain", "AAB="), "wd_onchain is not standard base64"),
     "a line break in base64": (put("wd_onchain", "AAAA\n"), "wd_onchain is not base64"),
     "letters beyond ascii": (put("wd_onchain", "ÄAAA"), "wd_onchain is not base64"),
-    "no request of any kind": (put("wd_onchain", "/w=="), "readable as no kind"),
+    "no request of any kind": (put("wd_onchain", "/w=="), "cannot be read as any kind"),
     "no list of signatures": (put("sorted_sigs", None), "sorted_sigs is not a list"),
     "a text for a list": (put("signers", "AAAA"), "signers is not a list"),
     "a list too long": (put("sorted_sigs", ["AAAA"] * 1001), "more than 1000"),
-    "no signatures": (put("sorted_sigs", []), "under the quorum"),
+    "no signatures": (put("sorted_sigs", []), "below the quorum"),
     "an entry that is no text": (entry("powers", 2, None), "powers[2] is not a string"),
     "one power too few": (lambda a: {**a, "powers": a["powers"][1:]}, "4 signers, but 3 powers"),
     "a power with a leading zero": (entry("powers", 0, text(b"\0" + raw("powers")[0])), "minimal big-endian"),
     "a power of 33 bytes": (entry("powers", 0, text(b"\1" * 33)), "minimal big-endian"),
     "powers beyond what a contract adds": (
-        entry("powers", 0, text(MAX_UINT256.to_bytes(32, "big"))), "no contract keeps"),
+        entry("powers", 0, text(MAX_UINT256.to_bytes(32, "big"))), "validator set is not valid"),
     "signers out of order": (swap("signers"), "ascending order of address"),
     "a signer twice": (lambda a: {**a, "signers": [a["signers"][0]] * 4}, "in the set twice"),
     "a short signer": (entry("signers", 0, text(bytes(19))), "20 bytes, not 19"),
@@ -205,15 +205,15 @@ SPOILED = {
     "signatures out of order": (swap("sorted_sigs"), "strictly ascending"),
     "a signature twice": (
         lambda a: {**a, "sorted_sigs": [a["sorted_sigs"][0], *a["sorted_sigs"]]}, "strictly ascending"),
-    "a malleable twin": (entry("sorted_sigs", 0, text(twin(FIRST_SIG))), "malleable twin"),
+    "a malleable form": (entry("sorted_sigs", 0, text(twin(FIRST_SIG))), "malleable form"),
     "a signature of another v": (entry("sorted_sigs", 0, text(FIRST_SIG[:64] + b"\1")), "v is 1"),
     "a cut signature": (entry("sorted_sigs", 0, text(FIRST_SIG[:64])), "65 bytes, not 64"),
-    "another signed power": (put("signed_power", "1"), "another signed_power"),
-    "another quorum": (put("quorum", "1"), "another quorum"),
-    "another chain": (put("chain_id", 1), "another chain_id"),
-    "another contract": (put("bridge_contract", "0x" + "11" * 20), "another bridge_contract"),
-    "other signers": (put("signer_addresses", ["0x" + "11" * 20]), "another signer_addresses"),
-    "signers of another type": (put("signer_addresses", 7), "another signer_addresses"),
+    "another signed power": (put("signed_power", "1"), "the signed_power in the file differs"),
+    "another quorum": (put("quorum", "1"), "the quorum in the file differs"),
+    "another chain": (put("chain_id", 1), "the chain_id in the file differs"),
+    "another contract": (put("bridge_contract", "0x" + "11" * 20), "the bridge_contract in the file differs"),
+    "other signers": (put("signer_addresses", ["0x" + "11" * 20]), "signer_addresses in the file differs"),
+    "signers of another type": (put("signer_addresses", 7), "the signer_addresses in the file differs"),
 }  # fmt: skip
 
 
@@ -226,7 +226,7 @@ def test_a_spoiled_answer_is_invalid_and_says_why(name):
 
 
 def test_an_empty_answer_is_no_evidence():
-    assert verified({}).missing == ("the answer carries no refund request (wd_onchain)",)
+    assert verified({}).missing == ("the answer has no refund request (wd_onchain)",)
 
 
 def test_a_pegged_request_that_nobody_signed_keeps_its_kind_open():
@@ -242,4 +242,4 @@ def test_a_stranger_among_the_signatures_is_noticed_though_the_quorum_stands():
         sigs = list(answer["sorted_sigs"])
         sigs.insert(place, text(stranger))
         shown = verified({**answer, "sorted_sigs": sigs}, chain_id=137, contract=ctx.contract)
-        assert any("who is no signer" in words for words in shown.missing)
+        assert any("which is not a signer" in words for words in shown.missing)

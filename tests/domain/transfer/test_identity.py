@@ -19,7 +19,7 @@ from tests.domain.transfer.test_judge import (
     verdict,
 )
 
-OTHER_CONTENT = "id: was reported before with other content; a new fact needs a new id"
+OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
 
 
 class TestWhatIsTold:

@@ -151,7 +151,7 @@ class TestScope:
 
 
 class TestTwoContents:
-    REASON = "id: was reported before with other content; a new fact needs a new id"
+    REASON = "id: was reported before with other content: send a new fact with a new id"
 
     @pytest.mark.parametrize(
         "before",
@@ -185,7 +185,7 @@ class TestPruned:
 
     def test_a_new_event_of_the_transfer_is_refused(self) -> None:
         assert verdict(released(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Refused(
-            "transfer_id: the transfer had finished and was pruned; nothing more is taken about it"
+            "transfer_id: the transfer had finished and was pruned; no further events are accepted"
         )
 
     def test_events_of_others_are_not_touched(self) -> None:
@@ -264,14 +264,13 @@ class TestReorgs:
     def test_too_deep(self) -> None:
         assert verdict(reorg(60), known(chain_limits={1: ChainLimits(61 + SIZE)})) == Refused(
             "from_block: is 101 blocks below the chain's highest block 161; "
-            "at most 100 are believed (MAX_REORG_BLOCKS)"
+            "at most 100 are accepted (MAX_REORG_BLOCKS)"
         )
 
     @pytest.mark.parametrize("from_block", [59, 60])
     def test_into_what_was_pruned(self, from_block: int) -> None:
         assert verdict(reorg(from_block), known(chain_limits={1: ChainLimits(61, 60)})) == Refused(
-            "from_block: transfers in block 60 of the chain were pruned as final, so no "
-            "reorganisation from there on or below is believed"
+            "from_block: must be above block 60 of the chain, which is final: transfers in it were pruned"
         )
 
     def test_just_above_what_was_pruned(self) -> None:
@@ -282,7 +281,7 @@ class TestRetractions:
     def test_of_a_pruned_event(self) -> None:
         pruned = Pruned(targets={"b"})
         assert verdict(retraction("a", "b"), known(pruned=pruned)) == Refused(
-            "targets: 'b' was pruned and cannot be taken back"
+            "targets: 'b' was pruned and cannot be retracted"
         )
         assert isinstance(verdict(retraction("a"), known(pruned=pruned)), Accepted)
 
@@ -331,7 +330,7 @@ class TestRefunds:
         log = ((1, sent()), (2, self.prepared(self.request())))
         found = verdict(self.signed(KEYS[2]), self.known(*log))
         assert isinstance(found, Refused)
-        assert found.reason.startswith("signature: no current validator of chain 1 made it")
+        assert found.reason.startswith("signature: must be made by a current validator of chain 1")
         assert verdict(self.signed(KEYS[1]), self.known(*log)) == Accepted(entry(self.signed(KEYS[1])))
 
     def test_a_signature_before_its_request_waits(self) -> None:

@@ -112,7 +112,7 @@ def test_a_changed_field_is_found(gateway: Gateway, field: str) -> None:
     found = verify_audit(gateway)
     assert found.count == 2
     assert found.fault is not None
-    assert found.fault.startswith("record 3 does not follow")
+    assert found.fault.startswith("record 3 does not match")
 
 
 def test_every_field_but_the_id_is_tried() -> None:
@@ -124,9 +124,9 @@ def test_every_field_but_the_id_is_tried() -> None:
     [
         ([drop(1)], 0, "record 1 is missing"),
         ([drop(3)], 2, "record 3 is missing; record 4 follows record 2"),
-        ([drop(3), edit(4, id=3)], 2, "record 3 does not follow"),
-        ([edit(2, id=99), edit(3, id=2), edit(99, id=3)], 1, "record 2 does not follow"),
-        ([edit(4, key_id="0123456789ab")], 3, "record 4 was sealed with another key (0123456789ab)"),
+        ([drop(3), edit(4, id=3)], 2, "record 3 does not match"),
+        ([edit(2, id=99), edit(3, id=2), edit(99, id=3)], 1, "record 2 does not match"),
+        ([edit(4, key_id="0123456789ab")], 3, "record 4 was sealed with the key 0123456789ab"),
     ],
 )
 def test_removed_and_moved_records_are_found(
@@ -145,7 +145,7 @@ def test_an_inserted_record_is_found(gateway: Gateway) -> None:
     forger = replace(with_keys(gateway, "f" * 32))
     write(forger, 1)
     tamper(gateway, edit(3, key_id=key_id(gateway.audit_keys.present)))
-    assert (verify_audit(gateway).fault or "").startswith("record 3 does not follow")
+    assert (verify_audit(gateway).fault or "").startswith("record 3 does not match")
 
 
 def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
@@ -155,7 +155,7 @@ def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
     tamper(gateway, drop(3), drop(2))
     record_alone(gateway, ALICE, "test.deed", "something else")
     tamper(gateway, insert(AuditRecord).values(kept))
-    assert (verify_audit(gateway).fault or "").startswith("record 3 does not follow")
+    assert (verify_audit(gateway).fault or "").startswith("record 3 does not match")
 
 
 def test_a_cut_tail_is_found_by_a_noted_head(gateway: Gateway) -> None:
@@ -163,13 +163,13 @@ def test_a_cut_tail_is_found_by_a_noted_head(gateway: Gateway) -> None:
     noted = {row.id: row.mac for row in rows(gateway)}
     tamper(gateway, drop(3))
     assert verify_audit(gateway).fault is None
-    assert "its end is cut off" in (verify_audit(gateway, noted).fault or "")
+    assert "records were removed at the end" in (verify_audit(gateway, noted).fault or "")
     write(gateway, 1)
-    assert "written anew" not in (verify_audit(gateway, {2: noted[2]}).fault or "")
+    assert "rewritten" not in (verify_audit(gateway, {2: noted[2]}).fault or "")
     # The same deed at the same time gives the same record; another one shows.
     tamper(gateway, drop(3))
     record_alone(gateway, ALICE, "test.deed", "something else")
-    assert "record 3 is not the one whose head was noted" in (verify_audit(gateway, noted).fault or "")
+    assert "record 3 does not match the given head" in (verify_audit(gateway, noted).fault or "")
 
 
 def test_keys_follow_each_other(gateway: Gateway) -> None:
@@ -177,7 +177,7 @@ def test_keys_follow_each_other(gateway: Gateway) -> None:
     write(with_keys(gateway, NEW_KEY, OLD_KEY), 2)
     assert verify_audit(with_keys(gateway, NEW_KEY, OLD_KEY)).count == 4
     without = verify_audit(with_keys(gateway, NEW_KEY))
-    assert (without.fault or "").startswith("record 1 was sealed with another key")
+    assert (without.fault or "").startswith("record 1 was sealed with the key")
     write(with_keys(gateway, OLD_KEY), 1)
     stale = verify_audit(with_keys(gateway, NEW_KEY, OLD_KEY))
     assert (stale.fault or "").startswith("record 5 was sealed with an older key")
@@ -334,7 +334,7 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
     assert (row.action, row.subject, row.detail) == (
         "events.retract",
         "2 events",
-        "took back 2 events: wrong node",
+        "retracted 2 events: wrong node",
     )
     assert changes[0]["after"] == {
         "events": ["a", "b"],
@@ -351,7 +351,7 @@ def test_the_sandbox_is_recorded(gateway: Gateway) -> None:
     row, changes = last(gateway)
     assert (row.id, row.action) == (1, "sandbox.load")
     assert len(changes) > 20
-    assert ensure_sandbox(gateway, actor=TESTER) == "sandbox is fresh"
+    assert ensure_sandbox(gateway, actor=TESTER) == "sandbox is up to date"
     assert len(rows(gateway)) == 1
     week_later = replace(gateway, clock=lambda: NOON + timedelta(days=7))
     ensure_sandbox(week_later, actor=TESTER)

@@ -31,7 +31,7 @@ def test_statuses_of_one_transfer_have_a_bound(gateway: Gateway, status: Callabl
     second = feed(gateway, *statuses(MAX_OF_A_TYPE - 10, 100), reporter=EVIL)
     assert (second.accepted, len(second.refused)) == (10, 90)
     assert second.refused[0].reason.startswith(
-        f"type: {MAX_OF_A_TYPE} events network.status about this transfer"
+        f"type: this reporter may send at most {MAX_OF_A_TYPE} events network.status"
     )
     again = feed(gateway, *statuses(0, 50), reporter=EVIL)
     assert (again.repeated, again.refused) == (50, []), "what is known is repeated as ever"

@@ -93,7 +93,9 @@ class TestAside:
     ) -> None:
         verdict = feed(gateway, sent(1), prepared(1, WD), *BY_NEW)
         assert [refused.line for refused in verdict.refused] == [3, 4, 5]
-        assert all("no current validator of chain 1 made it" in refused.reason for refused in verdict.refused)
+        assert all(
+            "must be made by a current validator of chain 1" in refused.reason for refused in verdict.refused
+        )
         assert (status(1).status, count(gateway, SignatureAside)) == (7, 3)
         assert feed(gateway, ROTATION).accepted == 1
         assert (status(1).status, count(gateway, SignatureAside)) == (8, 0)
@@ -161,7 +163,7 @@ class TestTooMany:
         true = [signed(1, signature(WD, key)) for key in KEYS[:4]]
         verdict = feed(gateway, *junk, *true)
         assert (verdict.accepted, len(verdict.refused)) == (MAX_WAITING, 4)
-        assert "64 signatures of this transfer wait already" in verdict.refused[0].reason
+        assert "64 signatures of this transfer already wait" in verdict.refused[0].reason
         feed(gateway, sent(1), prepared(1, WD))
         assert status(1).status == 8
         assert feed(gateway, *true).repeated == 4

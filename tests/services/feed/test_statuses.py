@@ -50,7 +50,7 @@ CASES: list[tuple[str, list[dict[str, Any]], int]] = [
     ("word refund requested", [sent(1), word(XferStatus.REFUND_REQUESTED)], 7),
     ("prepared", [sent(1), prepared(1, WD)], 7),
     ("prepared without a send", [prepared(1, WD)], 7),
-    ("under the quorum", [sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[0]))], 7),
+    ("below the quorum", [sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[0]))], 7),
     ("at the quorum", [sent(1), *quorum()], 8),
     ("signatures first", [*quorum()[1:], quorum()[0], sent(1)], 8),
     ("refund submitted", [sent(1), *quorum(), about(1, "refund.submitted", tx_hash=TX)], 9),

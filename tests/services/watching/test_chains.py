@@ -138,7 +138,7 @@ def test_faults_and_details(watched: Gateway, clock: Clock) -> None:
 def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None:
     lease = taken(watched)
     read(watched, lease)
-    with pytest.raises(SwitchRefused, match="say why"):
+    with pytest.raises(SwitchRefused, match="enter a reason"):
         stop(watched, CHAIN, " ", actor=TESTER)
     stop(watched, CHAIN, "the node is being replaced", actor=TESTER)
     chain = the_one(watched)
@@ -147,7 +147,7 @@ def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None
     )  # fmt: skip
     with pytest.raises(LeaseLost):
         advance(watched, lease, step(events=[sent_event(1)]))
-    with pytest.raises(SwitchRefused, match="is stopped already: the node is being replaced"):
+    with pytest.raises(SwitchRefused, match="is already stopped: the node is being replaced"):
         stop(watched, CHAIN, "again", actor=TESTER)
     clock.go(60)
     assert take(watched, CHAIN, "host 2", 8) is None
@@ -158,7 +158,7 @@ def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None
     assert taken(watched, "host 2").epoch > lease.epoch
     actions = [(entry.action, entry.detail) for entry in list_audit(watched)]
     assert ("watch.stop", "the node is being replaced") in actions
-    assert ("watch.start", "had been stopped: the node is being replaced") in actions
+    assert ("watch.start", "was stopped: the node is being replaced") in actions
 
 
 def test_a_chain_that_nobody_ever_read_can_be_stopped(watched: Gateway) -> None:

@@ -33,10 +33,10 @@ BAD: list[tuple[str, Sequence[Log]]] = [
     ("not asked for", [send(contract=b"\x33" * 20)]),
     ("not asked for", [replace(send(), topics=(bytes(32),))]),
     ("not asked for", [replace(send(), topics=())]),
-    ("twice", [GOOD[0], GOOD[0]]),
-    ("not in its order", [GOOD[1], GOOD[0]]),
-    ("not in its order", [GOOD[2], GOOD[0]]),
-    ("different hashes", [GOOD[0], send(block=100, index=9, branch="b")]),
+    ("repeated or out of order", [GOOD[0], GOOD[0]]),
+    ("repeated or out of order", [GOOD[1], GOOD[0]]),
+    ("repeated or out of order", [GOOD[2], GOOD[0]]),
+    ("different block hashes", [GOOD[0], send(block=100, index=9, branch="b")]),
 ]
 
 

@@ -104,14 +104,14 @@ def test_offsets_and_lengths_of_lists_are_bounded(first: int, second: int, lengt
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"topics": ()}, "no event of these contracts"),
-        ({"topics": (bytes(32),)}, "no event of these contracts"),
+        ({"topics": ()}, "not an event of these contracts"),
+        ({"topics": (bytes(32),)}, "not an event of these contracts"),
         ({"topics": (topic_of("Send"), bytes(32))}, "1 indexed arguments"),
         ({"data": bytes(255)}, "255 bytes of data, not 256"),
         ({"data": bytes(257)}, "257 bytes of data, not 256"),
-        ({"data": b"\xff" * 256}, "no address"),
-        ({"data": encode(["uint256"] * 8, [1, 2, 3, 4, 5, 2**64, 7, 8])}, "no uint64"),
-        ({"data": encode(["uint256"] * 8, [1, 2, 3, 4, 5, 6, 7, 2**32])}, "no uint32"),
+        ({"data": b"\xff" * 256}, "not an address"),
+        ({"data": encode(["uint256"] * 8, [1, 2, 3, 4, 5, 2**64, 7, 8])}, "not a uint64"),
+        ({"data": encode(["uint256"] * 8, [1, 2, 3, 4, 5, 6, 7, 2**32])}, "not a uint32"),
     ],
 )
 def test_a_refusal_says_why(change: dict[str, Any], reason: str) -> None:

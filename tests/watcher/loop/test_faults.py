@@ -142,7 +142,7 @@ def test_a_node_of_another_chain_is_not_believed(gateway: Gateway, watched: Watc
     watched.nodes[0].chain_id = 1337
     reader = watched.reader()
     with pytest.raises(
-        NoNode, match=r"every URL was excluded.*RPC_URL_A: it is a node of chain 1337, not of 1"
+        NoNode, match=r"all URLs are excluded.*RPC_URL_A: it is a node of chain 1337, not of 1"
     ):
         reader.poll()
     assert row(gateway).live_to is None
@@ -236,5 +236,5 @@ def test_a_chain_at_rest_costs_little_more_than_a_request_a_poll(gateway: Gatewa
 
 def test_a_body_without_end_is_not_read(gateway: Gateway, watched: Watched) -> None:
     watched.nodes[0].fault = lambda _body: (200, JSON, b" " * (65 << 20))
-    with pytest.raises(RpcFault, match="more than 64 MiB"):
+    with pytest.raises(RpcFault, match="larger than 64 MiB"):
         watched.reader().poll()

@@ -78,7 +78,9 @@ def tell(gateway: Gateway, plan: Plan, turn: int) -> None:
     """What the network's reporters say after the blocks of a turn."""
     if turn in plan.turns and (told := plan.turns[turn].told):
         verdict = feed(gateway, *told)
-        refused = [each for each in verdict.refused if "no current validator" not in each.reason]
+        refused = [
+            each for each in verdict.refused if "must be made by a current validator" not in each.reason
+        ]
         assert not refused, refused
 
 

@@ -114,7 +114,7 @@ def test_a_whole_answer_has_a_deadline() -> None:
             yield b" "
 
     node = client(lambda _request: httpx.Response(200, content=drip()), monotonic=lambda: now[0], seconds=30)
-    with pytest.raises(Slow, match="no whole answer within 30 seconds"):
+    with pytest.raises(Slow, match="no complete answer within 30 seconds"):
         node.ask(ONE)
 
 

@@ -69,7 +69,7 @@ def test_a_set_that_judges_nothing_is_a_fault(signers: list[bytes], powers: list
 
 FAULTS = [
     (replace(send(), data=bytes(3)), "3 bytes of data"),
-    (replace(send(), topics=()), "no event of these contracts"),
+    (replace(send(), topics=()), "not an event of these contracts"),
     (send(contract=VAULT), "configured as vault"),
     (log("Deposited", ID, ALICE, TOKEN, 5, THERE, BOB, 9, contract=BRIDGE), "configured as pegged bridge"),
 ]

@@ -87,7 +87,7 @@ def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: G
 @pytest.mark.parametrize(
     ("values", "path", "words"),
     [
-        ({"pinned_base_fee": "1"}, "pinned_until", "a fee is pinned until a time"),
+        ({"pinned_base_fee": "1"}, "pinned_until", "pinned_base_fee is given"),
         ({"pinned_until": written(NOON + DAY)}, "pinned_base_fee", "pinned_until is given"),
         ({"pinned_base_fee": "1", "pinned_until": written(NOON)}, "pinned_until", "is in the past"),
         (
