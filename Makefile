@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo test check bench fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
+.PHONY: help run demo test test-all check bench fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -20,9 +20,13 @@ demo: ## run two local chains, contracts, the gateway and its watcher, with tran
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m demo $(ARGS)
 
+# Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
 test: ## run all tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+test-all: ## run the same tests with all the inputs that CI tries, of which `make test` tries a part
+	@FULL_TESTS=1 $(MAKE) test
 
 check: lint format-check types test ## run what CI runs: lint, format-check, types and test
 

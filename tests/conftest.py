@@ -26,10 +26,12 @@ from app import create_app
 from app.outages import FAILURES
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
+from tests.volume import volume
 
 settings.register_profile(
     "gateway",
     deadline=None,
+    max_examples=volume(100),
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

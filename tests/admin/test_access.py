@@ -15,6 +15,8 @@ ANYONE, VIEWER, OPERATOR, ADMIN, NOBODY = "anyone", "viewer", "operator", "admin
 RANKS = {"": 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3}
 NEEDED = {ANYONE: 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3, NOBODY: 9}
 
+SMALL = "/admin/account/"
+"""A page for everybody who is signed in that reads little."""
 LISTED = {"index_view": (VIEWER, NOBODY), "export": (VIEWER, NOBODY)}
 
 
@@ -133,7 +135,7 @@ def test_the_matrix(app: Flask, role: str) -> None:
     asked, visitor = 0, Visitor(app)
     for rule in console_rules(app):
         path = path_of(app, rule)
-        if role and not visitor.inside:  # some routes end the visit
+        if role and visitor.get(SMALL).status_code != 200:  # some routes end the visit
             visitor = Visitor(app)
             visitor.sign_in(email_of(Role(role)))
         for method in sorted(rule.methods or ()):

@@ -202,7 +202,7 @@ WRONG = [
     ("routes", {"perc_fee_tiers_2_from": "0"}, "Row 2, from: must be greater"),
     ("routes", {"perc_fee_tiers_0_fee": "2.0001"}, "Row 1, fee: enter at most 2 %"),
     ("routes", {"perc_fee_tiers_0_fee": "0.00001"}, "Row 1, fee: a fee in percent has 4 decimals"),
-    ("routes", {"pinned_base_fee": "1"}, "is missing"),
+    ("routes", {"pinned_base_fee": "1"}, "is missing, but pinned_base_fee is given"),
     ("routes", {"pinned_until": "2027-01-01"}, "pinned_until is given: set both or neither"),
     ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be a different chain"),
     ("route_blocks", {"dst_chain_id_other": "five", "dst_chain_id": "other"}, "choose a chain"),

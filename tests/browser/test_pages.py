@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import ViewportSize
 
@@ -9,9 +11,16 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
 from tests.admin.visitor import email_of
-from tests.browser.conftest import DESKTOP, Visit
+from tests.browser.conftest import COLOURS, DESKTOP, Visit
+from tests.volume import FULL
 
 PHONE = ViewportSize(width=390, height=844)
+PARTS = 6
+"""The pages are shared out among so many tests, which different processes may take."""
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+CASES = [(part, scheme) for part in range(PARTS) for scheme in (SCHEMES if FULL else SCHEMES[part % 2 :][:1])]
+"""Everyday each page is opened in one of the schemes, in full in both."""
 
 PAGES = (
     "/admin/",
@@ -91,14 +100,22 @@ def test_the_pages_before_signing_in(visit: Visit) -> None:
     visit.check_accessibility()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages(visit: Visit, scheme: str) -> None:
-    """Also on a phone, where nothing may be wider than the screen."""
-    visit.page.emulate_media(color_scheme=scheme)
+@pytest.mark.parametrize(("part", "scheme"), CASES)
+def test_the_pages(visit: Visit, part: int, scheme: Scheme) -> None:
+    """In light and dark. Also on a phone, where nothing may be wider than the screen.
+
+    The schemes differ in nothing but colours, so the page is asked about these alone in the other one.
+    """
+    (other,) = set(SCHEMES) - {scheme}
+    page = visit.page
+    page.emulate_media(color_scheme=scheme)
     visit.sign_in(email_of(Role.ADMIN))
-    for path in PAGES:
-        page = visit.open(path)
+    for path in PAGES[part::PARTS]:
+        visit.open(path)
         visit.check_accessibility()
         page.set_viewport_size(PHONE)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         page.set_viewport_size(DESKTOP)
+        page.emulate_media(color_scheme=other)
+        visit.check_accessibility(COLOURS)
+        page.emulate_media(color_scheme=scheme)

@@ -1,6 +1,7 @@
 """Workers are killed while events are reported: what was answered is there, and nothing counts twice.
 
-``make test`` does it with some thousand events, ``make soak`` with 20,000 (``SOAK_SEED`` varies them).
+``make test`` does it with a thousand events, ``make test-all`` with three thousand, ``make soak`` with 20,000
+(``SOAK_SEED`` varies them).
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from tests.faults.story import shares, story
 from tests.ingest.kit import TOKEN
 from tests.services.feed.world import NOW, build_network, feed, projections
 from tests.serving.server import serving
+from tests.volume import volume
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-COUNT = 20_000 if SOAK else 3_000
+COUNT = 20_000 if SOAK else volume(3_000, 1_000)
 WRITERS = 8
 WORKERS = {"postgresql": "4", "sqlite": "2"}
 PAUSE = (0.1, 0.7) if SOAK else (0.05, 0.3)

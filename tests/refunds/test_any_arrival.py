@@ -18,6 +18,7 @@ from app.runtime.gateway import current_gateway
 from tests.domain.refund.evidence_kit import twin
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
 from tests.services.feed.world import forget_events, signed
+from tests.volume import volume
 
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
 SETS = st.dictionaries(st.sampled_from(PEOPLE[:36]), POWER, min_size=1, max_size=30)
@@ -141,7 +142,9 @@ def tell(ask: Asker, kind: SendKind, first: Powers, seed: int) -> None:
     assert not any(step.what == "signed" and step.who in account.powers for step in again)
 
 
-@settings(max_examples=25, phases=[Phase.explicit, Phase.generate])  # shrinking a seed explains nothing
+@settings(
+    max_examples=volume(25), phases=[Phase.explicit, Phase.generate]
+)  # shrinking a seed explains nothing
 @given(st.sampled_from(KINDS), SETS, st.integers(0, 2**32))
 def test_served_exactly_while_the_contract_takes_it(
     app: Flask, ask: Asker, kind: SendKind, first: Powers, seed: int

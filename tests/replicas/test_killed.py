@@ -15,6 +15,8 @@ from tests.replicas.conftest import eventually
 from tests.serving.server import Server, serving
 
 ROUNDS = 2
+PAUSE_SECONDS = 0.01
+"""Between two rounds of one asker: without it they would keep the servers that start from the processor."""
 QUESTIONS = (
     ("POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "0x" + "5".zfill(64)})),
     ("GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56", None),
@@ -57,6 +59,7 @@ class Asker:
                 if response.status != 200:
                     self.failures.append(f"{path}: {response.status} {answer!r}")
                 self.answers[path][answer] += 1
+            self.stopped.wait(PAUSE_SECONDS)
         connection.close()
 
 

@@ -26,7 +26,7 @@ def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, in
         .where(WatchWaiting.chain_id == chain_id)
         .group_by(WatchWaiting.kind)
     )
-    return {kind: count for kind, count in connection.execute(counted)}  # noqa: C416  dict() takes rows for a mapping
+    return dict(connection.execute(counted).all())
 
 
 def span_count(connection: Connection, chain_id: ChainId) -> int:

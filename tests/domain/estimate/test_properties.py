@@ -12,6 +12,7 @@ from app.domain.estimate.inputs import EstimateInputs, FeeTier
 from app.domain.estimate.pricing import calculate, price_of, transfer_terms
 from app.domain.estimate.stableswap import CurveUnsettled
 from tests.domain.estimate.estimate_cases import ask, pegged_cases, plausible
+from tests.volume import volume
 
 UINT256 = 2**256 - 1
 pools = st.one_of(plausible(curve=False), plausible(curve=True))
@@ -35,7 +36,7 @@ def worked_out(inputs: EstimateInputs):
         assume(False)
 
 
-@settings(max_examples=600)
+@settings(max_examples=volume(600))
 @given(pools)
 def test_a_pool_transfers_answer_is_within_its_bounds(inputs):
     got = answer(inputs)
@@ -46,7 +47,7 @@ def test_a_pool_transfers_answer_is_within_its_bounds(inputs):
     assert got.estimated_receive_amt <= inputs.dst_pool.balance
 
 
-@settings(max_examples=400)
+@settings(max_examples=volume(400))
 @given(pools, st.integers(0, 2**100))
 def test_receiving_never_grows_when_the_base_fee_does(inputs, more):
     fee = inputs.route.base_fee
@@ -55,7 +56,7 @@ def test_receiving_never_grows_when_the_base_fee_does(inputs, more):
     assert worked_out(dearer).max_slippage >= worked_out(inputs).max_slippage
 
 
-@settings(max_examples=400)
+@settings(max_examples=volume(400))
 @given(pools, st.integers(0, 20_000))
 def test_receiving_never_grows_when_the_protocol_fee_does(inputs, more):
     tiers = tuple(FeeTier(tier.from_amount, tier.ppm + more) for tier in inputs.route.tiers)
@@ -63,21 +64,21 @@ def test_receiving_never_grows_when_the_protocol_fee_does(inputs, more):
     assert worked_out(dearer).receive <= worked_out(inputs).receive
 
 
-@settings(max_examples=400)
+@settings(max_examples=volume(400))
 @given(pegged_cases(), st.integers(0, 2**100))
 def test_a_pegged_transfer_receives_less_for_a_higher_fee(inputs, more):
     dearer = replace(inputs, pegged=replace(inputs.pegged, base_fee=inputs.pegged.base_fee + more))
     assert worked_out(dearer).receive == worked_out(inputs).receive - more
 
 
-@settings(max_examples=600)
+@settings(max_examples=volume(600))
 @given(pools, st.one_of(st.integers(1, 10), st.integers(1, 2**80)))
 def test_more_sent_is_never_worth_less(inputs, more):
     bigger = ask(inputs, amt=inputs.request.amt + more)
     assert worked_out(bigger).eq >= worked_out(inputs).eq
 
 
-@settings(max_examples=400)
+@settings(max_examples=volume(400))
 @given(pools, st.integers(1, 999_999))
 def test_a_higher_tolerance_never_lowers_max_slippage(inputs, other):
     low, high = sorted((inputs.request.slippage_tolerance, other))
@@ -86,7 +87,7 @@ def test_a_higher_tolerance_never_lowers_max_slippage(inputs, other):
     assert lower.receive == higher.receive
 
 
-@settings(max_examples=300)
+@settings(max_examples=volume(300))
 @given(pools)
 def test_the_bridge_rate_is_exact(inputs):
     got = answer(inputs)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.domain.estimate.stableswap import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
 from tests.domain.estimate import oracle
+from tests.volume import volume
 
 HUGE = 10**30
 sides = st.integers(1, HUGE)
@@ -40,7 +41,7 @@ def pools(draw: st.DrawFn, lean: int = 10**6) -> tuple[int, int]:
     return draw(st.sampled_from(((smaller, larger), (larger, smaller))))
 
 
-@settings(max_examples=1000)
+@settings(max_examples=volume(1000))
 @given(pools(), amplifications, st.integers(1, 10**9))
 def test_against_the_closed_solution(pool, amp, share):
     x, y = pool
@@ -60,7 +61,7 @@ def test_against_the_closed_solution(pool, amp, share):
         assert least - 2 <= swap_output(x, y, d, amp, dx) <= max(most, 0) + 2
 
 
-@settings(max_examples=500)
+@settings(max_examples=volume(500))
 @given(pools(lean=20), amplifications, st.integers(1, 10**6))
 def test_pools_near_balance_are_exact_to_a_few_units(pool, amp, share):
     x, y = pool
@@ -70,7 +71,7 @@ def test_pools_near_balance_are_exact_to_a_few_units(pool, amp, share):
         assert abs(swap_output(x, y, invariant(x, y, amp), amp, dx) - max(true, 0)) <= 4
 
 
-@settings(max_examples=1000)
+@settings(max_examples=volume(1000))
 @given(sides, sides, amplifications, st.integers(0, 2 * HUGE))
 def test_the_second_iteration_agrees(x, y, amp, dx):
     try:
@@ -84,7 +85,7 @@ def test_the_second_iteration_agrees(x, y, amp, dx):
     assert swap_output(x, y, d, amp, dx) == max(0, y - left - 1)
 
 
-@settings(max_examples=500)
+@settings(max_examples=volume(500))
 @given(pools(lean=20), amplifications, st.integers(1, 10**6))
 def test_the_contracts_order_of_divisions_differs_by_a_few_units_at_most(pool, amp, share):
     """Curve's contracts divide factor by factor."""
@@ -105,7 +106,7 @@ def test_the_contracts_order_of_divisions_differs_by_a_few_units_at_most(pool, a
     assert abs(difference) <= 3
 
 
-@settings(max_examples=1000)
+@settings(max_examples=volume(1000))
 @given(
     st.one_of(st.integers(1, 50), sides),
     st.one_of(st.integers(1, 50), sides),

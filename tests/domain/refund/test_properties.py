@@ -13,6 +13,7 @@ from app.domain.refund.evidence import judge_refund, signature_is_provably_false
 from app.domain.validators import ValidatorSet
 from tests.domain.refund.contract_mirror import Revert, execute
 from tests.domain.refund.evidence_kit import KINDS, context, flipped, key, members, sign, some, twin, wd_for
+from tests.volume import volume
 
 PEOPLE = [key(f"validator {number}") for number in range(40)]
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
@@ -82,7 +83,7 @@ def spoil(signature: bytes, how: str, over_other: bytes) -> bytes:
     }[how]
 
 
-@settings(max_examples=150)
+@settings(max_examples=volume(150))
 @given(KIND, SETS, st.integers(0, 2**32))
 def test_served_exactly_while_the_current_members_heard_have_a_quorum(kind, first, seed):
     """The model knows people and powers only; no digest, no signature."""
@@ -118,7 +119,7 @@ def test_served_exactly_while_the_current_members_heard_have_a_quorum(kind, firs
     assert contract_takes(ctx, judged.requests[0], final) == (judged.served is not None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=volume(60))
 @given(KIND, SETS, st.data())
 def test_order_and_repetition_change_nothing(kind, powers, data):
     ctx = context(kind)
@@ -155,7 +156,7 @@ def test_fresh_keys_one_by_one_until_the_contract_takes_it(size):
         pytest.fail("all have signed and nothing is served")
 
 
-@settings(max_examples=60)
+@settings(max_examples=volume(60))
 @given(SETS, st.lists(st.tuples(st.integers(0, 35), st.booleans()), max_size=60))
 @example({PEOPLE[0]: 1}, [(0, False), (0, True)])
 def test_of_two_requests_at_most_one_is_served_and_never_beside_another_at_quorum(powers, votes):

@@ -22,6 +22,7 @@ from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, event, feed, released, sent
+from tests.volume import volume
 
 WEEK = 7 * 86_400
 MOMENTS = st.integers(-2 * WEEK, 0) | st.sampled_from([-WEEK - 10, -WEEK - 1, -WEEK, -WEEK + 1, -1, 0])
@@ -79,7 +80,7 @@ def assert_median(gateway: Gateway, now: datetime) -> None:
 
 
 @given(acts=ACTS)
-@settings(max_examples=25)
+@settings(max_examples=volume(25))
 def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tuple[Any, ...]]) -> None:
     now, told = NOW, set[str]()
     with writing(gateway.engine) as connection:

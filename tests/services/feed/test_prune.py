@@ -40,6 +40,7 @@ from tests.services.feed.world import (
     sent,
     transfer_id,
 )
+from tests.volume import volume
 
 Rows = dict[str, list[tuple[Any, ...]]]
 LATER = NOW + timedelta(days=30)
@@ -71,7 +72,9 @@ def without(rows: Rows, gone: set[bytes]) -> Rows:
     return rows | kept | {"anomalies": anomalies, "pool_volumes": [], "course_counts": []}
 
 
-@settings(max_examples=40, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
+@settings(
+    max_examples=volume(40), phases=(Phase.explicit, Phase.generate)
+)  # finding a smaller example takes minutes
 @given(data=st.data())
 def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
     events = data.draw(st.lists(st.sampled_from(EVERYTHING), min_size=20, unique_by=lambda e: e["id"]))

@@ -35,6 +35,7 @@ from tests.services.feed.world import (
     sent,
     transfer_id,
 )
+from tests.volume import volume
 
 Status = Callable[[int], Any]
 
@@ -105,7 +106,7 @@ def test_a_word_after_the_ask_dates_it(gateway: Gateway, status: Status) -> None
     assert status(1).status_since == NOW - timedelta(seconds=5)
 
 
-@settings(max_examples=25)
+@settings(max_examples=volume(25))
 @given(data=st.data())
 def test_any_order(gateway: Gateway, data: st.DataObject) -> None:
     """The ask among everything that can be said of its transfer, at any place."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.watcher.checks.bloom import BloomTest, bloom_bits
 from app.watcher.checks.digests import digest
 from app.watcher.decode.events import TOPICS
+from tests.volume import volume
 from tests.watcher.logs import ID, POOL, VAULT, log, send, topic_of
 
 OURS = BloomTest([POOL, VAULT], TOPICS)
@@ -20,7 +21,7 @@ def bloom(*values: bytes) -> bytes:
     return int(BloomFilter.from_iterable(values)).to_bytes(256, "big")
 
 
-@settings(max_examples=50)
+@settings(max_examples=volume(50))
 @given(st.binary(min_size=1, max_size=32))
 def test_bits_are_those_of_the_library(value: bytes) -> None:
     assert bloom_bits(value) == int(BloomFilter.from_iterable([value]))

@@ -22,12 +22,13 @@ from app.watcher.checks.receipts import Receipt, proves, receipts_root
 from app.watcher.checks.rlp import encode, encode_number
 from app.watcher.checks.trie import EMPTY_ROOT, root_of_list
 from app.watcher.decode.events import TOPICS
+from tests.volume import volume
 from tests.watcher.logs import ALICE, POOL, header, log, send, topic_of
 
 ITEMS = st.recursive(st.binary(max_size=80), lambda inner: st.lists(inner, max_size=6), max_leaves=20)
 
 
-@settings(max_examples=60)
+@settings(max_examples=volume(60))
 @given(ITEMS)
 def test_items_are_encoded_as_by_the_library(item: Any) -> None:
     assert encode(item) == rlp.encode(item)
@@ -80,7 +81,7 @@ def test_roots_are_those_of_the_library(count: int) -> None:
     assert receipts_root(made) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=volume(40))
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=40))
 def test_roots_of_short_values(values: list[bytes]) -> None:
     """Nodes under 32 bytes stand in the one above them themselves."""

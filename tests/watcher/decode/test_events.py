@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from app.watcher.decode.events import EVENTS, SHAPES, TOPICS, decode
 from app.watcher.decode.words import Undecodable
+from tests.volume import volume
 from tests.watcher.logs import SIGNATURES, log, send, topic_of, types_of
 
 ADDRESSES = st.binary(min_size=20, max_size=20)
@@ -48,7 +49,7 @@ def test_topics_are_those_of_the_public_contracts() -> None:
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-@settings(max_examples=30)
+@settings(max_examples=volume(30))
 @given(data=st.data())
 def test_every_argument_is_read_as_the_oracle_reads_it(name: str, data: st.DataObject) -> None:
     arguments = data.draw(arguments_of(name))
@@ -63,7 +64,7 @@ def test_every_argument_is_read_as_the_oracle_reads_it(name: str, data: st.DataO
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-@settings(max_examples=30)
+@settings(max_examples=volume(30))
 @given(data=st.data())
 def test_bytes_with_a_fault_are_refused_or_read_alike(name: str, data: st.DataObject) -> None:
     """Whatever a node sends: no crash, and no value that the oracle does not see."""
