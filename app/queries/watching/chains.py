@@ -22,11 +22,11 @@ def watch_rows(connection: Connection) -> Mapping[ChainId, Row[*tuple[Any, ...]]
 def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, int]:
     """How many facts of the chain wait, by what they wait for."""
     counted = (
-        select(WatchWaiting.kind, func.count())
+        select(WatchWaiting.kind, func.count().label("number"))
         .where(WatchWaiting.chain_id == chain_id)
         .group_by(WatchWaiting.kind)
     )
-    return dict(connection.execute(counted))
+    return {row.kind: row.number for row in connection.execute(counted)}
 
 
 def span_count(connection: Connection, chain_id: ChainId) -> int:
