@@ -1,4 +1,4 @@
-"""What is wrong with a page as it is drawn: accessibility in both themes, and what is wider than its place."""
+"""What is wrong with a page as it is drawn: accessibility in both themes, and what is too wide."""
 
 from __future__ import annotations
 
