@@ -105,7 +105,7 @@ def _fill(gateway: Gateway, options: argparse.Namespace) -> None:
         known = connection.scalar(select(func.max(AuditRecord.id))) or 0
         for number in range(known, options.records):
             chain = CHAINS[number % len(CHAINS)]
-            before, after = {"block_delay": number}, {"block_delay": number + 1}
+            before, after = ({"id": chain, "block_delay": delay} for delay in (number, number + 1))
             change = AuditedChange(f"chain {chain}", before, after)
             at = gateway.clock() - timedelta(days=7) * (options.records - number) / options.records
             record(
@@ -122,10 +122,9 @@ def _pages(gateway: Gateway) -> dict[str, str]:
         some = connection.execute(select(Transfer).order_by(Transfer.transfer_id).offset(1000).limit(1)).one()
         account = connection.scalars(select(TransferAccount.account).limit(1)).one()
         last = connection.scalar(select(func.max(AuditRecord.id))) or 1
-        middle = connection.execute(
-            select(Transfer.sent_at).order_by(Transfer.updated_at).limit(1)
-        ).scalar_one()
-    transfer_id, sent = f"0x{some.transfer_id.hex()}", quote(middle.isoformat())
+        earlier = select(Transfer.updated_at).order_by(Transfer.updated_at)
+        early = connection.scalars(earlier.offset(10).limit(1)).one()
+    transfer_id, sent = f"0x{some.transfer_id.hex()}", quote(early.isoformat())
     searched = {
         "a transfer id": transfer_id,
         "a transaction": some.src_tx_hash or transfer_id,

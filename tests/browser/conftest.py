@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
@@ -16,6 +15,7 @@ from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account
 from tests.applications import close_connections, gateway_of, make_settings
+from tests.browser.looking import accessibility
 from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
 from tests.services.watching.world import watch_a_chain
@@ -31,7 +31,6 @@ FLAGS = [
     "--disable-sync",
 ]
 DESKTOP = ViewportSize(width=1280, height=860)
-SERIOUS = ("serious", "critical")
 
 
 class Visit:
@@ -68,14 +67,9 @@ class Visit:
         return page
 
     def check_accessibility(self) -> None:
-        """No serious or critical finding of axe-core on the page as it stands."""
-        found = Axe().run(self.page).response["violations"]
-        serious = [
-            f"{item['id']}: {item['help']}: {[node['html'][:160] for node in item['nodes'][:4]]}"
-            for item in found
-            if item["impact"] in SERIOUS
-        ]
-        assert not serious, f"{self.page.url}\n" + "\n".join(serious)
+        """No finding of axe-core on the page as it stands."""
+        found = accessibility(self.page)
+        assert not found, f"{self.page.url}\n" + "\n".join(found)
 
 
 @pytest.fixture(scope="session")

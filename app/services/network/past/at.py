@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from app.domain.audit import AuditedChange, read_changes
 from app.models.engine import reading_consistently
-from app.queries.audit.rows import network_records_since
+from app.queries.audit.rows import network_changes_since
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.network.document import document_of
@@ -69,9 +69,9 @@ def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
             for section in SECTIONS
         }
         then, now = _Rows(present), _Rows(present)
-        for record in network_records_since(connection, at):
+        for changes in network_changes_since(connection, at):
             count += 1
-            for change in reversed(read_changes(record.changes)):
+            for change in reversed(read_changes(changes)):
                 if not then.take_back(change):
                     gaps[change.subject] = None
     return NetworkAt(
