@@ -13,6 +13,7 @@ from app.domain.keys import ChainId, RouteKey
 from app.domain.times import hour_of, unix_milliseconds
 from app.models.pools import CourseCount
 from app.models.transfers import Transfer, TransferAccount
+from app.queries.transfers.bounds import at_most
 from app.queries.transfers.courses import HOURLY
 
 COUNT_LIMIT: Final = 10_000
@@ -39,7 +40,7 @@ def of_token(chain_id: ChainId, symbol: str) -> ColumnElement[bool]:
 
 def count_transfers(connection: Connection, which: ColumnElement[bool]) -> int:
     """How many transfers there are, up to ``COUNT_LIMIT`` + 1."""
-    bounded = select(Transfer.transfer_id).where(which).limit(COUNT_LIMIT + 1).subquery()
+    bounded = select(Transfer.transfer_id).where(which).limit(at_most(COUNT_LIMIT + 1)).subquery()
     return connection.scalar(select(func.count()).select_from(bounded)) or 0
 
 
@@ -82,7 +83,7 @@ def transfers_naming_contracts(
 
 def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
     """The ids of some of the transfers."""
-    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(limit)))
+    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(at_most(limit))))
 
 
 def sent_since(
@@ -119,7 +120,9 @@ def latest_sent(
         )
         newest = (Transfer.sent_at.desc(), Transfer.transfer_id)
         query = select(Transfer.sent_at, Transfer.transfer_id).where(*of_route).order_by(*newest)
-        found += [(at, each) for at, each in connection.execute(query.limit(limit)) if at is not None]
+        found += [
+            (at, each) for at, each in connection.execute(query.limit(at_most(limit))) if at is not None
+        ]
     return [each for _, each in sorted(found, reverse=True)[:limit]]
 
 
