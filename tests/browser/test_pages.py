@@ -170,7 +170,7 @@ REFUSED = (
     Sent("/admin/chains/stop?all=1", {"typed": "x"}, CONFIRM),
     Sent("/admin/routes/base-fees"),
     Sent("/admin/validators/1/opening", {"validators": "x"}),
-    Sent("/admin/routes/1", {"base_fee": "x", "rate": "x", "pinned_until": "2020-01-01T00:00"}),
+    Sent("/admin/routes/1", {"base_fee": "x", "pinned_until": "2020-01-01T00:00"}),
     Sent("/admin/pegged_pairs/1", {"burn_base_fee": "-1"}),
     Sent("/admin/operators/new"),
     Sent("/admin/ingest_tokens/new"),
@@ -185,12 +185,19 @@ PREVIEWED = (
     Sent("/admin/pools/1", {"total_cap": "1"}, shows=".diff"),
     Sent("/admin/routes/1", {"base_fee": "999"}, shows=".diff"),
     Sent("/admin/pegged_pairs/1", {"burn_base_fee": "999"}, shows="[name=proposal_reason]"),
-    Sent("/admin/route_blocks/new", {"symbol": "USDT", "reason": "x"}, shows=".diff"),
-    Sent("/admin/blocked_addresses/new", {"address": "no account", "reason": "x"}, shows=".diff"),
+    Sent(
+        "/admin/route_blocks/new",
+        {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56"},
+        shows=".diff",
+    ),
+    Sent(
+        "/admin/blocked_addresses/new",
+        {"address": "0x00000000000000000000000000000000000000c9"},
+        shows=".diff",
+    ),
     Sent("/admin/blocked_networks/new", {"cidr": "10.0.0.0/8", "reason": "x"}, shows=".diff"),
     Sent("/admin/blocked_networks/add", {"text": "192.0.2.1", "reason": "x"}, shows=CONFIRM),
     Sent("/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "3"}, shows=CONFIRM),
-    Sent("/admin/document/", {"text": '{"chains": []}'}, shows="main h1"),
 )
 """Forms whose effects are shown before anything is saved."""
 
@@ -259,7 +266,9 @@ class Sweep:
             page.evaluate(_FILL, [name, typed])
         page.evaluate("document.querySelectorAll('form').forEach(form => { form.noValidate = true; })")
         page.locator(f"main form[method=post] {sent.button}").first.click()
-        page.locator(sent.shows).first.wait_for(timeout=5000)
+        page.locator(sent.shows).first.wait_for(timeout=15_000)
+        # A document that is none is answered with 400, of which the browser complains by itself.
+        self.visit.complaints = [each for each in self.visit.complaints if "status of 400" not in each]
         self.look(f"{sent.path} sent with {dict(sent.fields)}")
 
 
