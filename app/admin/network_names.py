@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flask import g
 from markupsafe import Markup
@@ -18,6 +18,10 @@ _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "cha
 
 NOT_KNOWN = "not known"
 """What stands in place of a fee that nobody has given yet."""
+
+_PLACES: Final = 6
+_DIGITS: Final = 3
+"""Decimals of an amount in a table; a smaller amount has more of them, so that so many digits are seen."""
 
 Choices = list[tuple[str, str]]
 """Values of a select and what they are called."""
@@ -70,7 +74,7 @@ def chain_cell(chain_id: int | None) -> Markup:
     name = chain_names().get(chain_id)
     if name is None:
         return Markup('chain {} <span class="faint">not configured</span>').format(chain_id)
-    return Markup('<span class="nowrap">{} <span class="faint">{}</span></span>').format(name, chain_id)
+    return Markup('{} <span class="faint">{}</span>').format(name, chain_id)
 
 
 def row_title(one: str, values: Mapping[str, Any]) -> str:
@@ -96,7 +100,7 @@ def row_title(one: str, values: Mapping[str, Any]) -> str:
 def amount_cell(
     smallest: int | None, chain_id: int, symbol: str, none: str = "–", own_decimals: int | None = None
 ) -> Markup:
-    """An amount in human units, and under it in smallest ones.
+    """An amount in tokens, cut where it has many decimals; all of it, and the smallest units, on hover.
 
     :param own_decimals: those of a pair's own token, where it has some.
     """
@@ -104,12 +108,21 @@ def amount_cell(
         return Markup('<span class="none">{}</span>').format(none)
     decimals = token_decimals().get((chain_id, symbol)) if own_decimals is None else own_decimals
     if decimals is None:
-        return Markup("{}").format(grouped(smallest))
+        return Markup('<span title="{0} smallest units of {1}">{0}</span>').format(grouped(smallest), symbol)
     if smallest < 0:
         return Markup("−{}").format(amount_cell(-smallest, chain_id, symbol, own_decimals=own_decimals))
-    return Markup('{} <span class="faint">{}</span><small class="smallest">{}</small>').format(
-        units(smallest, decimals), symbol, grouped(smallest)
-    )
+    whole = units(smallest, decimals)
+    return Markup(
+        '<span class="nowrap" title="{} {} = {} smallest units">{} <span class="faint">{}</span></span>'
+    ).format(whole, symbol, grouped(smallest), _for_reading(whole), symbol)
+
+
+def _for_reading(amount: str) -> str:
+    """An amount with as many decimals as people read; an ellipsis says that there are more."""
+    whole, _, fraction = amount.partition(".")
+    zeros = len(fraction) - len(fraction.lstrip("0"))
+    places = max(_PLACES, zeros + _DIGITS)
+    return amount if len(fraction) <= places else f"{whole}.{fraction[:places]}…"
 
 
 def percent(ppm: int | None) -> str:
@@ -131,6 +144,6 @@ def tiers_cell(
         f"from {grouped(start) if decimals is None else units(start, decimals)}: {percent(ppm)}"
         for start, ppm in tiers
     ]
-    return Markup('<span title="{}">{} … {}</span><small class="smallest">{} tiers</small>').format(
-        "\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers)
-    )
+    return Markup(
+        '<span class="nowrap" title="{}">{} to {}</span><small class="smallest">{} tiers</small>'
+    ).format("\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers))

@@ -94,6 +94,12 @@ def format_units(amount: int, decimals: int) -> str:
     return f"{sign}{digits[:split]}.{fraction}" if fraction else f"{sign}{digits[:split]}"
 
 
+def tokens_text(smallest: int, decimals: int, symbol: str) -> str:
+    """An amount for a sentence, exact and with its token: ``1,234.5 USDT``."""
+    whole, point, fraction = format_units(smallest, decimals).partition(".")
+    return f"{int(whole):,}{point}{fraction} {symbol}" if whole != "-0" else f"-0{point}{fraction} {symbol}"
+
+
 def rate_as_number(rate: Fraction) -> float:
     """Turn ``bridge_rate`` into a JSON number for people; never an input to the arithmetic.
 

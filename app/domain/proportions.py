@@ -26,9 +26,9 @@ def _plain(number: Decimal) -> str:
 def times_text(old: int | Fraction, new: int | Fraction) -> str:
     """``12 times the old one``; other words where one of them is 0. Neither is negative."""
     if not old:
-        return "there was none before" if new else "as before"
+        return "was 0 before" if new else "unchanged"
     if not new:
-        return "falls away"
+        return "drops to 0"
     return f"{number_text(Fraction(new) / Fraction(old))} times the old one"
 
 

@@ -26,7 +26,7 @@ def test_who_changed_a_row_in_a_bulk_edit(app: Flask, operator: Visitor, network
     other = other_operator(app)
     assert send(other, "/admin/routes/base-fees", send(other, "/admin/routes/base-fees", **fees), confirm="1")
     conflict = send(operator, path, seen, base_fee="7", confirm="1")
-    assert "Somebody was quicker" in conflict.text
+    assert "Changed while you were editing" in conflict.text
     (link,) = re.findall(r'href="([^"]+)">Who changed it', conflict.text)
     listed = operator.get(link.replace("&amp;", "&")).text
     assert "network.base_fees" in listed

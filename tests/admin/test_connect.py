@@ -71,6 +71,18 @@ def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> No
     )
 
 
+def test_smallest_units_are_chosen_for_a_whole_table(operator: Visitor, network: Gateway) -> None:
+    units = {"token_unit": "smallest", "fee_unit": "smallest", "token0_liquidity": "7000000"}
+    fees = {name: "5" for name in form_of(operator.get(PATH)) if name.startswith("route") and "_fee_" in name}
+    wrong = send(operator, PATH, **BASE | fees | units | {"token0_liquidity": "0.5"})
+    assert "Enter smallest units as digits only" in wrong.text
+    preview = send(operator, PATH, **BASE | fees | units)
+    assert send(operator, PATH, preview, confirm="1").status_code == 302
+    now = document(network)
+    assert now["pools"][-1]["liquidity_added"] == "7000000", "not seven million tokens"
+    assert {row["base_fee"] for row in now["routes"][3:]} == {"5"}
+
+
 def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None:
     rows = json.loads(export_network(network))
     for route in rows["routes"]:
@@ -94,27 +106,27 @@ def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, n
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"id": "56"}, "is there already"),
+        ({"id": "56"}, "exists already"),
         ({"id": ""}, "must be a whole number"),
-        ({"token0_address": ""}, "Give the token&#39;s contract on the new chain"),
+        ({"token0_address": ""}, "Enter the token&#39;s contract on the new chain"),
         ({"token0_address": "0x12"}, "token0_address"),
         ({"token0_decimal": "99"}, "from 0 to 36"),
-        ({"token0_liquidity": "1,5"}, "must be an amount in whole tokens"),
-        ({"token0_liquidity": "0.0000001"}, "more than 6 decimals"),
-        ({"token0_total_cap": "9" * 78}, "more than a contract can hold"),
-        ({"validators": "0x12"}, "line 1 must be an address"),
+        ({"token0_liquidity": "1,5"}, "Enter an amount in tokens"),
+        ({"token0_liquidity": "0.0000001"}, "at most 6 digits after the point"),
+        ({"token0_total_cap": "9" * 78}, "the most that a contract can hold"),
+        ({"validators": "0x12"}, "Line 1: enter an address"),
         ({"validators": "0x12 5"}, "validators"),
         ({"validators": f"{SIGNERS[0]} 0"}, "must add up to more than 0"),
-        ({"validators": f"{SIGNERS[0]} 1\n{SIGNERS[0]} 1"}, "is there already"),
+        ({"validators": f"{SIGNERS[0]} 1\n{SIGNERS[0]} 1"}, "exists already"),
         ({"explore_url": "ftp://x"}, "explore_url"),
-        ({"route0_fee_there": "x"}, "must be an amount in whole tokens"),
+        ({"route0_fee_there": "x"}, "Enter an amount in tokens"),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(
     operator: Visitor, network: Gateway, fields: dict[str, str], words: str
 ) -> None:
     answer = send(operator, PATH, **BASE | fields)
-    assert "asks once more" in answer.text, "the form, again"
+    assert "until you confirm there" in answer.text, "the form, again"
     assert words.casefold() in answer.text.casefold(), [
         line for line in answer.text.splitlines() if "error" in line
     ]

@@ -175,7 +175,7 @@ def test_a_time_is_restored_in_part(admin: Visitor, network: Gateway, clock: Mov
     save(admin, f"/admin/routes/{route.row_id}", base_fee="7")
     save(admin, "/admin/chains/1", name="Mainnet")
     at = {"time": f"{NOW:%Y-%m-%d %H:%M}:30Z"}
-    assert "Restore some of it" in admin.get("/admin/history/at", query_string=at).text
+    assert "Restore values" in admin.get("/admin/history/at", query_string=at).text
     page = admin.get("/admin/document/at", query_string=at)
     assert "<strong>2</strong> rows differ" in page.text
     pick = "route of USDT from 1 to 56"
@@ -211,6 +211,6 @@ def test_an_opening_set_is_given(admin: Visitor, network: Gateway) -> None:
     preview = send(admin, path, stale, validators=f"{SIGNERS[1]} 5")
     assert send(admin, path, preview, confirm="1").status_code == 302
     assert [r["power"] for r in document(network)["validators"] if r["chain_id"] == 10] == ["5"]
-    assert "was changed meanwhile" in send(admin, path, stale, validators=f"{SIGNERS[1]} 6").text
-    assert "Nothing is different" in send(admin, path).text
+    assert "was changed while you were editing" in send(admin, path, stale, validators=f"{SIGNERS[1]} 6").text
+    assert "Nothing was changed" in send(admin, path).text
     assert admin.get("/admin/validators/77/opening").status_code == 404

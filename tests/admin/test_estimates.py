@@ -116,7 +116,7 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> 
         ({"src": ""}, "Choose the source chain."),
         ({"src": "999"}, "“999” is not configured."),
         ({"token": "<script>"}, "“<script>” is not configured."),
-        ({"amount": ""}, "Give a number, such as 12.5."),
+        ({"amount": ""}, "Enter a number, such as 12.5."),
         ({"amount": "1,5"}, "without commas"),
         ({"amount": "-1"}, "“-1” is no number"),
         ({"amount": "1e6"}, "“1e6” is no number"),

@@ -46,7 +46,7 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
     assert "gas is dear" in page, "a change of many is in the history of each row"
     assert path in page
     record = last_record(network)
-    assert record.detail.startswith("new base fees of ")
+    assert record.detail.startswith("set base fees of ")
     told = operator.get(f"/admin/audit/{record.id}").text
     assert f"/admin/history/record/{record.id}/0" in told
     assert "Restore what was before" in told
@@ -79,7 +79,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, network: G
     first = records(network)[-2].id
     restore = f"/admin/routes/restore/{first}/0?before=1"
     preview = operator.get(restore)
-    assert "Back to the form" not in preview.text
+    assert "Back to form" not in preview.text
     assert fee(network) == "8"
     assert send(operator, restore, preview, confirm="1").location == "/admin/routes/"
     assert fee(network) == before
@@ -88,7 +88,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, network: G
     stale = operator.get(f"/admin/routes/restore/{first}/0")
     save(operator, path, base_fee="9", base_fee_unit="smallest")
     conflict = send(operator, f"/admin/routes/restore/{first}/0", stale, confirm="1")
-    assert "Somebody was quicker" in conflict.text
+    assert "Changed while you were editing" in conflict.text
     preview = operator.post(f"/admin/routes/restore/{first}/0", form_of(conflict))
     assert send(operator, f"/admin/routes/restore/{first}/0", preview, confirm="1").status_code == 302
     assert fee(network) == "7"
@@ -105,11 +105,11 @@ def test_a_removed_row_comes_back_as_it_was(operator: Visitor, network: Gateway,
     removal = last_record(network)
     subject = json.loads(removal.changes)[0]["subject"]
     page = operator.get("/admin/history/", query_string={"subject": subject})
-    assert "The row is not there now" in page.text
+    assert "This row was removed" in page.text
     restore = f"/admin/{section}/restore/{removal.id}/0?before=1"
     assert restore.replace("&", "&amp;") in operator.get(f"/admin/audit/{removal.id}").text
     preview = operator.get(restore)
-    assert "What comes" in preview.text, preview.text
+    assert "Added" in preview.text, preview.text
     assert send(operator, restore, preview, confirm="1").status_code == 302
     assert document(network)[section][-1] == changed
     added = f"/admin/{section}/restore/{removal.id}/0"
@@ -212,7 +212,7 @@ def test_a_change_past_the_log_is_told(operator: Visitor, network: Gateway, cloc
     with network.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE routes SET base_fee_max_age_seconds = 5")
     page = operator.get("/admin/history/at", query_string={"time": f"{NOW:%Y-%m-%dT%H:%M:%SZ}"}).text
-    assert "not certain: route of USDT from 1 to 56" in page
+    assert "may be wrong: route of USDT from 1 to 56" in page
 
 
 def test_a_note_is_never_cut(operator: Visitor, network: Gateway) -> None:

@@ -72,12 +72,12 @@ def test_several_are_stopped_and_resumed_at_once(operator: Visitor, network: Gat
     assert "stop at once" in page.text
     form = form_of(page) | {"chain": ["1", "56"]}
     for fields, words in (
-        ({"disabled_reason": "", "typed": "stop 2 chains"}, "Say why the chain is stopped"),
+        ({"disabled_reason": "", "typed": "stop 2 chains"}, "Enter why the chain is stopped"),
         ({"disabled_reason": "leak", "typed": "2"}, "Type “stop 2 chains” to confirm"),
     ):
         answer = operator.post("/admin/chains/stop", form | fields)
         assert answer.text.count(words) >= 1
-        assert answer.text.count("Say why the chain") <= 1, "once, not once a chain"
+        assert answer.text.count("Enter why the chain") <= 1, "once, not once a chain"
         assert stopped(network) == {}
     done = operator.post("/admin/chains/stop", form | {"disabled_reason": "leak", "typed": " Stop 2  Chains"})
     assert done.location == "/admin/chains/"

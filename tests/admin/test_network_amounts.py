@@ -57,7 +57,7 @@ def test_eight_million_typed_is_eight_million_tokens(operator: Visitor, network:
     assert "8 USDT" in spaced(small.text), "who wants smallest units says so, and sees what they are"
     assert send(operator, path, small, confirm="1").status_code == 302
     assert pool(network)["total_cap"] == "8000000"
-    assert "Nothing is different" in send(operator, path).text
+    assert "Nothing was changed" in send(operator, path).text
 
 
 @pytest.mark.parametrize("section", ["pools", "tokens", "routes", "pegged_pairs", "chains"])
@@ -76,7 +76,7 @@ def test_an_amount_without_its_unit_is_not_taken(operator: Visitor, network: Gat
     form = form_of(operator.get(path))
     del form[f"{names[section]}_unit"]
     answer = operator.post(path, form | {names[section]: "5", "confirm": "1"})
-    assert "comes without its unit" in answer.text.casefold()
+    assert "unit of the amount" in answer.text.casefold()
     assert document(network) == before
 
 
@@ -95,19 +95,19 @@ def test_what_is_kept_is_exact(operator: Visitor, network: Gateway, typed: str, 
     path = page_of(network, "pools", 1, "USDT")
     save(operator, path, epoch_cap=typed, epoch_cap_unit=unit)
     assert pool(network)["epoch_cap"] == kept
-    assert "Nothing is different" in send(operator, path).text, "shown and sent back, it is the same"
+    assert "Nothing was changed" in send(operator, path).text, "shown and sent back, it is the same"
 
 
 @pytest.mark.parametrize(
     ("typed", "unit", "words"),
     [
         ("0.0000001", "tokens", "USDT has 6 decimals"),
-        ("1e6", "tokens", "is no number"),
-        ("-1", "tokens", "is no number"),
+        ("1e6", "tokens", "is not a number"),
+        ("-1", "tokens", "is not a number"),
         ("8,000,000", "tokens", "without commas"),
-        ("²", "smallest", "smallest units are whole"),
-        ("9" * 121, "smallest", "smallest units are whole"),
-        ("9" * 75, "tokens", "more than 2^256-1"),
+        ("²", "smallest", "Enter smallest units as digits only"),
+        ("9" * 121, "smallest", "Enter smallest units as digits only"),
+        ("9" * 75, "tokens", "at most 2^256-1"),
     ],
 )
 def test_what_a_token_cannot_hold_is_refused(
@@ -129,7 +129,7 @@ def test_the_gas_coin_of_an_evm_chain_has_18_decimals(operator: Visitor, network
     other = {"id": "8453", "name": "Flow", "explore_url": "https://flow.example", "gas_token_symbol": "FLOW",
              "block_delay": "1", "minimal_max_slippage": "1", "contract_addr": "A.0x123.Bridge"}  # fmt: skip
     unknown = send(operator, "/admin/chains/new", **other, drop_gas_amt="0.05")
-    assert "decimals of FLOW here" in unknown.text, "not guessed where the coin is not known"
+    assert "decimals of FLOW on this chain" in unknown.text, "not guessed where the coin is not known"
     save(operator, "/admin/chains/new", **other, drop_gas_amt="7", drop_gas_amt_unit="smallest")
     page = operator.get("/admin/chains/8453")
     assert (form_of(page)["drop_gas_amt"], form_of(page)["drop_gas_amt_unit"]) == ("7", "smallest")
@@ -190,15 +190,17 @@ def test_the_list_and_the_export_show_the_fee_that_counts(
     assert exported() == ["605437528092011966", "500000000000000000", "reported"]
     page = operator.get("/admin/routes/").text
     assert "0.5 <span" in page
-    assert "by the feed" in page
+    assert "reported " in page
     save(operator, path, pinned_base_fee="0.7", pinned_until_in="24h", base_fee_max_age_seconds="60")
     clock.forward(hours=23)
     operator = again(app)
     assert exported(operator) == ["605437528092011966", "700000000000000000", "pinned"]
     assert "too old" not in operator.get("/admin/routes/").text
-    lines = re.findall(r"<td>(Pinned|By the feed|Configured)</td>(.*?)</tr>", operator.get(path).text)
-    assert [(name, "counts" in cells) for name, cells in lines] == [
-        ("Pinned", True), ("By the feed", False), ("Configured", False),
+    lines = re.findall(
+        r"<td>(Pinned|Reported by the feed|Configured)</td>(.*?)</tr>", operator.get(path).text
+    )
+    assert [(name, "used now" in cells) for name, cells in lines] == [
+        ("Pinned", True), ("Reported by the feed", False), ("Configured", False),
     ]  # fmt: skip
     asked = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
     explained = operator.get("/admin/estimates/", query_string=asked).text

@@ -20,7 +20,7 @@ def address(number: int) -> str:
 def test_many_addresses_at_once(operator: Visitor, network: Gateway) -> None:
     text = f"{address(1)}, stolen\r\n{address(2)}\r\n{address(1)}\r\n{VILLAIN.lower()}"
     preview = send(operator, PATH, text=text, reason="shared", source="case 7", expires_at="2027-01-31")
-    for words in ("Block 2 addresses?", "1 line repeats", "blocked already, at least as long"):
+    for words in ("Block 2 addresses?", "1 line repeats", "blocked already for at least as long"):
         assert words in preview.text
     assert len(document(network)["blocked_addresses"]) == 1
     assert send(operator, PATH, preview, confirm="1").location == "/admin/blocked_addresses/"
@@ -37,11 +37,11 @@ def test_many_addresses_at_once(operator: Visitor, network: Gateway) -> None:
 
 def test_a_wrong_line_stops_the_list(operator: Visitor, network: Gateway) -> None:
     preview = send(operator, PATH, text=f"{address(1)}\r\n0x12\r\n<b>x y</b>")
-    assert "2 lines are wrong" in preview.text
+    assert "2 lines have errors" in preview.text
     assert "&lt;b&gt;x y&lt;/b&gt;" in preview.text
     assert 'name="confirm"' not in preview.text
     answer = send(operator, PATH, preview, confirm="1")
-    assert "2 lines are wrong" in answer.text
+    assert "2 lines have errors" in answer.text
     assert len(document(network)["blocked_addresses"]) == 1
     assert form_of(operator.post(PATH, form_of(preview) | {"back": "1"}))["text"].startswith(address(1))
 
@@ -57,7 +57,7 @@ def test_a_file_and_networks(operator: Visitor, network: Gateway) -> None:
         "198.51.100.7/32", "8.0.0.0/7",
     ]  # fmt: skip
     picture = operator.post(path, {"file": (io.BytesIO(b"\x89PNG\xff\xfe"), "list.png"), "text": ""})
-    assert "no text in UTF-8" in picture.text
+    assert "not UTF-8 text" in picture.text
     assert "paste at least one line" in operator.post(path, {"text": " "}).text.casefold()
     assert (
         "must be a time" in operator.post(path, {"text": "10.0.0.0/8", "expires_at": "soon"}).text.casefold()

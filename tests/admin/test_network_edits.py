@@ -126,7 +126,7 @@ def key_of_last(gateway: Gateway, section: str) -> int:
 def test_a_row_comes_changes_and_goes(operator: Visitor, network: Gateway, section: str) -> None:
     count = len(document(network)[section])
     first = send(operator, f"/admin/{section}/new", **NEW[section])
-    assert "What comes" in first.text, first.text
+    assert "Added" in first.text, first.text
     assert len(document(network)[section]) == count, "a preview writes nothing"
     assert send(operator, f"/admin/{section}/new", first, confirm="1").status_code == 302
     assert added(network, section).items() >= ADDED[section].items()
@@ -140,11 +140,11 @@ def test_a_row_comes_changes_and_goes(operator: Visitor, network: Gateway, secti
     assert after.items() >= expected.items()
     assert {key for key in after if after[key] != before[key]} >= set(expected)
 
-    assert send(operator, path).text.count("Nothing is different") == 1, "a form sent back is no change"
+    assert send(operator, path).text.count("Nothing was changed") == 1, "a form sent back is no change"
     assert added(network, section) == after
 
     preview = operator.get(f"{path}/remove")
-    assert "What goes" in preview.text
+    assert "Removed" in preview.text
     assert send(operator, f"{path}/remove", preview, confirm="1").status_code == 302
     assert len(document(network)[section]) == count
     kept = [record for record in records(network) if record.action.startswith("network.")]
@@ -171,53 +171,53 @@ def test_other_fields_are_refused(operator: Visitor, network: Gateway, section: 
 WRONG = [
     ("chains", {"id": "0"}, "must be an integer from 1 to 4294967295"),
     ("chains", {"id": "1.5"}, "must be a whole number, in digits alone"),
-    ("chains", {"id": "1"}, "chain 1 is there already: edit that one"),
+    ("chains", {"id": "1"}, "chain 1 exists already: change that one"),
     ("chains", {"id": "9" * 30}, "far too large"),
     ("chains", {"name": " "}, "must not be empty"),
     ("chains", {"name": "a\tb"}, "one line of printable text"),
     ("chains", {"explore_url": "http://explorer.example"}, "must be an https URL"),
     ("chains", {"icon": "javascript:alert(1)"}, "must be an https URL"),
     ("chains", {"minimal_max_slippage": "1000000"}, "must be an integer from 0 to 999999"),
-    ("chains", {"disabled": "1"}, "Say why the chain is stopped"),
-    ("chains", {"disabled": "1", "disabled_reason": "\r\n "}, "Say why the chain is stopped"),
+    ("chains", {"disabled": "1"}, "Enter why the chain is stopped"),
+    ("chains", {"disabled": "1", "disabled_reason": "\r\n "}, "Enter why the chain is stopped"),
     ("tokens", {"chain_id": ""}, "Choose a chain"),
     ("tokens", {"chain_id": "99"}, "chain 99 is not among the chains"),
-    ("tokens", {"address": "0x12"}, "neither 40 nor 64 hex digits"),
+    ("tokens", {"address": "0x12"}, "must have 40 or 64 hex digits"),
     ("tokens", {"decimal": "37"}, "must be an integer from 0 to 36"),
     ("pools", {"symbol": ""}, "Choose a token"),
-    ("pools", {"total_cap": "0." + "0" * 18 + "1"}, "CELR has 18 decimals: write at most 18 digits"),
-    ("pools", {"total_cap": "1,5"}, "without commas and with a point"),
-    ("pools", {"total_cap": "1.5", "total_cap_unit": "smallest"}, "smallest units are whole"),
-    ("pools", {"total_cap": "1.5", "total_cap_unit": "wei"}, "choose whole tokens or smallest units"),
-    ("pools", {"total_cap": "1" + "0" * 78}, "more than 2^256-1"),
+    ("pools", {"total_cap": "0." + "0" * 18 + "1"}, "CELR has 18 decimals. Enter at most 18 digits"),
+    ("pools", {"total_cap": "1,5"}, "without commas and with a decimal point"),
+    ("pools", {"total_cap": "1.5", "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
+    ("pools", {"total_cap": "1.5", "total_cap_unit": "wei"}, "Choose whole tokens or smallest units"),
+    ("pools", {"total_cap": "1" + "0" * 78}, "at most 2^256-1"),
     ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
     ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
     ("routes", {"rate_amplification": "0"}, "must be an integer from 1 to 1000000"),
     ("routes", {"rate_amplification": ""}, "must be a whole number"),
     ("routes", {"rate_model": "fixed", "rate_value": "1,5"}, "must be a positive decimal"),
-    ("routes", {"base_fee": "1.5 USDT"}, "is no number"),
-    ("routes", {"src_chain_id": "1"}, "must be another chain"),
-    ("routes", {"perc_fee_tiers_0_fee": ""}, "Row 1, fee: give a number, such as 0.04"),
+    ("routes", {"base_fee": "1.5 USDT"}, "is not a number"),
+    ("routes", {"src_chain_id": "1"}, "must be a different chain"),
+    ("routes", {"perc_fee_tiers_0_fee": ""}, "Row 1, fee: enter a number, such as 0.04"),
     ("routes", {"perc_fee_tiers_0_from": "5"}, "Row 1, from: must be 0 in the first tier"),
     ("routes", {"perc_fee_tiers_2_from": "0"}, "Row 2, from: must be greater"),
-    ("routes", {"perc_fee_tiers_0_fee": "2.0001"}, "Row 1, fee: must be at most 2 %"),
+    ("routes", {"perc_fee_tiers_0_fee": "2.0001"}, "Row 1, fee: enter at most 2 %"),
     ("routes", {"perc_fee_tiers_0_fee": "0.00001"}, "Row 1, fee: a fee in percent has 4 decimals"),
     ("routes", {"pinned_base_fee": "1"}, "is missing: a fee is pinned until a time"),
     ("routes", {"pinned_until": "2027-01-01"}, "pinned_until is given: give both or neither"),
-    ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be another chain"),
+    ("route_blocks", {"dst_chain_id_other": "5", "dst_chain_id": "other"}, "must be a different chain"),
     ("route_blocks", {"dst_chain_id_other": "five", "dst_chain_id": "other"}, "choose a chain"),
-    ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "neither 40 nor 64 hex digits"),
-    ("pegged_pairs", {"org_token_address": "0x12"}, "neither 40 nor 64 hex digits"),
+    ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "must have 40 or 64 hex digits"),
+    ("pegged_pairs", {"org_token_address": "0x12"}, "must have 40 or 64 hex digits"),
     ("tokens", {"min_send": "5", "max_send": "4"}, "must be at least min_send"),
     ("chains", {"tx_path": "tx"}, "must begin and end with a /"),
     ("chains", {"rpc": "https://node.example/key"}, "must be the name of an environment variable"),
-    ("chains", {"finality": "soon"}, "must be a whole number of blocks, or finalized"),
-    ("chains", {"poll_seconds": "often"}, "must be a number of seconds"),
+    ("chains", {"finality": "soon"}, "Enter a whole number of blocks, or finalized"),
+    ("chains", {"poll_seconds": "often"}, "Enter a number of seconds"),
     ("chains", {"poll_seconds": "0.1"}, "must be a number from 0.2 to 3600"),
-    ("blocked_addresses", {"address": VILLAIN.lower()}, "is there already: edit that one"),
+    ("blocked_addresses", {"address": VILLAIN.lower()}, "exists already: change that one"),
     ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
     ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
-    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "has bits set beyond its prefix"),
+    ("blocked_networks", {"cidr": "198.51.100.1/24"}, "must have no bits set beyond its prefix"),
 ]
 
 
@@ -261,7 +261,7 @@ def test_what_is_in_use_names_its_users(operator: Visitor, network: Gateway) -> 
     route = shown(network, "routes", "USDT", 1, 56).row_id
     assert f'href="/admin/routes/{route}">route of USDT from Ethereum to BNB Chain<' in answer.text
     assert f'href="/admin/transfers/0x{(1).to_bytes(32, "big").hex()}"' in answer.text
-    assert "Disable the chain instead" in answer.text
+    assert "Stop the chain instead" in answer.text
     assert len(document(network)["chains"]) == 3
 
 
@@ -270,7 +270,7 @@ def test_who_reads_sees_the_row_and_changes_nothing(app: Flask, network: Gateway
     page = viewer.get("/admin/chains/1")
     assert "Ethereum" in page.text
     assert "<fieldset disabled" in page.text
-    assert "Look at what it will do" not in page.text
+    assert "Preview change" not in page.text
     assert "/admin/chains/1/stop" not in viewer.get("/admin/chains/").text
     assert viewer.post("/admin/chains/1", {"name": "x"}).status_code == 403
 

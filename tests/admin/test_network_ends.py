@@ -47,7 +47,7 @@ def test_presets_of_pasted_lists_and_routes(
     save(operator, "/admin/route_blocks/new", **block)
     assert document(network)["route_blocks"][-1]["expires_at"] == end
     page = operator.get("/admin/route_blocks/").text
-    assert page.count("in force</span>") == 2
+    assert page.count("active</span>") == 2
     clock.forward(hours=1)
     operator = again(app)
     assert "ended</span>" in operator.get("/admin/route_blocks/").text
@@ -63,9 +63,9 @@ def test_presets_of_pasted_lists_and_routes(
         (CONTRACT[56].lower(), "is one of our contracts: the bridge contract of BNB Chain"),
         (VAULT, "is one of our contracts: the vault of CELR from Ethereum to Optimism"),
         ("0xdAC17F958D2ee523a2206206994597C13D831ec7", "one of our contracts: the token USDT on Ethereum"),
-        ("0x" + "0" * 40, "looks like no account: it is the zero address"),
-        ("0x" + "1f" * 32, "hash or a transfer&#39;s id"),
-        ("somebody", "it is no EVM address"),
+        ("0x" + "0" * 40, "does not look like an account: it is the zero address"),
+        ("0x" + "1f" * 32, "hash or a transfer ID"),
+        ("somebody", "it is not an EVM address"),
         ("0x1619DE6B6B20eD217a58d00f37B9d47C7663feCb", "its checksum is wrong"),
     ],
 )
@@ -81,7 +81,7 @@ def test_what_is_no_account_of_somebody_is_doubted(
 def test_an_ordinary_account_is_not_doubted(operator: Visitor, network: Gateway) -> None:
     for address in (SOMEBODY, SOMEBODY.lower(), SOMEBODY.upper().replace("0X", "0x")):
         preview = send(operator, "/admin/blocked_addresses/new", address=address)
-        assert "looks like no account" not in preview.text
+        assert "does not look like an account" not in preview.text
         assert "one of our contracts" not in preview.text
 
 
@@ -100,7 +100,7 @@ def test_the_transfers_that_are_concerned_are_listed(
     assert f'href="/admin/transfers/0x{23:064x}"' not in preview.text
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56", "both_directions": "1"}
     route = send(operator, "/admin/route_blocks/new", **block)
-    assert "24 transfers went there in the last 24 hours" in route.text
+    assert "24 transfers in the last 24 hours" in route.text
     assert f'href="/admin/transfers/0x{99:064x}"' in route.text
 
 

@@ -36,13 +36,13 @@ def test_the_second_is_told_what_changed(app: Flask, operator: Visitor, network:
     preview = send(second, path, base_fee="8")
     assert save(operator, path, base_fee="7").status_code == 302
     for answer in (send(second, path, form, base_fee="8"), send(second, path, preview, confirm="1")):
-        assert "Somebody was quicker" in answer.text
+        assert "Changed while you were editing" in answer.text
         assert "605437528092011966" in answer.text, "what they saw"
-        assert '<td class="come break">7 USDT<' in answer.text, "what it is now"
-        assert '<td class="come break">8 USDT<' in answer.text, "what they wanted"
+        assert '<td data-label="Now" class="come break">7 USDT<' in answer.text, "what it is now"
+        assert '<td data-label="You entered" class="come break">8 USDT<' in answer.text, "what they wanted"
         assert f'href="{path}"' in answer.text
     assert document(network)["routes"][0]["base_fee"] == "7" + "0" * 18
-    assert save(second, path, base_fee="8").status_code == 302, "from what stands now"
+    assert save(second, path, base_fee="8").status_code == 302, "from the current values"
     assert document(network)["routes"][0]["base_fee"] == "8" + "0" * 18
 
 
@@ -51,7 +51,7 @@ def test_only_what_was_entered_is_called_wanted(app: Flask, operator: Visitor, n
     form = second.get("/admin/chains/1")
     save(operator, "/admin/chains/1", block_delay="99")
     answer = send(second, "/admin/chains/1", form, name="Mainnet")
-    meanwhile, wanted = answer.text.split("What you wanted")
+    meanwhile, wanted = answer.text.split("<h2>Your change</h2>")
     assert "Block delay" in meanwhile
     assert "Mainnet" in wanted
     assert "Block delay" not in wanted
@@ -72,17 +72,17 @@ def test_a_row_that_was_removed_meanwhile(app: Flask, operator: Visitor, network
 
 def test_nothing_is_removed_unseen(operator: Visitor, network: Gateway) -> None:
     path = f"/admin/route_blocks/{shown(network, 'route_blocks', 'USDT', 10, 56).row_id}/remove"
-    assert "Somebody was quicker" in operator.post(path, {"confirm": "1"}).text
+    assert "Changed while you were editing" in operator.post(path, {"confirm": "1"}).text
     assert len(document(network)["route_blocks"]) == 1
 
 
 def test_stopping_a_chain_wants_a_reason_and_its_name(operator: Visitor, network: Gateway) -> None:
     add_transfer(network, 1)
     page = operator.get("/admin/chains/1/stop")
-    assert "1 transfer is under way from or to Ethereum" in page.text
+    assert "1 transfer is in progress from or to Ethereum" in page.text
     assert "stop at once" in page.text
     for fields, words in (
-        ({"disabled_reason": " ", "typed": "Ethereum"}, "Say why the chain is stopped"),
+        ({"disabled_reason": " ", "typed": "Ethereum"}, "Enter why the chain is stopped"),
         ({"disabled_reason": "incident", "typed": "ether"}, "Type “Ethereum”"),
         ({"disabled_reason": "incident", "typed": ""}, "Type “Ethereum”"),
     ):
@@ -121,7 +121,7 @@ def test_a_chain_that_changed_is_not_stopped_unseen(app: Flask, operator: Visito
     page = operator.get("/admin/chains/1/stop")
     save(other_operator(app), "/admin/chains/1", name="Mainnet")
     answer = send(operator, "/admin/chains/1/stop", page, disabled_reason="x", typed="Ethereum")
-    assert "Somebody was quicker" in answer.text
+    assert "Changed while you were editing" in answer.text
     assert not document(network)["chains"][0]["disabled"]
 
 
@@ -155,15 +155,15 @@ def test_what_is_wrong_with_base_fees(operator: Visitor, network: Gateway) -> No
     path, good = "/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "2"}
     blank = operator.get(path)
     for wrong, words in (
-        ({"dst_chain_id": ""}, "Choose the chain"),
-        ({"dst_chain_id": "77"}, "No route goes there"),
-        ({"how": ""}, "Choose what to do"),
-        ({"factor": "1,5"}, "decimal number such as 1.5"),
-        ({"factor": "0"}, "must be more than 0"),
-        ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is no number"),
-        ({"how": "amount", "amount": "5"}, "nobody knows the decimals"),
+        ({"dst_chain_id": ""}, "Choose the destination chain"),
+        ({"dst_chain_id": "77"}, "No route leads there"),
+        ({"how": ""}, "Choose how to change the fees"),
+        ({"factor": "1,5"}, "decimal point, such as 1.5"),
+        ({"factor": "0"}, "Enter a factor above 0"),
+        ({"how": "amount", "amount": "-1", "symbol": "USDT"}, "is not a number"),
+        ({"how": "amount", "amount": "5"}, "are not known. Choose chain and token"),
         ({"how": "amount", "amount": "5"}, "Choose a token"),
-        ({"symbol": "NONE"}, "No route goes there"),
+        ({"symbol": "NONE"}, "No route leads there"),
     ):
         answer = send(operator, path, blank, **good | wrong, confirm="1")
         assert words.casefold() in answer.text.casefold(), wrong

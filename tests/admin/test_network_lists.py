@@ -89,7 +89,14 @@ def test_blocks_that_have_ended_say_so(app: Flask, visitor: Visitor, clock: Any)
 
 def test_a_list_reads_like_people_talk(visitor: Visitor) -> None:
     page = visitor.get("/admin/routes/").text
-    for words in ("Ethereum", "BNB Chain", "0.605437528092011966", "0.04 % … 0.03 %", "curve, A 200"):
+    for words in (
+        "Ethereum",
+        "BNB Chain",
+        '"0.605437528092011966 USDT',
+        "0.605437… <span",
+        "0.04 % to 0.03 %",
+        "curve, A 200",
+    ):
         assert words in page, words
     assert "0.078 %" in visitor.get("/admin/chains/").text
     assert "5 000 000" not in visitor.get("/admin/blocked_networks/").text
@@ -193,3 +200,20 @@ def assert_quiet(page: str, place: str) -> None:
 def test_the_villain_is_found_in_any_letter_case(visitor: Visitor) -> None:
     page = visitor.get("/admin/blocked_addresses/", query_string={"search": VILLAIN.lower()})
     assert VILLAIN in page.text
+
+
+def test_a_line_leads_to_the_history_of_its_row(visitor: Visitor, network: Gateway) -> None:
+    page = visitor.get("/admin/chains/").text
+    assert 'aria-label="Show history of chain 56"' in page
+    assert visitor.get("/admin/history/?subject=chain+56").status_code in (200, 404), "404: never recorded"
+    assert "/admin/history/?subject=chain+56" in page
+
+
+def test_headings_are_in_sentence_case(visitor: Visitor) -> None:
+    for section in ("chains", "tokens", "pools", "routes", "pegged_pairs", "route_blocks", "blocked_networks"):
+        page = visitor.get(f"/admin/{section}/").text
+        headings = re.findall(r"<th scope=\"col\"[^>]*>\s*(?:<a[^>]*>)?([^<]+)", page)
+        assert len(headings) > 3, section
+        for heading in headings:
+            first, *others = heading.split()
+            assert first[0].isupper() and not any(word[0].isupper() for word in others), heading

@@ -27,7 +27,7 @@ def read(app: Flask, network: Gateway) -> Gateway:
 
 def test_nothing_is_watched(app: Flask, network: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    assert "No chain is configured to be watched" in visitor.get("/admin/watching/").text
+    assert "No chain is watched" in visitor.get("/admin/watching/").text
     assert visitor.get(PAGE).status_code == 404
     assert visitor.get(f"/admin/watching/{10**30}").status_code == 404
     assert app.test_client().get("/readyz").get_json() == {"err": None, "watching": []}
@@ -49,13 +49,13 @@ def test_the_switch(app: Flask, read: Gateway) -> None:
     assert "Stop reading Ethereum" in visitor.get(PAGE).text
     assert "Say why" in visitor.post(f"{PAGE}/stop", {"reason": ""}, follow_redirects=True).text
     stopped = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"}, follow_redirects=True).text
-    assert "Ethereum is not read any more" in stopped and "The node moves." in stopped
+    assert "Stopped reading Ethereum" in stopped and "The node moves." in stopped
     assert "by console:operator@example.org" in stopped or "by operator@example.org" in stopped
     assert (
         "is stopped already" in visitor.post(f"{PAGE}/stop", {"reason": "again"}, follow_redirects=True).text
     )
     started = visitor.post(f"{PAGE}/start", follow_redirects=True).text
-    assert "is read again as soon as" in started and "Stop reading" in started
+    assert "Started reading Ethereum" in started and "Stop reading" in started
 
 
 def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: MovableClock) -> None:

@@ -60,7 +60,7 @@ def test_messages_are_whole_sentences(operator: Visitor, network: Gateway) -> No
     tiers |= {f"perc_fee_tiers_{n}_fee": f"0.0{9 - n}" for n in range(5)}
     save(operator, path, base_fee="7", base_fee_unit="smallest", **tiers)
     said = message(operator)
-    fee = "base fee 605437528092011966 → 7"
+    fee = "base fee 0.605437528092011966 USDT → 0.000000000000000007 USDT"
     assert said == f"Done: changed route of USDT from 1 to 56: {fee}; perc fee tiers."
     save(operator, "/admin/chains/1", name="Mainnet", drop_gas_amt="5", drop_gas_amt_unit="smallest")
     assert "name Ethereum → Mainnet" in message(operator)

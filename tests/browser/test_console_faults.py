@@ -33,7 +33,7 @@ def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Brows
     other.open("/admin/account/").get_by_role("button", name="Sign out everywhere").click()
     other.page.wait_for_url("**/sign-in*")
     elsewhere.close()
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert "You signed out on every device, from another browser." in page.locator("main").inner_text()
     assert visit.complaints == [ENDED]
     visit.complaints.clear()
@@ -65,9 +65,9 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
     page = visit.open("/admin/blocked_addresses/1")
     end = page.get_by_label("Ends (GMT+5:30)")
     end.fill("2027-01-31T18:00")
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert page.locator('.diff time[datetime="2027-01-31T12:30:00Z"]').inner_text() == "31/01/2027, 18:00:00"
-    page.get_by_role("button", name="Back to the form").click()
+    page.get_by_role("button", name="Back to form").click()
     assert page.get_by_label("Ends (GMT+5:30)").input_value() == "2027-01-31T18:00"
     page = visit.open("/admin/audit/")
     for name in ("since", "until"):

@@ -44,12 +44,12 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     page.get_by_label("Reason").fill("a drill")
     page.get_by_label("to confirm").fill("Optimism")
     visit.check_accessibility()
-    page.get_by_role("button", name="Stop this chain").click()
+    page.get_by_role("button", name="Stop chain").click()
     assert "Audit record" in page.get_by_role("status").first.inner_text()
     in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
     page.get_by_role("link", name="Resume Optimism").click()
     visit.check_accessibility()
-    page.get_by_role("button", name="Save the change").click()
+    page.get_by_role("button", name="Save change").click()
     assert page.get_by_role("status").first.is_visible()
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
@@ -69,10 +69,10 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     assert page.get_by_text("= 12 USDT").is_visible()
     unit.select_option("tokens")
     assert fee.input_value() == "12"
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert "times the old one" in page.get_by_role("listitem").filter(has_text="Grave").inner_text()
     visit.check_accessibility()
-    page.get_by_role("button", name="Save the change").click()
+    page.get_by_role("button", name="Save change").click()
     assert page.get_by_role("status").first.is_visible()
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
 
@@ -84,11 +84,11 @@ def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     pool = page.url
     page.get_by_label("Total cap", exact=True).fill("80 000 000.5")
     visit.check_accessibility()
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     row = page.get_by_role("row").filter(has_text="Total cap")
     assert "USDT" in row.inner_text()
     assert "smallest units" in row.inner_text()
-    page.get_by_role("button", name="Save the change").click()
+    page.get_by_role("button", name="Save change").click()
     page.goto(pool)
     assert page.get_by_label("Total cap", exact=True).input_value() == "80000000.5"
 
@@ -96,28 +96,28 @@ def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     page.get_by_role("row").filter(has_text="BNB Chain").get_by_role("link").first.click()
     tiers = page.get_by_role("group", name="Protocol fee tiers").locator("tbody tr")
     before = tiers.count()
-    page.get_by_role("button", name="Add a tier").click()
+    page.get_by_role("button", name="Add tier").click()
     assert tiers.count() == before + 1
     page.keyboard.type("9 000 000")  # the new row has the focus
-    tiers.last.get_by_label("Fee in percent").fill("0.01")
+    tiers.last.get_by_label("Fee (%)").fill("0.01")
     visit.check_accessibility()
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text(f"Protocol fee tiers, row {before + 1}, fee").is_visible()
-    page.get_by_role("button", name="Back to the form").click()
+    page.get_by_role("button", name="Back to form").click()
     assert tiers.count() == before + 1
     tiers.last.get_by_role("button", name="Remove").click()
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("Nothing is different").is_visible()
 
 
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
-    page.get_by_role("link", name="Block a network").click()
+    page.get_by_role("link", name="Block network").click()
     page.get_by_label("Network or IP address").fill("198.51.100.77")
     page.get_by_label("in 24 hours").check()
     visit.check_accessibility()
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("198.51.100.77/32").first.is_visible()
     visit.check_accessibility()
     page.get_by_role("button", name="Add it").click()
@@ -132,7 +132,7 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     page.get_by_label("From", exact=True).select_option("1")
     page.get_by_label("To", exact=True).select_option("56")
     page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     assert page.get_by_role("region", name="Recent transfers").is_visible()
     visit.check_accessibility()
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -142,15 +142,17 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
-    page.get_by_role("link", name="Add many").click()
-    page.get_by_label("One a line").fill("0x00000000000000000000000000000000000000c1\nno address\n")
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("link", name="Block several").click()
+    page.get_by_label("List, one entry per line").fill(
+        "0x00000000000000000000000000000000000000c1\nno address\n"
+    )
+    page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("1 line is wrong").is_visible()
     visit.check_accessibility()
     page.get_by_role("button", name="Back to the list").click()
-    page.get_by_label("One a line").fill("0x00000000000000000000000000000000000000c1")
+    page.get_by_label("List, one entry per line").fill("0x00000000000000000000000000000000000000c1")
     page.get_by_label("Reason").fill("a drill")
-    page.get_by_role("button", name="Look at what it will do").click()
+    page.get_by_role("button", name="Preview change").click()
     page.get_by_role("button", name="Block 1 address").click()
     assert page.get_by_role("status").first.is_visible()
     in_time(server, lambda answer: code(answer) == 1015, usr="0x00000000000000000000000000000000000000C1")
@@ -162,12 +164,12 @@ def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
     theirs = mine.context.new_page()
     theirs.goto(mine.url)
     theirs.get_by_label("Block delay").fill("121")
-    theirs.get_by_role("button", name="Look at what it will do").click()
-    theirs.get_by_role("button", name="Save the change").click()
+    theirs.get_by_role("button", name="Preview change").click()
+    theirs.get_by_role("button", name="Save change").click()
     mine.get_by_label("Name").fill("Polygon PoS")
-    mine.get_by_role("button", name="Look at what it will do").click()
-    assert mine.get_by_role("heading", name="Somebody was quicker").is_visible()
+    mine.get_by_role("button", name="Preview change").click()
+    assert mine.get_by_role("heading", name="Changed while you were editing").is_visible()
     visit.check_accessibility()
-    mine.get_by_role("link", name="Start again from what stands now").click()
+    mine.get_by_role("link", name="Reload current values").click()
     assert mine.get_by_label("Block delay").input_value() == "121"
     assert mine.get_by_label("Name").input_value() == "Polygon"

@@ -96,7 +96,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page.get_by_label("Reason").fill("a fork is being looked at")
     page.get_by_label("Type “Ethereum").fill("Ethereum")
     let_proofs_age(sandbox)
-    page.get_by_role("button", name="Stop this chain").click()
+    page.get_by_role("button", name="Stop chain").click()
     expect(page.get_by_role("heading", name="Is it still you?")).to_be_visible()
     look(device)
     page.get_by_role("button", name="Use a passkey").click()

@@ -33,9 +33,9 @@ def test_times() -> None:
     assert times_text(5, 60) == "12 times the old one"
     assert times_text(2**255, 2**256) == "2 times the old one"
     assert times_text(60, 5) == "about 0.08333 times the old one"
-    assert times_text(0, 5) == "there was none before"
-    assert times_text(5, 0) == "falls away"
-    assert times_text(0, 0) == "as before"
+    assert times_text(0, 5) == "was 0 before"
+    assert times_text(5, 0) == "drops to 0"
+    assert times_text(0, 0) == "unchanged"
 
 
 def test_leaps() -> None:

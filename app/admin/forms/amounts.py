@@ -98,7 +98,7 @@ def _text(form: Form, path: str) -> str:
 class UnitField(ChoiceField):
     """Whether an amount counts whole tokens or smallest units."""
 
-    complaint = "choose whole tokens or smallest units"
+    complaint = "Choose whole tokens or smallest units."
     unit = Unit("", None)
 
     def choices(self) -> Choices:
@@ -149,16 +149,16 @@ class WithUnit(TextValueField):
             digits = "".join(text.split()).replace("_", "")
             if not is_ascii_digits(digits) or len(digits) > _LONGEST_NUMBER:
                 raise ValueError(
-                    "smallest units are whole: digits alone, without point or comma; or choose tokens"
+                    "Enter smallest units as digits only, without a point, or choose tokens as the unit."
                 )
             return _bounded(int(digits))
         number = number_text(text, "12.5")
         if not number.strip("0."):
             return "0"
         if unit.decimals is None:
-            of = f"{unit.symbol} here" if unit.symbol else "the token"
+            of = f"{unit.symbol} on this chain" if unit.symbol else "the token"
             raise ValueError(
-                f"nobody knows the decimals of {of}: choose chain and token, or give smallest units"
+                f"The decimals of {of} are not known. Choose chain and token first, or enter smallest units."
             )
         return _bounded(exact(number, unit.decimals, f"{unit.symbol} has"))
 
@@ -207,7 +207,7 @@ class AmountField(WithUnit):
     def _require_unit(self) -> None:
         """An amount without its unit is never guessed: it could be a millionth of what was meant."""
         if self.raw_data and not self.unit.raw_data:
-            raise ValueError("comes without its unit: load the page again")
+            raise ValueError("The unit of the amount is missing. Reload the page.")
 
     @property
     def hint(self) -> str:
@@ -238,13 +238,13 @@ def number_text(text: str | None, example: str) -> str:
     """
     joined = "".join((text or "").split()).replace("_", "")
     if not joined:
-        raise ValidationError(f"Give a number, such as {example}.")
+        raise ValidationError(f"Enter a number, such as {example}.")
     if "," in joined:
-        raise ValidationError(f"Write it without commas and with a point, such as {example}.")
+        raise ValidationError(f"Enter the number without commas and with a decimal point, such as {example}.")
     whole, point, fraction = joined.partition(".")
     good = is_ascii_digits(whole) and (not point or is_ascii_digits(fraction))
     if not good or len(joined) > _LONGEST_NUMBER:
-        raise ValidationError(f"“{joined[:60]}” is no number. Write it in digits, such as {example}.")
+        raise ValidationError(f"“{joined[:60]}” is not a number. Enter digits, such as {example}.")
     return joined
 
 
@@ -256,11 +256,11 @@ def exact(text: str, places: int, whose: str) -> int:
     whole, _, fraction = text.partition(".")
     fraction = fraction.rstrip("0")
     if len(fraction) > places:
-        raise ValidationError(f"{whose} {places} decimals: write at most {places} digits after the point.")
+        raise ValidationError(f"{whose} {places} decimals. Enter at most {places} digits after the point.")
     return int(whole + fraction.ljust(places, "0"))
 
 
 def _bounded(amount: int) -> str:
     if amount > MAX_UINT256:
-        raise ValueError("is more than 2^256-1 smallest units, the most that a contract can hold")
+        raise ValueError("Enter at most 2^256-1 smallest units, the most that a contract can hold.")
     return str(amount)

@@ -29,7 +29,7 @@ LARGEST_LIST: Final = 16 * 1024 * 1024
 _LARGEST_FACTOR: Final = 1_000_000
 _CHANGES: Final = [
     ("factor", "Multiply each fee by a factor"),
-    ("amount", "Set one fee for all routes of the token"),
+    ("amount", "Set the same fee on all routes of the token"),
 ]
 
 
@@ -40,16 +40,16 @@ class _FactorField(TextValueField):
         try:
             factor = parse_decimal(text.strip())
         except ValueError:
-            raise ValueError("must be a decimal number such as 1.5, with a point") from None
+            raise ValueError("Enter a number with a decimal point, such as 1.5.") from None
         if not 0 < factor <= _LARGEST_FACTOR:
-            raise ValueError(f"must be more than 0, and at most {_LARGEST_FACTOR}")
+            raise ValueError(f"Enter a factor above 0 and at most {_LARGEST_FACTOR:,}.")
         return factor
 
 
 class _DestinationField(ChainField):
     """The chain of the fees."""
 
-    complaint = "choose the chain that the transfers go to"
+    complaint = "Choose the destination chain."
     longest = 18
 
 
@@ -57,7 +57,7 @@ class _ChangeField(ChoiceField):
     """What to do with the fees."""
 
     choices = staticmethod(lambda: _CHANGES)
-    complaint = "choose what to do with the fees"
+    complaint = "Choose how to change the fees."
 
 
 class BaseFeesForm(PreviewedForm):
@@ -66,14 +66,14 @@ class BaseFeesForm(PreviewedForm):
     dst_chain_id = _DestinationField("Destination chain", empty="choose …")
     symbol = SymbolField(
         "Token",
-        "With all tokens the fees can be multiplied, not set: each token has units of its own.",
+        "To set a fee, choose one token: each token has its own unit. Fees of all tokens can be multiplied.",
         needed=False,
         empty="all tokens",
     )
-    how = _ChangeField("What to do", empty="choose …")
+    how = _ChangeField("Change", empty="choose …")
     factor = _FactorField(
         "Factor",
-        "Such as 1.5 or 0.8. Fees are rounded up to whole smallest units.",
+        "Such as 1.5 or 0.8. New fees are rounded up to a whole smallest unit.",
         only_for=("how", "factor"),
     )
     amount = AmountField(
@@ -85,7 +85,7 @@ class BaseFeesForm(PreviewedForm):
 
     def validate_symbol(self, field: SymbolField) -> None:
         if self.how.text == "amount" and not field.data:
-            raise ValidationError("choose a token: each has a fee in units of its own")
+            raise ValidationError("Choose a token: each token has its own unit.")
 
     def edit(self) -> FeeEdit:
         """What is asked for. Only after ``validate`` was true."""
@@ -106,9 +106,9 @@ class BlockListForm(PreviewedForm):
     """
 
     file = FileField("Or a CSV file", render_kw={"accept": ".csv,.txt,text/csv,text/plain"})
-    text = NoteField("One a line")
-    reason = LineField("Reason", "For operators. Users are never told.", needed=False)
-    source = LineField("Source", "Which list or case it comes from.", needed=False)
+    text = NoteField("List, one entry per line")
+    reason = LineField("Reason", "For operators only. Users never see it.", needed=False)
+    source = LineField("Source", "The list or case that it comes from.", needed=False)
     expires_at = EndField()
 
     def __init__(self, columns: tuple[str, ...], example: str, **kwargs: Any) -> None:
@@ -117,8 +117,8 @@ class BlockListForm(PreviewedForm):
         if "source" not in columns:
             del self.source
         self.text.description = (
-            f"A line is {', '.join(columns)}; only the first is needed. Commas or tabs part the cells. "
-            "Times look like 2027-01-31T00:00:00Z. Lines that begin with # are skipped."
+            f"Columns: {', '.join(columns)}; only the first is required. Separate them by commas or tabs. "
+            "Write times as 2027-01-31T00:00:00Z. Lines that begin with # are skipped."
         )
         self.text.render_kw = {"spellcheck": "false", "placeholder": example}
 
@@ -130,14 +130,14 @@ class BlockListForm(PreviewedForm):
             lines = field.data.stream.read(LARGEST_LIST + 1).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ValidationError(
-                "The file is no text in UTF-8: save it as CSV (UTF-8) and send it again."
+                "The file is not UTF-8 text. Save it as CSV (UTF-8) and choose it again."
             ) from None
         pasted = self.text.text.rstrip()
         self.text.text = f"{pasted}\n{lines}" if pasted else lines
 
     def validate_text(self, field: NoteField) -> None:
         if not (field.text.strip() or self.file.errors or self.back.data):
-            raise ValidationError("paste at least one line, or choose a file")
+            raise ValidationError("Paste at least one line, or choose a file.")
 
     def shared(self) -> dict[str, Any]:
         """What counts for lines that do not say it, as the network document writes it."""
@@ -147,4 +147,4 @@ class BlockListForm(PreviewedForm):
 class StopChainForm(PreviewedForm):
     """Stopping a chain: why, and its name typed."""
 
-    disabled_reason = ReasonField("Reason", "Other operators will ask. Users are never told.")
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")

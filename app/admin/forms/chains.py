@@ -24,7 +24,7 @@ class AnyChainField(ChainField):
     """One of the configured chains, or any other by its id."""
 
     def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
-        self.other = _OtherId(f"{label}: chain id", default="", **bound_beside(kwargs, OTHER))
+        self.other = _OtherId(f"{label}: chain ID", default="", **bound_beside(kwargs, OTHER))
         super().__init__(label, description, **kwargs)
 
     @property
@@ -33,7 +33,7 @@ class AnyChainField(ChainField):
 
     def choices(self) -> Choices:
         """The chains, and the way to another one."""
-        return [*chain_choices(), (OTHER, "another chain, by its id …")]
+        return [*chain_choices(), (OTHER, "another chain, by its ID …")]
 
     def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
         self.other.process(formdata if formdata is not None and self.other.name in formdata else None)

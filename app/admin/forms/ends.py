@@ -24,11 +24,11 @@ _PRESETS: Final = {
 class PresetField(ChoiceField):
     """How long from now, or not by hours but at a time."""
 
-    complaint = "choose one of these"
+    complaint = "Choose one of these."
 
     def choices(self) -> Choices:
         """The usual spans; the last is the time that is typed."""
-        return [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at this time")]
+        return [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at a time")]
 
 
 class EndField(TextValueField):
@@ -45,7 +45,9 @@ class EndField(TextValueField):
     }
     zoned = True
 
-    def __init__(self, label: str = "Ends", description: str = "Empty: never.", **kwargs: Any) -> None:
+    def __init__(
+        self, label: str = "Ends", description: str = "Leave empty for no end.", **kwargs: Any
+    ) -> None:
         self.preset = PresetField(f"{label}: how", default="", **bound_beside(kwargs, "in"))
         super().__init__(label, description, **kwargs)
 

@@ -15,17 +15,17 @@ class _PairTokenForm(Form):
 
     Meta = FieldIds
     partial = True
-    name = LineField("Name", "Empty: as on the chain.", needed=False)
+    name = LineField("Name", "Leave empty to use the chain's token.", needed=False)
     address = LineField(
         "Contract",
-        "Where the pair's token is another than the one that the chain lists. Refunds are paid in this one.",
+        "Only where the pair uses another contract than the chain's token. Refunds are paid in this one.",
         needed=False,
     )
     decimal = WholeField(
-        "Decimals", "Needed with the contract where the chain does not list the token.", needed=False
+        "Decimals", "Required with the contract where the chain does not have the token.", needed=False
     )
-    icon = LineField("Icon", "The https address of a picture.", needed=False)
-    xfer_disabled = FlagField("Pair stopped", "No estimate is given for this pair, in either direction.")
+    icon = LineField("Icon", "https URL of an image.", needed=False)
+    xfer_disabled = FlagField("Pair stopped", "No estimates are given for this pair, in either direction.")
 
 
 class PairTokenField(FormField):

@@ -39,57 +39,60 @@ _PEGGED: Final = UnitOf("pegged_chain_id", "pegged_token.decimal")
 class ChainForm(RowForm):
     """A chain."""
 
-    id = WholeField("Chain id", "From 1 to 4294967295, as wallets know it.")
-    name = LineField("Name", "What people call it.")
-    icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
+    id = WholeField("Chain ID", "From 1 to 4294967295, the ID that wallets use.")
+    name = LineField("Name", "As clients display it.")
+    icon = LineField("Icon", "https URL of an image. Optional.", needed=False)
     explore_url = LineField(
-        "Block explorer", "Its https address. Links are this, the path and the transaction's hash."
+        "Block explorer", "https URL. Links are this URL, the transaction path and the transaction hash."
     )
     tx_path = LineField(
-        "Path of transactions", "Such as /tx/ or /transaction/. Empty: /tx/.", needed=False, default="/tx/"
+        "Transaction path",
+        "Such as /tx/ or /transaction/. Leave empty for /tx/.",
+        needed=False,
+        default="/tx/",
     )
     contract_addr = LineField(
         "Bridge contract",
-        "The pool bridge, to which refunds of pool sends are addressed. Empty where there is none yet.",
+        "The pool bridge, which pays refunds of transfers through pools. Leave empty if there is none yet.",
         needed=False,
     )
-    gas_token_symbol = LineField("Gas token", "The symbol of the coin that pays for gas, such as ETH.")
+    gas_token_symbol = LineField("Gas token", "Symbol of the coin that pays for gas, such as ETH.")
     block_delay = WholeField(
-        "Block delay", "Blocks that a transfer waits on this chain when it starts here; told with its status."
+        "Block delay", "Blocks to wait on this chain before a transfer from it counts as confirmed."
     )
     drop_gas_amt = AmountField(
         "Gas given to receivers",
-        "Told with estimates to this chain. An EVM chain's coin has 18 decimals.",
+        "Clients see it in estimates to this chain. The coin of an EVM chain has 18 decimals.",
         unit_of=_GAS,
         default="0",
     )
     minimal_max_slippage = PpmField(
-        "Least slippage, in ppm",
-        "The contract takes a send only with a slippage that is strictly more than its own "
-        "minimalMaxSlippage: enter the contract's value + 1. 10000 ppm are 1 %.",
+        "Minimum slippage (ppm)",
+        "The contract accepts only a slippage above its own minimalMaxSlippage: enter the contract's value "
+        "plus 1. 10,000 ppm is 1 %.",
     )
     watch_from_block = WholeField(
         "Watch from block",
-        "The first block that the watcher reads, such as the one of the oldest contract. Empty: the chain is "
-        "not watched.",
+        "First block for the watcher to read, such as that of the oldest contract. Leave empty if the chain "
+        "is not watched.",
         needed=False,
     )
     finality = FinalityField(
         "Final after",
-        "So many blocks, or the word finalized where the nodes know it. Then each block is read for the "
-        "second time. Empty: twice the block delay.",
+        "A number of blocks, or the word finalized if the nodes support it. Each block is read again when it "
+        "is final. Leave empty for twice the block delay.",
         needed=False,
     )
     poll_seconds = SecondsField(
-        "Seconds between looks", "From 0.2 to 3600: how often the newest blocks are asked for.", default=5
+        "Polling interval (seconds)", "From 0.2 to 3600: how often to ask for new blocks.", default=5
     )
     rpc = ContractsField(
         "Nodes",
-        "Names of environment variables that hold the URLs, such as RPC_URL_ETHEREUM, the preferred one "
-        "first, a line each. Never a URL: URLs hold keys.",
+        "Names of environment variables that hold node URLs, such as RPC_URL_ETHEREUM: one per line, the "
+        "preferred one first. Do not enter URLs here, as they contain keys.",
     )
-    disabled = FlagField("Stopped", "No estimate is given from or to the chain. Transfers go on.")
-    disabled_reason = NoteField("Reason", "Why it is stopped. Operators will ask; users are never told.")
+    disabled = FlagField("Stopped", "No estimates are given from or to the chain. Transfers continue.")
+    disabled_reason = NoteField("Reason", "Why the chain is stopped. Operators see it; users never do.")
 
 
 class TokenForm(RowForm):
@@ -98,26 +101,28 @@ class TokenForm(RowForm):
     chain_id = ChainField("Chain")
     symbol = LineField(
         "Symbol",
-        "The same on every chain where the token is; letter case counts.",
+        "The same on every chain that has the token. Upper and lower case differ.",
         datalist=DataList(symbol_choices),
     )
-    name = LineField("Name", "What people call it.")
-    icon = LineField("Icon", "The https address of a picture; may be empty.", needed=False)
+    name = LineField("Name", "As clients display it.")
+    icon = LineField("Icon", "https URL of an image. Optional.", needed=False)
     address = LineField("Contract", "The token's contract on this chain.")
-    decimal = WholeField("Decimals", "As the contract has them, from 0 to 36.")
-    xfer_disabled = FlagField("Transfers stopped", "No estimate is given for this token here, pegged or not.")
+    decimal = WholeField("Decimals", "From 0 to 36, as in the contract.")
+    xfer_disabled = FlagField(
+        "Transfers stopped", "No estimates are given for this token on this chain, pegged or not."
+    )
     pool_disabled = FlagField(
-        "Pool stopped", "No estimate is given through the pool; pegged transfers go on. Clients are told."
+        "Pool stopped", "No estimates are given through the pool; pegged transfers continue. Clients see it."
     )
     transfer_disabled = FlagField(
-        "Shown as disabled", "Stops the same as the first; clients are told by transfer_disabled."
+        "Shown as disabled", "Also stops all transfers, and clients see it as transfer_disabled."
     )
     min_send = AmountField(
-        "Least amount", "Of a transfer from here. Empty: none.", unit_of=_OWN, needed=False
-    )  # fmt: skip
+        "Minimum amount", "Of a transfer from this chain. Leave empty for none.", unit_of=_OWN, needed=False
+    )
     max_send = AmountField(
-        "Greatest amount", "Of a transfer from here. Empty: none.", unit_of=_OWN, needed=False
-    )  # fmt: skip
+        "Maximum amount", "Of a transfer from this chain. Leave empty for none.", unit_of=_OWN, needed=False
+    )
 
 
 class PoolForm(RowForm):
@@ -127,32 +132,35 @@ class PoolForm(RowForm):
     symbol = SymbolField("Token")
     total_cap = AmountField(
         "Total cap",
-        "The most that the pool may hold after a transfer. Empty: no cap.",
+        "The most that the pool may hold after a transfer. Leave empty for no cap.",
         unit_of=_HERE,
         needed=False,
     )
     epoch_cap = AmountField(
         "Epoch cap",
-        "The most that may be sent into the pool in one epoch. Empty: no cap.",
+        "The most that may be sent into the pool in one epoch. Leave empty for no cap.",
         unit_of=_HERE,
         needed=False,
     )
     epoch_seconds = WholeField(
-        "Length of an epoch, in seconds",
-        "An epoch starts at each multiple of it since 1970: 3600 is every full hour.",
+        "Epoch length (seconds)",
+        "Epochs start at multiples of this length in UTC: 3600 starts one every full hour.",
         default=3600,
     )
     liquidity_added = AmountField(
-        "Opening: added", "Liquidity before the feed began.", unit_of=_HERE, default="0"
+        "Opening: added", "Liquidity before the event feed began.", unit_of=_HERE, default="0"
     )
     liquidity_sent = AmountField(
-        "Opening: sent", "Sent by users before the feed began.", unit_of=_HERE, default="0"
+        "Opening: sent", "Sent by users before the event feed began.", unit_of=_HERE, default="0"
     )
     liquidity_relayed = AmountField(
-        "Opening: relayed", "Paid out before the feed began.", unit_of=_HERE, default="0"
+        "Opening: relayed", "Paid out before the event feed began.", unit_of=_HERE, default="0"
     )
     liquidity_withdrawn = AmountField(
-        "Opening: withdrawn", "Taken out by providers before the feed began.", unit_of=_HERE, default="0"
+        "Opening: withdrawn",
+        "Withdrawn by providers before the event feed began.",
+        unit_of=_HERE,
+        default="0",
     )
 
 
@@ -165,24 +173,24 @@ class RouteForm(RowForm):
     rate = RateField()
     base_fee = AmountField(
         "Base fee",
-        "Pays the destination chain's gas, in the destination token. A fee that is pinned or reported by the "
-        "feed outranks it. Empty: not known, and no estimate is given until the feed reports one.",
+        "Pays for gas on the destination chain, in the destination token. A pinned or reported fee takes "
+        "precedence. Leave empty if not known: no estimates are given until the event feed reports a fee.",
         unit_of=_DESTINATION,
         needed=False,
     )
     base_fee_max_age_seconds = WholeField(
-        "Greatest age of the base fee, in seconds",
-        "Older than this, and not renewed by the feed, no estimate is given. Empty: no limit.",
+        "Maximum base-fee age (seconds)",
+        "No estimates are given when the base fee is older than this. Leave empty for no limit.",
         needed=False,
     )
     pinned_base_fee = AmountField(
         "Pinned base fee",
-        "Counts over the feed and the configured fee until its end, and does not become too old. "
-        "Empty: none.",
+        "Takes precedence over the reported and the configured fee until it ends, and never becomes too old. "
+        "Leave empty for none.",
         unit_of=_DESTINATION,
         needed=False,
     )
-    pinned_until = EndField("Pinned until", "At most 30 days ahead. Empty: nothing is pinned.")
+    pinned_until = EndField("Pinned until", "At most 30 days ahead. Leave empty to pin nothing.")
     perc_fee_tiers = TiersField(unit_of=_SOURCE)
 
 
@@ -190,12 +198,14 @@ class RouteBlockForm(RowForm):
     """A route that is stopped."""
 
     symbol = LineField(
-        "Token", "Its symbol; it may be one that comes later.", datalist=DataList(symbol_choices)
+        "Token", "Symbol of the token. It may be added later.", datalist=DataList(symbol_choices)
     )
     src_chain_id = AnyChainField("From")
     dst_chain_id = AnyChainField("To")
-    both_directions = FlagField("Both directions", "Stops the way back, too.", default=True)
-    reason = NoteField("Reason", "For operators. Users are never told.")
+    both_directions = FlagField(
+        "Both directions", "Also stops transfers in the other direction.", default=True
+    )
+    reason = NoteField("Reason", "For operators only. Users never see it.")
     expires_at = EndField()
 
 
@@ -207,41 +217,35 @@ class PeggedPairForm(RowForm):
     pegged_chain_id = ChainField("Pegged chain", "Where it is minted.")
     pegged_deposit_contract_addr = LineField(
         "Vault",
-        "The contract on the original chain; refunds of deposits are addressed to it. Empty where there is "
-        "none yet.",
+        "The contract on the original chain, which pays refunds of deposits. Leave empty if there is none.",
         needed=False,
     )
     pegged_burn_contract_addr = LineField(
         "Bridge",
-        "The contract on the pegged chain; refunds of burns are addressed to it. Empty where there is none "
-        "yet.",
+        "The contract on the pegged chain, which pays refunds of burns. Leave empty if there is none.",
         needed=False,
     )
-    deposit_contracts = ContractsField(
-        "Further vaults", "Others that serve the pair beside the first, a line each; may be empty."
-    )
-    burn_contracts = ContractsField(
-        "Further bridges", "Others that serve the pair beside the first, a line each; may be empty."
-    )
+    deposit_contracts = ContractsField("More vaults", "Other vaults of this pair, one per line. Optional.")
+    burn_contracts = ContractsField("More bridges", "Other bridges of this pair, one per line. Optional.")
     canonical_token_contract_addr = LineField(
-        "Canonical token", "Where the minted token has another, canonical form; may be empty.", needed=False
+        "Canonical token", "Contract of the canonical form of the minted token. Optional.", needed=False
     )
     vault_version = WholeField("Vault version", default=2)
     bridge_version = WholeField(
         "Bridge version",
-        "Between two pegged chains of one token, both 2, transfers are burned and minted.",
+        "Between two pegged chains of a token, both with version 2, transfers are burned and minted.",
         default=2,
     )
     deposit_base_fee = AmountField(
         "Base fee to the pegged chain",
-        "In the pegged chain's token. Empty: not known, and no estimate is given.",
+        "In the pegged chain's token. Leave empty if not known: no estimates are given.",
         unit_of=_PEGGED,
         needed=False,
         default="0",
     )
     burn_base_fee = AmountField(
         "Base fee back to the original chain",
-        "In the original chain's token. Empty: not known, and no estimate is given.",
+        "In the original chain's token. Leave empty if not known: no estimates are given.",
         unit_of=_ORIGINAL,
         needed=False,
         default="0",
@@ -254,9 +258,9 @@ class PeggedPairForm(RowForm):
 class BlockedAddressForm(RowForm):
     """An account that gets no estimate."""
 
-    address = LineField("Address", "An account on any chain, in any letter case.")
-    reason = NoteField("Reason", "For operators. Users are never told.")
-    source = LineField("Source", "Which list or case it comes from.", needed=False)
+    address = LineField("Address", "An account on any chain, in upper or lower case.")
+    reason = NoteField("Reason", "For operators only. Users never see it.")
+    source = LineField("Source", "The list or case that it comes from.", needed=False)
     expires_at = EndField()
 
 
@@ -273,5 +277,5 @@ class BlockedNetworkForm(RowForm):
     cidr = _NetworkField(
         "Network or IP address", "IPv4 or IPv6, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32."
     )
-    reason = NoteField("Reason", "For operators. Users are never told.")
+    reason = NoteField("Reason", "For operators only. Users never see it.")
     expires_at = EndField()

@@ -57,9 +57,9 @@ class TiersField(WithUnit):
         self._bound = dict(kwargs)
         super().__init__(
             "Protocol fee tiers",
-            "The whole amount pays the fee of the last tier that it reaches; the most is 2 %. The first tier "
-            "begins at 0, each other higher than the one before. No rows: not known, and no estimate is "
-            "given.",
+            "The whole amount pays the fee of the highest tier that it reaches, at most 2 %. The first tier "
+            "starts at 0, each later tier at a higher amount. Without tiers the fee is not known and no "
+            "estimates are given.",
             unit_of=unit_of,
             default=[{"from": "0", "ppm": 400}],
             **kwargs,
@@ -92,10 +92,10 @@ class TiersField(WithUnit):
     def _read(self) -> None:
         filled = [row for row in self.rows if not row.is_blank]
         if len(filled) > MOST_TIERS:
-            self.complain(f"has at most {MOST_TIERS} rows")
+            self.complain(f"Enter at most {MOST_TIERS} tiers.")
             return
         if filled and not self.unit.raw_data:
-            self.complain("comes without its unit: load the page again")
+            self.complain("The unit of the amounts is missing. Reload the page.")
             return
         found = []
         for number, row in enumerate(filled, 1):
@@ -119,10 +119,10 @@ class TiersField(WithUnit):
             if cell.short_name.endswith("from"):
                 return self.smallest(cell.text)
             ppm = exact(
-                number_text(cell.text.replace("%", ""), "0.04"), _PERCENT_PLACES, "a fee in percent has"
+                number_text(cell.text.replace("%", ""), "0.04"), _PERCENT_PLACES, "A fee in percent has"
             )
             if ppm > MAX_PPM:
-                raise ValidationError(f"must be at most {percent_of(str(MAX_PPM))}")
+                raise ValidationError(f"Enter at most {percent_of(str(MAX_PPM))}.")
         except ValueError as error:
             cell.render_kw = {**(cell.render_kw or {}), "aria-invalid": "true"}
             text = str(error.args[0])
@@ -140,7 +140,7 @@ class TiersField(WithUnit):
 
     def _row(self, number: int, formdata: Any) -> TierRow:
         cells = []
-        for part, label in (("from", "From"), ("fee", "Fee in percent")):
+        for part, label in (("from", "From"), ("fee", "Fee (%)")):
             cell = _Cell(f"{label}, row {number + 1}", **bound_beside(self._bound, number, part))
             cell.process(formdata if formdata is not None and cell.name in formdata else None)
             cells.append(cell)

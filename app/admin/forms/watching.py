@@ -20,7 +20,7 @@ class FinalityField(LineField):
         if not text or text.lower() == FINALIZED:
             return text.lower() or None
         if not is_ascii_digits(text) or len(text) > 20:
-            raise ValueError(f"must be a whole number of blocks, or {FINALIZED}")
+            raise ValueError(f"Enter a whole number of blocks, or {FINALIZED}.")
         return int(text)
 
 
@@ -30,5 +30,5 @@ class SecondsField(LineField):
     def parse(self, text: str) -> Any:
         text = text.strip()
         if not _NUMBER.fullmatch(text):
-            raise ValueError("must be a number of seconds such as 5 or 0.5")
+            raise ValueError("Enter a number of seconds, such as 5 or 0.5.")
         return float(text) if "." in text else int(text)

@@ -15,33 +15,33 @@ from app.runtime.gateway import Gateway
 from app.services.watching.chains import DatedMiss, watch_details, watched_chains
 
 STATE_WORDS: Final[Mapping[WatchState, tuple[str, str, str]]] = {
-    WatchState.READING: ("reading", "good", "A watcher reads the chain, and its newest block moves."),
+    WatchState.READING: ("reading", "good", "A watcher reads the chain, and new blocks arrive."),
     WatchState.STANDING: (
-        "head stands",
+        "no new blocks",
         "warn",
-        "A watcher reads the chain, but the nodes have told of no new block for long: the chain stands "
-        "still, or the nodes do. Ask another node.",
+        "A watcher reads the chain, but its nodes have reported no new block for a long time. Either the "
+        "chain or the nodes have stopped: try another node.",
     ),
     WatchState.NOT_READ: (
         "not read",
         "bad",
-        "No watcher reads the chain, or it cannot. See that one runs (flask --app wsgi watch), and look at "
-        "the last fault.",
+        "No watcher reads the chain, or the watcher cannot read it. Check that one is running (flask --app "
+        "wsgi watch), and see the last error.",
     ),
     WatchState.STOPPED: (
         "stopped",
         "bad",
-        "Nothing is read until it is started again. What was read stays, and reading goes on where it was.",
+        "Nothing is read until reading is started again. It then continues where it stopped.",
     ),
 }
 """The word for a state, the look of its pill, and what it means."""
 
 WAITING_WORDS: Final[Mapping[str, str]] = {
-    WaitingKind.SEND_DEPTH.value: "sends that are not deep enough to be confirmed",
-    WaitingKind.REFUND_DEPTH.value: "refunds that were paid and are not deep enough to be final",
+    WaitingKind.SEND_DEPTH.value: "sends waiting for confirmations",
+    WaitingKind.REFUND_DEPTH.value: "paid refunds waiting to become final",
     WaitingKind.QUEUED.value: "payouts in a contract's delay queue",
-    WaitingKind.EXECUTED.value: "executions whose queueing is still to be read",
-    WaitingKind.UNKNOWN.value: "logs of tokens or chains that are not configured",
+    WaitingKind.EXECUTED.value: "executed payouts whose queue entry was not read yet",
+    WaitingKind.UNKNOWN.value: "logs about tokens or chains that are not configured",
 }
 
 

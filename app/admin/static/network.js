@@ -149,8 +149,25 @@
       });
     }
 
+    // A table of amounts has one unit for all of them.
+    for (const select of form.querySelectorAll("select[data-unit-of-table]")) {
+      select.addEventListener("change", () => {
+        const isTokens = select.value === TOKENS;
+        for (const input of select.closest("section").querySelectorAll("input[data-decimals], input[data-decimals-of]")) {
+          const digits = input.dataset.decimals || value(input.dataset.decimalsOf).trim();
+          if (!/^\d{1,2}$/.test(digits)) continue;
+          const smallest = smallestOf(input.value, !isTokens, Number(digits));
+          if (smallest !== null) input.value = isTokens ? toTokens(smallest, Number(digits)) : smallest;
+        }
+      });
+    }
+
     form.addEventListener("input", refresh);
     form.addEventListener("change", refresh);
     refresh();
   }
+
+  // A form that comes back with errors begins at the first of them.
+  const wrong = document.querySelector('main form [aria-invalid="true"]');
+  if (wrong) wrong.focus();
 })();

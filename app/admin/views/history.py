@@ -53,6 +53,7 @@ class HistoryView(ConsoleView):
             found=found,
             title=_title(found),
             page_of_row=_page_of(found),
+            one=BY_SECTION[found.section.name].one if found.section and _page_of(found) else "",
             entries=[
                 {
                     "record": each.record,

@@ -30,7 +30,7 @@ class WatchingView(ConsoleView):
     }
 
     def __init__(self) -> None:
-        super().__init__(name="Chains watched", endpoint="watching")
+        super().__init__(name="Watched chains", endpoint="watching")
 
     def badge(self) -> int:
         """Chains that are not read."""
@@ -57,7 +57,7 @@ class WatchingView(ConsoleView):
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
-            flash(f"{name} is not read any more. What was read stays.", "success")
+            flash(f"Stopped reading {name}. What was read is kept.", "success")
         return redirect(url_for("watching.show", chain_id=chain_id))
 
     @expose("/<int:chain_id>/start", methods=("POST",))
@@ -69,7 +69,7 @@ class WatchingView(ConsoleView):
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
-            flash(f"{name} is read again as soon as a watcher takes it: seconds, where one runs.", "success")
+            flash(f"Started reading {name}. A running watcher picks it up within seconds.", "success")
         return redirect(url_for("watching.show", chain_id=chain_id))
 
 

@@ -22,11 +22,11 @@ def watch_rows(connection: Connection) -> Mapping[ChainId, Row[*tuple[Any, ...]]
 def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, int]:
     """How many facts of the chain wait, by what they wait for."""
     counted = (
-        select(WatchWaiting.kind, func.count().label("number"))
+        select(WatchWaiting.kind, func.count())
         .where(WatchWaiting.chain_id == chain_id)
         .group_by(WatchWaiting.kind)
     )
-    return {row.kind: row.number for row in connection.execute(counted)}
+    return {kind: count for kind, count in connection.execute(counted)}  # noqa: C416  dict() takes rows for a mapping
 
 
 def span_count(connection: Connection, chain_id: ChainId) -> int:

@@ -10,10 +10,25 @@ from typing import Any, Final, cast
 import orjson
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
+from app.domain.amounts import tokens_text
 from app.domain.audit import AuditedChange
 from app.services.network.sections import SECTIONS, Row, Section
 
-_LONGEST_IN_A_MESSAGE: Final = 40
+_LONGEST_IN_A_MESSAGE: Final = 60
+
+Decimals = Mapping[tuple[int, str], int]
+"""Decimals of tokens by chain id and symbol."""
+
+_CAPS: Final = ("total_cap", "epoch_cap")
+_OPENING: Final = ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn")
+_AMOUNTS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
+    **{("tokens", name): ("chain_id", "") for name in ("min_send", "max_send")},
+    **{("pools", name): ("chain_id", "") for name in (*_CAPS, *_OPENING)},
+    **{("routes", name): ("dst_chain_id", "") for name in ("base_fee", "pinned_base_fee")},
+    ("pegged_pairs", "deposit_base_fee"): ("pegged_chain_id", "pegged_token"),
+    ("pegged_pairs", "burn_base_fee"): ("org_chain_id", "org_token"),
+}
+"""Amounts by section and key: the column of the chain whose token they count, and of a pair's own token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +73,23 @@ class Change:
             return f"remove {name}"
         return f"change {name}: {', '.join(self._edits(self.before, self.after))}"
 
-    @property
-    def brief(self) -> str:
-        """The change for a message: short values as they are, of others that they changed."""
+    def brief(self, decimals: Decimals, *, done: bool = True) -> str:
+        """The change in a sentence: amounts in tokens, other short values as they are, the rest by name.
+
+        :param done: whether it has been made, or is only proposed.
+        """
         name = self.section.describe(self.row)
         if self.before is None:
-            return f"added {name}"
+            return f"{'added' if done else 'add'} {name}"
         if self.after is None:
-            return f"removed {name}"
+            return f"{'removed' if done else 'remove'} {name}"
         old, new = self.section.written_out(self.before), self.section.written_out(self.after)
-        edits = (_brief(key.replace("_", " "), old[key], new[key]) for key in new if old[key] != new[key])
-        return f"changed {name}: {'; '.join(edits)}"
+        edits = (
+            _brief(key.replace("_", " "), *(_in_tokens(self, key, row[key], decimals) for row in (old, new)))
+            for key in new
+            if old[key] != new[key]
+        )
+        return f"{'changed' if done else 'change'} {name}: {'; '.join(edits)}"
 
     def _edits(self, before: Row, after: Row) -> Iterator[str]:
         old, new = self.section.written_out(before), self.section.written_out(after)
@@ -80,6 +101,17 @@ class Change:
 
 def _shown(value: Any) -> str:
     return orjson.dumps(value).decode()
+
+
+def _in_tokens(change: Change, key: str, value: Any, decimals: Decimals) -> Any:
+    """An amount with its token, as far as the decimals are known; any other value as it is."""
+    row = change.row
+    chain, pair_token = _AMOUNTS.get((change.section.name, key), ("", ""))
+    if not chain or value is None:
+        return value
+    own = row[pair_token].get("decimal") if pair_token else None
+    places = decimals.get((row[chain], row["symbol"])) if own is None else own
+    return value if places is None else tokens_text(int(value), places, row["symbol"])
 
 
 def _brief(name: str, old: Any, new: Any) -> str:
@@ -97,9 +129,9 @@ def _in_a_message(value: Any) -> str | None:
     return text if 0 < len(text) <= _LONGEST_IN_A_MESSAGE and "\n" not in text else None
 
 
-def in_brief(changes: Sequence[Change]) -> str:
-    """The changes for a message: a single one by its fields, several as counts."""
-    return changes[0].brief if len(changes) == 1 else in_words(changes)
+def in_brief(changes: Sequence[Change], decimals: Decimals, *, done: bool = True) -> str:
+    """The changes in a sentence: a single one by its fields, several as counts."""
+    return changes[0].brief(decimals, done=done) if len(changes) == 1 else in_words(changes)
 
 
 def in_words(changes: Sequence[Change]) -> str:

@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.models.engine import reading_consistently, writing
+from app.queries.network.names import token_decimals
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
-from app.services.network.changes import Change, apply, compare, in_words
+from app.services.network.changes import Change, apply, compare, in_brief
 from app.services.network.guards import refusals
 from app.services.network.pins import pins_too_long
 from app.services.network.reader import Document, NetworkRefused, read_document
@@ -30,8 +31,8 @@ __all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network",
 
 
 _NOT_EMPTY: Final = (
-    "the configuration is not empty, and this would replace all of it, with its fees, balances and "
-    "validators: export it, or write the document with --print and import what you have edited"
+    "the configuration is not empty, and this import would replace all of it, with its fees, balances and "
+    "validators: export it first, or write the document with --print, edit it and import that"
 )
 
 
@@ -82,7 +83,8 @@ def import_network(
         if changes:
             record(
                 connection, gateway.audit_keys, actor, "network.import", "network document",
-                now=now, detail=in_words(changes), changes=[change.audited for change in changes],
+                now=now, detail=in_brief(changes, token_decimals(connection)),
+                changes=[change.audited for change in changes],
             )  # fmt: skip
     return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
 

@@ -66,7 +66,7 @@ class Flag(fields.Field[bool]):
 class Name(Text):
     """One line of printable text for people. Spaces at its ends are kept: only the console takes them off."""
 
-    default_error_messages = {"name": "must be one line of printable text, not of spaces alone"}
+    default_error_messages = {"name": "must be one line of printable text and not only spaces"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         name = super()._deserialize(value, attr, data, **kwargs)
@@ -97,7 +97,7 @@ class ConfiguredAccount(Account):
 
     default_error_messages = {
         "space": "must not contain spaces or control characters",
-        "length": "begins with 0x but has neither 40 nor 64 hex digits",
+        "length": "must have 40 or 64 hex digits after 0x",
     }
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
@@ -183,8 +183,8 @@ class Extra(fields.Field[dict[str, Any]]):
     default_error_messages = {
         "invalid": "must be an object",
         "size": f"must be at most {MAX_EXTRA} bytes of JSON",
-        "known": "is a field of its own here: give it outside of extra",
-        "value": "must be JSON that every reader reads alike: no integer over 64 bits",
+        "known": "must not be in extra: it is a field of its own",
+        "value": "must be JSON that every reader understands: no integer over 64 bits",
     }
 
     def __init__(self, known: Collection[str], **kwargs: Any) -> None:
@@ -225,8 +225,8 @@ class Cidr(fields.Field[str]):
 
     default_error_messages = {
         "invalid": "must be a network such as 203.0.113.0/24 or 2001:db8::/32",
-        "host_bits": "has bits set beyond its prefix; the network is {network}",
-        "mapped": "is an IPv4 network written as IPv6; write it as IPv4",
+        "host_bits": "must have no bits set beyond its prefix, such as {network}",
+        "mapped": "must be written as IPv4, not as IPv4 in IPv6",
     }
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:

@@ -95,7 +95,7 @@ def _of_token(connection: Connection, change: Change) -> Iterator[str]:
         return
     for column in edited:
         yield (
-            f"tokens[{change.index}].{column}: transfers use {name}, and their amounts and refunds hang "
+            f"tokens[{change.index}].{column}: transfers use {name}, and their amounts and refunds depend "
             f'on it; keep {row[column]} (for another contract, set "xfer_disabled" to true here '
             "and list that one under a new symbol)"
         )
@@ -111,7 +111,7 @@ def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
             if sent_through(connection, side, before, gone):
                 yield (
                     f"pegged_pairs: open transfers use {change.section.describe(before)}, and refunds are "
-                    "signed for its contracts, so it cannot be removed; keep it, and stop new transfers by "
+                    "signed for its contracts, so it cannot be removed; keep it and stop new transfers with "
                     "route_blocks"
                 )
                 return

@@ -23,5 +23,5 @@ def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
             latest = f"{now + LONGEST_PIN:%Y-%m-%d %H:%M}Z"
             yield (
                 f"routes[{change.index}].pinned_until: must be at most {LONGEST_PIN.days} days ahead, "
-                f"now {latest}: a pin hides what the feed reports"
+                f"no later than {latest}: a pinned fee hides what the event feed reports"
             )

@@ -46,7 +46,7 @@ def _repeated(document: Rows) -> Iterator[str]:
             if earlier != index:
                 yield (
                     f"{section.name}[{index}]: {section.describe(row)} "
-                    f"is given twice, first in {section.name}[{earlier}]"
+                    f"must not be given twice, first in {section.name}[{earlier}]"
                 )
 
 
@@ -74,7 +74,7 @@ def _unknown_tokens(document: Rows) -> Iterator[str]:
                 continue
             lacking = [key for key in ("address", "decimal") if key not in row[side]]
             if row[column] not in chains or lacking:
-                hint = f'; list it, or say its address and decimal under "{side}"' if lacking else ""
+                hint = f'; add it, or give its address and decimal under "{side}"' if lacking else ""
                 yield (
                     f"pegged_pairs[{index}].{column}: there is no token {row['symbol']} "
                     f"on chain {row[column]}{hint}"
@@ -93,7 +93,7 @@ def _circular(document: Rows) -> Iterator[str]:
     for name, (one, other) in _PAIRS_OF_CHAINS.items():
         for index, row in enumerate(document[name]):
             if row[one] == row[other]:
-                yield f"{name}[{index}].{other}: must be another chain than {one}"
+                yield f"{name}[{index}].{other}: must be a different chain than {one}"
 
 
 def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
@@ -105,8 +105,8 @@ def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
         earlier = first.get((row["symbol"], pegged, org), index)
         if earlier != index:
             yield (
-                f"pegged_pairs[{index}]: chains {org} and {pegged} are the original of {row['symbol']} "
-                f"for each other; see pegged_pairs[{earlier}]"
+                f"pegged_pairs[{index}]: must not name chain {org} as the original of {row['symbol']} "
+                f"for chain {pegged}: pegged_pairs[{earlier}] has the opposite direction"
             )
 
 
@@ -115,7 +115,7 @@ def _further_contracts(pairs: Iterable[Row]) -> Iterator[str]:
         for own, further in PAIR_CONTRACTS:
             if row[own] in row[further]:
                 place = row[further].index(row[own])
-                yield f"pegged_pairs[{index}].{further}[{place}]: is the pair's {own} already"
+                yield f"pegged_pairs[{index}].{further}[{place}]: must not repeat the pair's {own}"
 
 
 def _powers(validators: Iterable[Row]) -> Iterator[str]:

@@ -316,7 +316,7 @@ def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
     import_network(gateway, text(changed("chains.0.disabled", True)), actor=TESTER)
     entry = show_audit(gateway, 2)
     assert entry is not None
-    assert entry.record.detail == "change chain 1: disabled from false to true"
+    assert entry.record.detail == "changed chain 1: disabled no → yes"
     before = network()["chains"][0]
     assert entry.changes == (AuditedChange("chain 1", before, before | {"disabled": True}),)
     assert show_audit(gateway, 3) is None

@@ -92,7 +92,7 @@ def test_kept_events_are_judged_again_where_facts_changed(
 def test_accounts_of_other_chains_are_told_apart_without_letter_case(gateway: Gateway) -> None:
     document = network()
     document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
-    with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* is given twice"):
+    with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
         import_network(gateway, text(document), actor=TESTER)
 
 

@@ -102,15 +102,18 @@ def test_further_contracts_go_round_and_are_named_in_changes(gateway: Gateway) -
     [
         ({"deposit_contracts": OLD}, "pegged_pairs[0].deposit_contracts: must be a list"),
         ({"deposit_contracts": None}, "pegged_pairs[0].deposit_contracts: must not be null"),
-        ({"deposit_contracts": [OLD, "0x12"]}, "deposit_contracts[1]: begins with 0x but"),
+        ({"deposit_contracts": [OLD, "0x12"]}, "deposit_contracts[1]: must have 40 or 64"),
         ({"deposit_contracts": [OLD, 7]}, "deposit_contracts[1]: must be"),
         ({"deposit_contracts": [OLD, OLD.lower()]}, "deposit_contracts[1]: is given twice"),
         ({"burn_contracts": [address(n) for n in range(1, 34)]}, "burn_contracts: must have at most 32"),
         (
             {"deposit_contracts": [OLD, VAULT]},
-            "deposit_contracts[1]: is the pair's pegged_deposit_contract_addr already",
+            "deposit_contracts[1]: must not repeat the pair's pegged_deposit_contract_addr",
         ),
-        ({"burn_contracts": [BRIDGE]}, "burn_contracts[0]: is the pair's pegged_burn_contract_addr already"),
+        (
+            {"burn_contracts": [BRIDGE]},
+            "burn_contracts[0]: must not repeat the pair's pegged_burn_contract_addr",
+        ),
     ],
 )
 def test_lists_that_are_refused(gateway: Gateway, changes: dict[str, Any], words: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from wtforms import Form, FormField
 
+from app.admin.forms.amounts import SMALLEST, TOKENS, UnitField
 from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.admin.forms.network.validators import ValidatorsField
 from app.admin.forms.sections import ChainForm
@@ -32,7 +33,7 @@ class UnitsField(TextValueField):
         try:
             return parse_decimal(written)
         except ValueError:
-            raise ValueError("must be an amount in whole tokens, such as 12.5, with a point") from None
+            raise ValueError("Enter an amount in tokens with a decimal point, such as 12.5.") from None
 
 
 class _TokenLine(Form):
@@ -62,8 +63,12 @@ class ConnectForm(ChainForm):
     """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
 
     validators = ValidatorsField(
-        "Opening validators", "Empty: none is known, and no refund of this chain can be judged until one is."
+        "Opening validators",
+        "Leave empty if not known yet: refunds on this chain cannot be verified until a set is known.",
     )
+
+    token_unit = UnitField("Unit of liquidity and caps", default=TOKENS)
+    fee_unit = UnitField("Unit of base fees", default=TOKENS)
 
     def __init__(self, example: Example, **kwargs: Any) -> None:
         self.example = example
@@ -79,6 +84,11 @@ class ConnectForm(ChainForm):
         """Each pair of routes of the example, and its inputs."""
         for number, route in enumerate(self.example.routes):
             yield route, self[f"route{number}"].form
+
+    def decimals_input(self, symbol: str) -> str:
+        """The name of the input that holds the decimals of a token on the new chain."""
+        lines = (line for token, line in self.token_lines() if token.token["symbol"] == symbol)
+        return next((line.decimal.name for line in lines), "")
 
     def chain_inputs(self) -> list[TextValueField]:
         """The inputs of the chain itself."""
@@ -96,13 +106,15 @@ class ConnectForm(ChainForm):
             if not line.take.data:
                 continue
             if not line.address.data:
-                _add(line.address, "give the token's contract on the new chain, or do not connect it")
+                _add(line.address, "Enter the token's contract on the new chain, or clear its checkbox.")
             places = line.decimal.data
             if not isinstance(places, int) or places > MAX_DECIMALS:
-                _add(line.decimal, f"must be from 0 to {MAX_DECIMALS}")
+                _add(line.decimal, f"Enter a whole number from 0 to {MAX_DECIMALS}.")
                 continue
             decimals[self.id.data, symbol] = places
-            liquidity, cap = _smallest(line.liquidity, places), _smallest(line.total_cap, places)
+            liquidity, cap = (
+                _smallest(field, places, self.token_unit) for field in (line.liquidity, line.total_cap)
+            )
             tokens.append(NewToken(token, line.address.data or "", places, liquidity or 0, cap))
         taken = {new.example.token["symbol"] for new in tokens if new.example.pool is not None}
         routes = [route for route in self._routes(decimals) if route.example.symbol in taken]
@@ -117,7 +129,8 @@ class ConnectForm(ChainForm):
                 (False, line.back.data, line.fee_back, self.id.data),
             ):
                 if wanted and (dst, route.symbol) in decimals:
-                    yield NewRoute(route, there, _smallest(fee, decimals[dst, route.symbol], up=True))
+                    amount = _smallest(fee, decimals[dst, route.symbol], self.fee_unit, up=True)
+                    yield NewRoute(route, there, amount)
 
     def add_errors_of(self, new: NewChain, errors: Sequence[FieldError]) -> None:
         """Put errors of the service beside the inputs of the row that each is about."""
@@ -176,19 +189,23 @@ def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
     return form
 
 
-def _smallest(field: UnitsField, decimals: int, *, up: bool = False) -> int | None:
+def _smallest(field: UnitsField, decimals: int, unit: UnitField, *, up: bool = False) -> int | None:
     """The amount in smallest units.
 
+    :param unit: whether it was typed in tokens or in these.
     :param up: round it up; otherwise an amount with too many decimals is an error beside the input.
     """
     if field.data is None or isinstance(field.data, str):
         return None
-    amount = field.data * 10**decimals
-    if amount.denominator != 1 and not up:
-        _add(field, f"has more than {decimals} decimals, which the token does not have")
+    in_tokens = unit.text != SMALLEST
+    amount = field.data * (10**decimals if in_tokens else 1)
+    if amount.denominator != 1 and not in_tokens:
+        _add(field, "Enter smallest units as digits only, or choose tokens as the unit.")
+    elif amount.denominator != 1 and not up:
+        _add(field, f"The token has {decimals} decimals. Enter at most {decimals} digits after the point.")
     whole = -(-amount.numerator // amount.denominator)
     if not is_uint256(whole):
-        _add(field, "is more than a contract can hold")
+        _add(field, "Enter at most 2^256-1 smallest units, the most that a contract can hold.")
         return None
     return whole
 

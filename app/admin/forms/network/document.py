@@ -23,7 +23,7 @@ class DocumentForm(PreviewedForm):
     """A network document, as a file or pasted."""
 
     file = FileField("File", render_kw={"accept": ".json,application/json"})
-    text = NoteField("Or the document itself")
+    text = NoteField("Or paste the document")
 
     def validate_text(self, field: NoteField) -> None:
         """Take the file where there is one."""
@@ -32,11 +32,13 @@ class DocumentForm(PreviewedForm):
             try:
                 field.text = content.decode("utf-8-sig")
             except UnicodeDecodeError:
-                raise ValidationError("the file is no text in UTF-8: choose a network document") from None
+                raise ValidationError("The file is not UTF-8 text. Choose a network document.") from None
         if not field.text.strip():
-            raise ValidationError("choose a file, or paste a network document")
+            raise ValidationError("Choose a file, or paste a network document.")
         if len(field.text) > LARGEST_DOCUMENT:
-            raise ValidationError(f"is longer than {LARGEST_DOCUMENT:,} characters: use the command line")
+            raise ValidationError(
+                f"The document is longer than {LARGEST_DOCUMENT:,} characters. Use the command line instead."
+            )
 
     @property
     def document(self) -> bytes:
@@ -58,4 +60,4 @@ class ApplyForm(DocumentForm):
     def validate_text(self, field: NoteField) -> None:
         """The document comes from the page before."""
         if not field.text.strip() or len(field.text) > LARGEST_DOCUMENT:
-            raise ValidationError("the document is missing: compare it again")
+            raise ValidationError("The document is missing. Compare it again.")

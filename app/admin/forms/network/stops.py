@@ -20,7 +20,7 @@ PICKED: Final = "chain"
 class SwitchChainsForm(PreviewedForm):
     """Which chains, why, and what has to be typed."""
 
-    disabled_reason = ReasonField("Reason", "Other operators will ask. Users are never told.")
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
     chain = HiddenField()
 
     def __init__(self, *, stop: bool, **kwargs: Any) -> None:

@@ -16,8 +16,8 @@ class ValidatorsField(NoteField):
 
     def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
         help_text = (
-            "A line for each member of the set that signs refunds on the chain: the signer's address, a "
-            f"space, and its power. {description}"
+            "One validator per line: the signer's address, a space, and its power. They sign the refunds on "
+            f"the chain. {description}"
         )
         super().__init__(label, help_text, **kwargs)
 
@@ -26,11 +26,11 @@ class ValidatorsField(NoteField):
         rows, errors = [], []
         for number, words in enumerate((line.split() for line in self.text.splitlines()), 1):
             if words and (len(words) != 2 or not is_ascii_digits(words[1])):
-                errors.append(f"line {number} must be an address, a space, and a whole number")
+                errors.append(f"Line {number}: enter an address, a space, and a whole number.")
             elif words:
                 rows.append({"chain_id": chain_id, "signer": words[0], "power": words[1]})
         if len(rows) > _MOST:
-            errors.append(f"has more than {_MOST} lines")
+            errors.append(f"Enter at most {_MOST:,} lines.")
         own: Any = self
         own.errors = [*own.errors, *errors]
         return rows
@@ -39,4 +39,4 @@ class ValidatorsField(NoteField):
 class OpeningForm(PreviewedForm):
     """The opening set of a chain."""
 
-    validators = ValidatorsField("Opening validators", "Empty: none is known.")
+    validators = ValidatorsField("Opening validators", "Leave empty if none is known.")

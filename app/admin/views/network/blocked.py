@@ -28,7 +28,7 @@ class InForce(Choice):
     """Whether a block is in force."""
 
     def __init__(self, column: Any) -> None:
-        super().__init__(column, "State", [("1", "in force"), ("0", "ended"), ("never", "without end")])
+        super().__init__(column, "State", [("1", "active"), ("0", "ended"), ("never", "no end")])
 
     def apply(self, query: Any, value: str, alias: Any = None) -> Any:
         column, now = self.get_column(alias), current_gateway().clock()
@@ -40,7 +40,7 @@ class InForce(Choice):
 def state_of_block(row: Any) -> Any:
     """Whether a block is in force."""
     ended = row.expires_at is not None and row.expires_at <= current_gateway().clock()
-    return pill("ended", "plain") if ended else pill("in force", "bad")
+    return pill("ended", "plain") if ended else pill("active", "bad")
 
 
 class BlockedView(NetworkView):
@@ -72,7 +72,7 @@ class BlockedView(NetworkView):
             if form.confirm.data and not preview.invalid:
                 saved = save_blocks(current_gateway(), edit, actor=actor())
                 if saved.record_id is None:
-                    flash("All of them were blocked already: nothing was changed.", "warning")
+                    flash("Every entry was blocked already. Nothing was changed.", "warning")
                 else:
                     flash_saved(saved)
                 return redirect(self.get_url(".index_view"))
@@ -96,12 +96,12 @@ class BlockedAddressesView(BlockedView):
     many = "addresses"
     example = "0x1619DE6B6B20eD217a58d00f37B9d47C7663feca, sanctions list, case 7, 2027-01-31T00:00:00Z"
     explanation = (
-        "Accounts that get no estimate, compared without regard to letter case. The reason is never told."
+        "Accounts that get no estimates. Upper and lower case are the same. Users never see the reason."
     )
-    nothing = "No address is blocked."
+    nothing = "No address is blocked. Block one here, or paste a list under “Block several”."
     row_endpoint = "blocked_addresses.edit"
     new_endpoint = "blocked_addresses.new"
-    new_label = "Block an address"
+    new_label = "Block address"
     column_list = ("address", "state", "reason", "source", "expires_at")
     column_labels = {"expires_at": "Ends"}
     column_sortable_list = ("address", "reason", "source", "expires_at")
@@ -125,13 +125,13 @@ class BlockedNetworksView(BlockedView):
     many = "networks"
     example = "203.0.113.0/24, VPN exit, 2027-01-31T00:00:00Z"
     explanation = (
-        "Callers' networks and single addresses that get no estimate, such as a VPN's exits. The reason is "
-        "never told."
+        "Networks and single IP addresses of callers that get no estimates, such as VPN exits. Users never "
+        "see the reason."
     )
-    nothing = "No network is blocked."
+    nothing = "No network is blocked. Block one here, or paste a list under “Block several”."
     row_endpoint = "blocked_networks.edit"
     new_endpoint = "blocked_networks.new"
-    new_label = "Block a network"
+    new_label = "Block network"
     column_list = ("cidr", "state", "reason", "expires_at")
     column_labels = {"cidr": "Network", "expires_at": "Ends"}
     column_sortable_list = ("cidr", "reason", "expires_at")

@@ -42,7 +42,7 @@ def _pick(chain: Chain) -> Any:
 def _state(chain: Chain) -> Any:
     """Whether the chain is in service; where it is not, since when, by whom and why."""
     if not chain.disabled:
-        return pill("in service", "good")
+        return pill("running", "good")
     stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
     lines = Markup('{}<small class="smallest">{}</small>').format(
         pill("stopped", "bad"), chain.disabled_reason
@@ -58,11 +58,11 @@ class ChainsView(StopSeveral, NetworkView):
     model_class = Chain
     title = "Chains"
     one = "chain"
-    explanation = "Where transfers start and end. Stopping a chain stops every estimate from and to it."
-    nothing = "No chain is configured yet: add one, or import a network document on the server."
+    explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
+    nothing = "No chain is configured yet. Add one, or import a network document on the server."
     row_endpoint = "chains.edit"
     new_endpoint = "chains.new"
-    new_label = "New chain"
+    new_label = "Add chain"
     access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
     column_list = (
         "name", "chain_id", "disabled", "gas_token_symbol", "block_delay", "minimal_max_slippage",
@@ -70,18 +70,19 @@ class ChainsView(StopSeveral, NetworkView):
     )  # fmt: skip
     column_labels = {
         "pick": "Select",
-        "chain_id": "Id",
+        "chain_id": "ID",
         "disabled": "State",
         "gas_token_symbol": "Gas token",
-        "minimal_max_slippage": "Least slippage",
+        "minimal_max_slippage": "Minimum slippage",
         "contract_addr": "Contract",
         "act": "Action",
-        "disabled_reason": "reason",
+        "block_delay": "Block delay",
+        "disabled_reason": "Reason",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
     column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")
     column_default_sort = "name"
-    column_filters = (Flag(Chain.disabled, "State", "stopped", "in service"),)
+    column_filters = (Flag(Chain.disabled, "State", "stopped", "running"),)
     numbers = frozenset({"chain_id", "block_delay", "minimal_max_slippage"})
     column_formatters = {
         "pick": lambda v, c, m, p: _pick(m),
@@ -129,7 +130,7 @@ class ChainsView(StopSeveral, NetworkView):
         """Stop a chain: the reason, its name typed, and what it will do, on one page."""
         row = self.shown_row(key)
         if row.values["disabled"]:
-            flash(f"{row.values['name']} is stopped already.", "warning")
+            flash(f"{row.values['name']} is already stopped.", "warning")
             return redirect(url_for("chains.edit", key=key))
         form = StopChainForm()
         form.ask_to_type(row.values["name"])
@@ -159,7 +160,7 @@ class ChainsView(StopSeveral, NetworkView):
         """Put a stopped chain into service again, after a preview of what opens."""
         row = self.shown_row(key)
         if not row.values["disabled"]:
-            flash(f"{row.values['name']} is in service already.", "warning")
+            flash(f"{row.values['name']} is already running.", "warning")
             return redirect(url_for("chains.edit", key=key))
         # Nothing is typed on this page, so nothing is handed on.
         form = self.row_form(row=row.values, locked=dict.fromkeys(row.values, ""))

@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import Access, Audience
+from app.admin.formats import sentence
 from app.admin.forms.network.connect import ConnectForm, connect_form
 from app.admin.ids import read_id
 from app.admin.network_names import chain_choices, name_for_this_page
@@ -47,7 +48,7 @@ class ConnectView(ConsoleView):
         example = None if (chain_id := read_id(like)) is None else example_of(current_gateway(), chain_id)
         if example is None:
             if like:
-                flash("There is no such chain: choose another one.", "warning")
+                flash("There is no such chain. Choose one from the list.", "warning")
             return self.render("console/connect/choose.html", chains=chain_choices())
         form = connect_form(example)
         if request.method == "GET" or not form.validate() or form.back.data:
@@ -81,7 +82,7 @@ class ConnectView(ConsoleView):
             form.add_errors_of(new, refused.errors)
             return self._form_page(form)
         except Conflict as refused:
-            form.form_errors.append(f"{refused}. Nothing was saved.")
+            form.form_errors.append(f"{sentence(str(refused))} Nothing was saved.")
             return self._form_page(form)
 
     def _form_page(self, form: ConnectForm) -> ResponseReturnValue:

@@ -100,7 +100,7 @@ class DocumentView(ConsoleView):
         """Take over what was picked, after a preview."""
         form = ApplyForm()
         if not form.validate():
-            flash("That could not be read. Nothing was changed: compare the document again.", "error")
+            flash("The form could not be read. Nothing was changed. Compare the document again.", "error")
             return redirect(url_for("document.index"))
         gateway, source = current_gateway(), request.args.get("source", "")[:60]
         if form.back.data:

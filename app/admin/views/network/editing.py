@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 
 from app.admin.access import EDIT, READ, Access, Audience
@@ -35,6 +36,7 @@ from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 _LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
+_HISTORY: Final = "history"
 _NO_ROW: Final = 0
 """The number of no row: an edit of it is refused, since the row was removed."""
 
@@ -84,6 +86,9 @@ class NetworkView(ListView):
 
     def __init__(self) -> None:
         self.of: Section = EDITABLE[self.model_class.__tablename__]
+        self.column_list = (*self.column_list, _HISTORY)
+        self.column_labels = {**self.column_labels, _HISTORY: "History"}
+        self.column_formatters = {**self.column_formatters, _HISTORY: lambda v, c, m, p: v.history_link(m)}
         super().__init__()
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
@@ -105,6 +110,23 @@ class NetworkView(ListView):
 
     # --- The list
 
+    def _prettify_name(self, name: str) -> str:
+        """A column without a label of its own, in sentence case."""
+        words = name.replace("_", " ")
+        return words[:1].upper() + words[1:]
+
+    def search_placeholder(self) -> str | None:
+        """The searched columns as one phrase."""
+        text = super().search_placeholder()
+        return text and text.capitalize()
+
+    def history_link(self, model: Any) -> Markup:
+        """The way from a line of the list to what became of its row."""
+        subject = self.of.describe(_columns(model))
+        return Markup('<a href="{}" aria-label="Show history of {}">Show</a>').format(
+            url_for("history.index", subject=subject), subject
+        )
+
     def get_export_columns(self) -> list[tuple[Any, str]]:
         """The document's keys, so that an export has the names of an import."""
         names = [field.data_key or name for name, field in self.of.schema.dump_fields.items()]
@@ -112,8 +134,7 @@ class NetworkView(ListView):
 
     def get_export_value(self, model: Any, name: str) -> Any:
         """The value as the document writes it, and no formula for a spreadsheet."""
-        columns = {column.key: getattr(model, column.key) for column in model.__table__.columns}
-        value = self.of.written_out(columns)[name]
+        value = self.of.written_out(_columns(model))[name]
         return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
 
     # --- The pages
@@ -159,7 +180,10 @@ class NetworkView(ListView):
         row = None if found.row_id is None else show_row(current_gateway(), self.of.name, found.row_id)
         if found.edit is None:
             if row is None:
-                flash("The row was not there then, and is not there now.", "warning")
+                flash(
+                    "The row did not exist then and does not exist now. There is nothing to restore.",
+                    "warning",
+                )
                 return redirect(history)
             return redirect(self.get_url(".remove", key=self.key_of(row.values, row.row_id)))
         # Nothing is typed on this page, so nothing is handed on.
@@ -172,7 +196,7 @@ class NetworkView(ListView):
 
         def again(form: PreviewedForm) -> ResponseReturnValue:
             for message in (*form.form_errors, *(e for errors in form.errors.values() for e in errors)):
-                flash(f"It cannot be restored: {message}", "error")
+                flash(f"This version cannot be restored: {message}", "error")
             return redirect(history)
 
         return self.attempt(Attempt(edit, form, row, again, filled_in=False))
@@ -257,7 +281,7 @@ class NetworkView(ListView):
 
     def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:
         if not preview.changes:
-            flash("Nothing is different from what stands, so there is nothing to save.", "warning")
+            flash("Nothing was changed, so there is nothing to save.", "warning")
             return on.again(on.form)
         if preview.needs_typed:
             on.form.ask_to_type(preview.needs_typed)
@@ -300,3 +324,8 @@ class NetworkView(ListView):
     def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
         """Differences in the words of the form; ``values`` say which chains and token the row is about."""
         return self.row_form(formdata=None, row=values).in_words(differences)
+
+
+def _columns(model: Any) -> dict[str, Any]:
+    """The columns of a row of a list by their names."""
+    return {column.key: getattr(model, column.key) for column in model.__table__.columns}

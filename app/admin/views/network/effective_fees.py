@@ -73,7 +73,7 @@ def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
     found = _fee_now(pin, reported, configured, limit)
 
     def line(name: str, amount: int, time: Markup, source: str) -> tuple[Any, ...]:
-        counts = pill("counts", "good") if found.source == source else ""
+        counts = pill("used now", "good") if found.source == source else ""
         stale = pill("too old", "bad") if counts and found.stale and source == REPORTED else ""
         cell = amount_cell(amount, route_key.dst_chain_id, route_key.symbol)
         return name, cell, time, Markup("{} {}").format(counts, stale)
@@ -82,7 +82,9 @@ def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
     if pin is not None:
         lines.append(line("Pinned", pin.amount, Markup("until {}").format(when(pin.until)), PINNED))
     if reported is not None:
-        lines.append(line("By the feed", reported[0], Markup("since {}").format(when(reported[1])), REPORTED))
+        lines.append(
+            line("Reported by the feed", reported[0], Markup("since {}").format(when(reported[1])), REPORTED)
+        )
     if configured is not None:
         lines.append(line("Configured", configured.amount, Markup(""), CONFIGURED))
     return tuple(lines)
@@ -112,13 +114,13 @@ def _source_line(found: FeeNow) -> Markup:
     if fee.pinned_until is not None:
         text = Markup("{} until {}").format(pill(PINNED, "warn"), when(fee.pinned_until))
     else:
-        text = Markup("{}{}").format("by the feed" if fee.reported else "configured", _age(fee.since))
+        text = Markup("{}{}").format("reported" if fee.reported else "configured", _age(fee.since))
     stale = Markup(" {}").format(pill("too old", "bad")) if found.stale else ""
     return Markup('<small class="fee-source faint">{}{}</small>').format(text, stale)
 
 
 def _age(since: datetime | None) -> str:
-    return "" if since is None else f", {span(current_gateway().clock() - since)} ago"
+    return "" if since is None else f" {span(current_gateway().clock() - since)} ago"
 
 
 def exported(route: Route, name: str) -> str:

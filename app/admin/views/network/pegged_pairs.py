@@ -15,11 +15,11 @@ class PeggedPairsView(NetworkView):
     model_class = PeggedPair
     title = "Pegged pairs"
     one = "pegged pair"
-    explanation = "A token locked in a vault on its original chain and minted on another."
+    explanation = "Tokens that are locked in a vault on their original chain and minted on another chain."
     nothing = "No pegged pair is configured. Add the token on both chains first, then the pair."
     row_endpoint = "pegged_pairs.edit"
     new_endpoint = "pegged_pairs.new"
-    new_label = "New pair"
+    new_label = "Add pegged pair"
     column_list = (
         "symbol", "org_chain_id", "pegged_chain_id", "deposit_base_fee", "burn_base_fee",
         "perc_fee_tiers", "bridge_version",

@@ -24,13 +24,13 @@ class PoolsView(NetworkView):
     model_class = Pool
     title = "Pools"
     one = "pool"
-    explanation = "Liquidity of a token on a chain, and how much it may hold or take in."
-    nothing = "No pool is configured yet: add a token first, then its pool."
+    explanation = "The liquidity of a token on a chain, with the caps on what the pool may hold and take in."
+    nothing = "No pool is configured yet. Add a token first, then its pool."
     row_endpoint = "pools.edit"
     new_endpoint = "pools.new"
-    new_label = "New pool"
+    new_label = "Add pool"
     column_list = ("symbol", "chain_id", "total_cap", "epoch_cap", "epoch_seconds")
-    column_labels = {"chain_id": "Chain", "epoch_seconds": "Epoch, s"}
+    column_labels = {"symbol": "Token", "chain_id": "Chain", "epoch_seconds": "Epoch (seconds)"}
     column_sortable_list = ("symbol", "chain_id", "epoch_seconds")
     column_searchable_list = ("symbol",)
     column_default_sort = [("symbol", False), ("chain_id", False)]
@@ -60,12 +60,13 @@ class PoolsView(NetworkView):
             (name, *(amount_cell(getattr(counters, name), *pool) for counters in (opening, moved, together)))
             for name in ("added", "sent", "relayed", "withdrawn")
         ]
-        lines.append(("balance", "", "", amount_cell(together.balance, *pool)))
+        lines = [(name[:1].upper() + name[1:], *cells) for name, *cells in lines]
+        lines.append(("Balance", "", "", amount_cell(together.balance, *pool)))
         return [
             Beside(
                 "What the pool holds",
-                "Balance = added + sent − relayed − withdrawn. The feed alone moves these counters.",
-                ("", "Opening", "By the feed", "Together"),
+                "Balance = added + sent − relayed − withdrawn. Only the event feed changes these counters.",
+                ("", "Opening", "From the feed", "Total"),
                 tuple(lines),
             )
         ]

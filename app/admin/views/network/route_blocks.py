@@ -18,15 +18,18 @@ class RouteBlocksView(NetworkView):
     title = "Route blocks"
     one = "route block"
     section = "Protection"
-    explanation = "Stops one token between two chains, in one direction or in both; pegged transfers, too."
-    nothing = "No way is blocked. Add a block to stop one token between two chains at once."
+    explanation = (
+        "Stops one token between two chains, in one or both directions. Applies to pegged pairs too."
+    )
+    nothing = "No route is blocked. Block one to stop a token between two chains at once."
     row_endpoint = "route_blocks.edit"
     new_endpoint = "route_blocks.new"
-    new_label = "New block"
+    new_label = "Block route"
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "both_directions", "reason", "expires_at",
     )  # fmt: skip
     column_labels = {
+        "symbol": "Token",
         "src_chain_id": "From",
         "dst_chain_id": "To",
         "both_directions": "Directions",

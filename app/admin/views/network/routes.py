@@ -40,16 +40,17 @@ class RoutesView(BaseFees, NetworkView):
     model_class = Route
     title = "Routes"
     one = "route"
-    explanation = "One token in one direction through two pools: its rate, its fees."
-    nothing = "No route is configured yet: add both pools first, then the route."
+    explanation = "One token in one direction between two pools, with its rate and fees."
+    nothing = "No route is configured yet. Add both pools first, then the route."
     row_endpoint = "routes.edit"
     new_endpoint = "routes.new"
-    new_label = "New route"
+    new_label = "Add route"
     access = {**NetworkView.access, **BaseFees.more_access}
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "rate_model", "base_fee", "perc_fee_tiers",
     )  # fmt: skip
     column_labels = {
+        "symbol": "Token",
         "src_chain_id": "From",
         "dst_chain_id": "To",
         "rate_model": "Rate",
@@ -88,6 +89,8 @@ class RoutesView(BaseFees, NetworkView):
         lines = fee_lines(row)
         if len(lines) < 2:
             return ()
-        title = "Which base fee counts"
-        words = "A pinned fee outranks the one that the feed reports, and that one the configured one."
+        title = "Base fee in use"
+        words = (
+            "A pinned fee takes precedence over the reported one, and a reported one over the configured one."
+        )
         return [Beside(title, words, ("", "Base fee", "Time", "State"), lines)]

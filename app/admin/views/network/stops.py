@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import Access, Audience
+from app.admin.formats import sentence
 from app.admin.forms.network.stops import SwitchChainsForm
 from app.admin.network_names import chain_names
 from app.admin.requests import actor
@@ -55,7 +56,7 @@ class StopSeveral:
         except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
         except Conflict as refused:
-            form.form_errors.append(f"{refused}. Nothing was changed: this is what it would do now.")
+            form.form_errors.append(f"{sentence(str(refused))} Nothing was saved. These are the effects now.")
         except Invalid as refused:
             form.add_errors(refused.first_of_each())
         else:
@@ -68,7 +69,7 @@ class StopSeveral:
             preview = preview_switch(current_gateway(), switch)
         except EditRefused as refused:
             text = str(refused)
-            flash(f"Nothing to do: {text}.", "warning")
+            flash(sentence(text), "warning")
             return redirect(self.get_url(".index_view"))
         if preview.needs_typed:
             form.ask_to_type(preview.needs_typed)

@@ -23,9 +23,9 @@ def typed_time() -> tuple[str, datetime | None]:
     try:
         at = read_time(written)
     except ValueError:
-        flash(f"“{text[:60]}” is no time such as 2026-01-31 18:00.", "warning")
+        flash(f"“{text[:60]}” is not a time. Enter one such as 2026-01-31 18:00.", "warning")
         return text, None
     if at > current_gateway().clock():
-        flash("That time is still to come.", "warning")
+        flash("That time is in the future. Enter a past time.", "warning")
         return text, None
     return text, at

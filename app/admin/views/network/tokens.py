@@ -16,7 +16,7 @@ def _state(token: Token) -> Markup:
     """What of the token is stopped."""
     if token.xfer_disabled or token.transfer_disabled:
         return pill("stopped", "bad")
-    return pill("pool stopped", "warn") if token.pool_disabled else pill("in service", "good")
+    return pill("pool stopped", "warn") if token.pool_disabled else pill("active", "good")
 
 
 class TokensView(NetworkView):
@@ -25,11 +25,11 @@ class TokensView(NetworkView):
     model_class = Token
     title = "Tokens"
     one = "token"
-    explanation = "What can be sent. A symbol names the same token on every chain."
-    nothing = "No token is configured yet: add a chain first, then its tokens."
+    explanation = "What can be sent. The same symbol means the same token on every chain."
+    nothing = "No token is configured yet. Add a chain first, then its tokens."
     row_endpoint = "tokens.edit"
     new_endpoint = "tokens.new"
-    new_label = "New token"
+    new_label = "Add token"
     column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
     column_labels = {"chain_id": "Chain", "xfer_disabled": "State", "decimal": "Decimals"}
     column_sortable_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal")
@@ -38,7 +38,7 @@ class TokensView(NetworkView):
     column_filters = (
         ChainIs(Token.chain_id, "Chain"),
         SymbolIs(Token.symbol),
-        Flag(Token.xfer_disabled, "State", "stopped", "in service"),
+        Flag(Token.xfer_disabled, "State", "stopped", "active"),
     )
     numbers = frozenset({"decimal"})
     column_formatters = {

@@ -56,7 +56,9 @@ class ValidatorsView(ConsoleView):
         if form.errors or form.back.data:
             return self._opening_page(form, chain)
         if form.fingerprint.data != shown.fingerprint:
-            form.form_errors.append("The set was changed meanwhile. Nothing was saved: load the page again.")
+            form.form_errors.append(
+                "The set was changed while you were editing. Nothing was saved. Reload the page."
+            )
             return self._opening_page(form, chain)
         return self._preview_or_save(form, chain, opening_edits(chain, shown, wanted))
 
@@ -78,7 +80,7 @@ class ValidatorsView(ConsoleView):
             form.form_errors.append(f"{refused}. Nothing was saved.")
             return self._opening_page(form, chain)
         if not preview.audited:
-            flash("Nothing is different from what stands, so there is nothing to save.", "warning")
+            flash("Nothing was changed, so there is nothing to save.", "warning")
             return self._opening_page(form, chain)
         return self._opening_page(form, chain, preview)
 

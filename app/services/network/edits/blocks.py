@@ -158,11 +158,11 @@ def _effects(
     rows = [change.after for change in found.changes if change.after is not None]
     ended = sum(row["expires_at"] is not None and row["expires_at"] <= now for row in rows)
     if ended:
-        yield Effect(f"{counted(ended, 'line')} with an end that has passed already: they block nothing")
+        yield Effect(f"{counted(ended, 'entry', 'entries')} with an end in the past: no effect")
     if section.name == "blocked_networks":
         yield from network_effects([row["cidr"] for row in rows])
         return
     yield from account_doubts(connection, found.typed)
     if rows and (ids := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
-        text = f"{counted(len(ids), 'transfer')} of the last 24 hours came from or went to one of these"
+        text = f"{counted(len(ids), 'transfer')} in the last 24 hours came from or went to one of these"
         yield Effect(text, transfer_ids=ids[:LISTED])

@@ -80,10 +80,10 @@ def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -
     """
     changes = _changes(gateway, text)
     if _fingerprint(changes) != shown:
-        raise Conflict("the configuration was changed since you compared it: select again", ())
+        raise Conflict("the configuration was changed since you compared it, so select again", ())
     wanted = [change for change in changes if picked.takes(change)]
     if not wanted:
-        raise Invalid([FieldError("", "select at least one difference")])
+        raise Invalid([FieldError("", "Select at least one difference")])
     rows = ((c.section, c.before) for c in wanted if c.before is not None)
     present = {section.describe(row): fingerprint(section.documented(row)) for section, row in rows}
     words = f"apply {len(wanted):,} of {counted(len(changes), 'difference')} of a network document"

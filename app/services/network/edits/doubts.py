@@ -40,10 +40,10 @@ def account_doubts(connection: Connection, typed: Collection[str]) -> Iterator[E
     own = _own_contracts(connection)
     ours = [f"{text}: {own[account_key(text)]}" for text in typed if account_key(text) in own]
     if ours:
-        yield _effect(ours, "is one of our contracts", "are contracts of ours", Severity.GRAVE)
+        yield _effect(ours, "is one of our contracts", "are our own contracts", Severity.GRAVE)
     none = [f"{text}: {reason}" for text in typed if (reason := _why_no_account(text))]
     if none:
-        yield _effect(none, "looks like no account", "look like no accounts", Severity.NOTICE)
+        yield _effect(none, "does not look like an account", "do not look like accounts", Severity.NOTICE)
 
 
 def _effect(lines: list[str], one: str, several: str, severity: Severity) -> Effect:
@@ -59,13 +59,13 @@ def _why_no_account(text: str) -> str:
     raw = parse_evm_address(text)
     if raw is None:
         if _HASH.fullmatch(text):
-            return "32 bytes are a transaction's hash or a transfer's id on most chains"
-        return "it is no EVM address; make sure that another chain writes its accounts like that"
+            return "32 bytes are a transaction hash or a transfer ID on most chains"
+        return "it is not an EVM address; check that the chain uses such accounts"
     if not any(raw):
         return "it is the zero address"
     digits = text[2:]
     if digits not in (digits.lower(), digits.upper()) and checksum_address(raw)[2:] != digits:
-        return "its checksum is wrong, so a character was likely mistyped"
+        return "its checksum is wrong, so it probably has a typing error"
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.domain.amounts import format_units
+from app.domain.amounts import tokens_text
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
@@ -36,7 +36,7 @@ RECENT: Final = timedelta(hours=24)
 LISTED: Final = 20
 """Transfers that are listed one by one."""
 
-ENDED: Final = "its end has passed already: it blocks nothing"
+ENDED: Final = "its end is in the past: it blocks nothing"
 
 _BLOCKS_ONE_BY_ONE: Final = 20
 
@@ -55,7 +55,7 @@ def effects_of(
     for change in blocks[:_BLOCKS_ONE_BY_ONE]:
         yield from _of_block(connection, change, now, typed or {})
     if len(blocks) > _BLOCKS_ONE_BY_ONE:
-        yield Effect(f"and {counted(len(blocks) - _BLOCKS_ONE_BY_ONE, 'further change')} of what is blocked")
+        yield Effect(f"{counted(len(blocks) - _BLOCKS_ONE_BY_ONE, 'more change')} of blocked entries")
     yield from _of_validators(plan.changes)
     changes = [change for change in plan.changes if change.section.part is Part.CORE]
     if changes:
@@ -80,7 +80,7 @@ def _of_core(
         yield from _of_route_block(change, before, route_changes, now)
     if recent and any(change.section.name == "route_blocks" for change in changes):
         ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
-        yield Effect("these were sent there last", Severity.PLAIN, transfer_ids=tuple(ids))
+        yield Effect("the latest transfers there", Severity.PLAIN, transfer_ids=tuple(ids))
     yield from watching_effects(plan.before, plan.after)
 
 
@@ -110,11 +110,11 @@ def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
     for chain_id, found in sorted(by_chain.items()):
         if chain_id in new:
             many = counted(len(found), "opening validator")
-            yield Effect(f"refunds of chain {chain_id} are judged by {many}", Severity.PLAIN)
+            yield Effect(f"refunds on chain {chain_id} are verified against {many}", Severity.PLAIN)
             continue
         yield Effect(
-            f"refunds of chain {chain_id} are judged by other opening validators, until the feed reports a "
-            "rotation",
+            f"refunds on chain {chain_id} are verified against the new opening validators until the feed "
+            "reports a rotation",
             Severity.GRAVE,
         )
 
@@ -134,10 +134,10 @@ def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
         many = counted(min(count, COUNT_LIMIT), "transfer")
         verb = "is" if count == 1 else "are"
         yield Effect(
-            f"{over}{many} {verb} under way from or to {change.row['name']}: they go on, and their status "
-            "is answered as before"
+            f"{over}{many} {verb} in progress from or to {change.row['name']}: no change, and clients still "
+            "see the status"
         )
-    yield Effect(f"no estimate is given from or to {change.row['name']} until it is enabled", Severity.GRAVE)
+    yield Effect(f"no estimates from or to {change.row['name']} until it is resumed", Severity.GRAVE)
 
 
 def _of_unknown_fees(change: Change) -> Iterator[Effect]:
@@ -147,7 +147,7 @@ def _of_unknown_fees(change: Change) -> Iterator[Effect]:
         return
     names = ("base_fee", "deposit_base_fee", "burn_base_fee", "perc_fee_tiers")
     if any(row.get(name, ()) is None for name in names):
-        yield Effect("a fee is not known: no estimate that needs it is given", Severity.GRAVE)
+        yield Effect("a fee is not known: no estimates that need it", Severity.GRAVE)
 
 
 def _of_token(change: Change) -> Iterator[Effect]:
@@ -157,11 +157,11 @@ def _of_token(change: Change) -> Iterator[Effect]:
     if before["decimal"] != after["decimal"]:
         yield Effect(
             f"amounts of {change.section.describe(before)} are read with {after['decimal']} decimals "
-            f"instead of {before['decimal']}: caps, fees and counters keep their smallest units",
+            f"instead of {before['decimal']}: caps, fees and counters keep their number of smallest units",
             Severity.GRAVE,
         )
     if before["address"] != after["address"]:
-        yield Effect(f"clients are told another contract: {after['address']}", Severity.GRAVE)
+        yield Effect(f"clients see a new contract: {after['address']}", Severity.GRAVE)
 
 
 def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: datetime) -> Iterator[Effect]:
@@ -174,28 +174,28 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
     epoch = None if row["epoch_cap"] is None else Epoch.at(now, row["epoch_seconds"])
     facts = estimate_facts(connection, RouteKey(pool_key.symbol, pool_key.chain_id, pool_key.chain_id), epoch)
     pool = terms.moved_by(facts.src)
-    name = f"{row['symbol']} from {chain_names(after)[row['chain_id']]}"
+    name = f"{row['symbol']} on {chain_names(after)[row['chain_id']]}"
     for column, cap, used, until in (
-        ("total_cap", row["total_cap"], pool.balance, "until the pool holds less"),
+        ("total_cap", row["total_cap"], pool.balance, "until the balance is lower"),
         ("epoch_cap", row["epoch_cap"], facts.epoch_volume, "until the next epoch"),
     ):
         if column not in change.columns:
             continue
-        what = "total cap" if column == "total_cap" else f"cap of an epoch of {row['epoch_seconds']:,} s"
+        what = "total cap" if column == "total_cap" else f"epoch cap ({row['epoch_seconds']:,} s)"
         if cap is None and change.before is None:
             yield Effect(f"{name} has no {what}", Severity.PLAIN)
         elif cap is None:
-            yield Effect(f"the {what} of {name} is lifted: there is none any more")
+            yield Effect(f"the {what} of {name} is removed: there is no limit")
         elif cap <= used:
-            shown = (f"{format_units(amount, token.decimals)} {row['symbol']}" for amount in (cap, used))
+            shown = (tokens_text(amount, token.decimals, row["symbol"]) for amount in (cap, used))
             yield Effect(
-                f"the {what} of {name} is {next(shown)}, and {next(shown)} is used already: "
-                f"no transfer is taken {until}",
+                f"the new {what} of {name} is {next(shown)}, but {next(shown)} is used already: "
+                f"no transfers to it {until}",
                 Severity.GRAVE,
             )
         else:
-            left = f"{format_units(cap - used, token.decimals)} {row['symbol']}"
-            yield Effect(f"under the new {what} of {name} there is room for {left} now", Severity.PLAIN)
+            left = tokens_text(cap - used, token.decimals, row["symbol"])
+            yield Effect(f"the new {what} of {name} leaves room for {left} now", Severity.PLAIN)
 
 
 def _of_route_block(
@@ -216,9 +216,9 @@ def _of_route_block(
     route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
     known = [w for w in (route_key, route_key.reverse) if w in before.routes or w in before.pegged]
     if not known:
-        yield Effect("there is no such route or pegged pair: the block stops nothing now")
+        yield Effect("there is no such route or pegged pair: the block has no effect now")
     elif not any(is_open(before, key) for key in known):
-        yield Effect("nothing it names is open now: the block stops nothing more")
+        yield Effect("these routes are stopped already: the block has no effect now")
 
 
 def has_ended(row: Row, now: datetime) -> bool:
@@ -232,7 +232,7 @@ def _of_block(
     """The effects of a blocked address or network."""
     row = change.after
     if row is None:
-        yield Effect("callers it stopped are given estimates again at once")
+        yield Effect("blocked callers get estimates again at once")
         return
     if has_ended(row, now):
         yield Effect(ENDED)
@@ -253,7 +253,7 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
     if wide:
         lines = tuple(f"{n}: {n.num_addresses:,} addresses" for n in wide[:10])
         name = "a very wide network" if len(wide) == 1 else f"{len(wide):,} very wide networks"
-        yield Effect(f"{name}: make sure that all of it is meant", Severity.GRAVE, lines)
+        yield Effect(f"{name}: check that you want to block all of it", Severity.GRAVE, lines)
 
 
 def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> tuple[bytes, ...]:

@@ -25,7 +25,7 @@ from app.services.network.changes import Change
 from app.services.network.edits.open_routes import route_text
 from app.services.network.edits.planning import EDITABLE
 from app.services.network.edits.prices import fee_effect, fee_times
-from app.services.network.edits.results import Effect, FieldError, Invalid
+from app.services.network.edits.results import Effect, FieldError, Invalid, counted
 from app.services.network.edits.saving import Planned, save_or_propose, waits
 from app.services.network.sections import Row
 
@@ -148,7 +148,7 @@ def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:
     routes = _routes_to(connection, edit)
     require_unchanged("one of the base fees", shown, _fees_by_route(routes))
     given, changes = edit.as_input() | {"shown": shown}, _changes(routes, edit)
-    words = f"new base fees of {len(changes):,} routes to chain {edit.dst_chain_id}"
+    words = f"set base fees of {counted(len(changes), 'route')} to chain {edit.dst_chain_id}"
     return Planned(BASE_FEES, given, "network.base_fees", changes, words=words)
 
 
@@ -175,22 +175,28 @@ def _routes_to(connection: Connection, edit: FeeEdit) -> list[Row]:
         if row["dst_chain_id"] == edit.dst_chain_id and edit.symbol in (None, row["symbol"])
     ]
     if not routes:
-        raise Invalid([FieldError("dst_chain_id", "no route goes there: choose another chain or token")])
+        raise Invalid([FieldError("dst_chain_id", "No route leads there. Choose another chain or token.")])
     too_much = [_route_key(row)[0] for row in routes if (_new_fee(row, edit) or 0) > MAX_UINT256]
     if too_much:
-        raise Invalid([FieldError("factor", f"the fee of {too_much[0]} would be over 2^256-1")])
+        raise Invalid(
+            [
+                FieldError(
+                    "factor", f"The fee of {too_much[0]} would be above 2^256-1. Enter a smaller factor."
+                )
+            ]
+        )
     return sorted(routes, key=_route_key)
 
 
 def _check(edit: FeeEdit) -> None:
     if (edit.amount is None) == (edit.factor is None):
-        raise Invalid([FieldError("amount", "give either a new fee or a factor")])
+        raise Invalid([FieldError("amount", "Enter either a new fee or a factor.")])
     if edit.amount is not None and not 0 <= edit.amount <= MAX_UINT256:
-        raise Invalid([FieldError("amount", "must be from 0 to 2^256-1")])
+        raise Invalid([FieldError("amount", "Enter an amount from 0 to 2^256-1 smallest units.")])
     if edit.amount is not None and edit.symbol is None:
-        raise Invalid([FieldError("symbol", "choose a token: tokens have fees in units of their own")])
+        raise Invalid([FieldError("symbol", "Choose a token: each token has its own unit.")])
     if edit.factor is not None and edit.factor <= 0:
-        raise Invalid([FieldError("factor", "must be more than 0")])
+        raise Invalid([FieldError("factor", "Enter a factor above 0.")])
 
 
 def _new_fee(row: Row, edit: FeeEdit) -> int | None:

@@ -14,8 +14,8 @@ from app.services.network.edits.planning import COUNTED_BY_FEED, EDITABLE
 from app.services.network.guards import PAIR_SIDES, sent_through
 from app.services.network.sections import Section
 
-KEY_REASON: Final = "it says what the row is about. Add another row, and remove this one if it is not used"
-COUNTED_REASON: Final = "opening values are given once; what follows is counted from the feed"
+KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"
+COUNTED_REASON: Final = "opening values are set once; the event feed counts everything after that"
 
 
 def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
@@ -35,14 +35,14 @@ def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any])
 
 def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str, Any]) -> Iterator[Any]:
     if section == "chains" and row["contract_addr"] and transfers_use_chain(connection, row["id"]):
-        yield "contract_addr", "transfers use this chain, and refunds are signed for its contract"
+        yield "contract_addr", "transfers use this chain, and their refunds are signed for its contract"
     if section == "tokens" and transfers_use_token(connection, row["chain_id"], row["symbol"]):
         for name in ("address", "decimal"):
-            yield name, "transfers use this token: their amounts and refunds hang on it"
+            yield name, "transfers use this token, and their amounts and refunds depend on it"
     for side in PAIR_SIDES if section == "pegged_pairs" else ():
         if sent_through(connection, side, row, {None, row[side.own]}):
             for name in (side.own, side.version):
-                yield name, "open transfers wait on this contract, and their refunds are signed for it"
+                yield name, "transfers in progress use this contract, and their refunds are signed for it"
 
 
 def _key(section: Section, column: str) -> str:

@@ -46,7 +46,7 @@ class RouteChanges:
             if used := sum(
                 recent.get(route_key, 0) for route_key in {opening.route_key for opening in self.stopped}
             ):
-                text += f"; {counted(used, 'transfer')} went there in the last 24 hours"
+                text += f"; {counted(used, 'transfer')} in the last 24 hours"
             yield Effect(text, Severity.GRAVE, self._listed(self.stopped, recent))
         if self.opened:
             text = f"{summary(self.opened)} {_verb('open', self.opened)} at once"
@@ -114,7 +114,7 @@ def summary(openings: Iterable[OpenRoute]) -> str:
         counted(len(routes), "route") if routes else "",
         counted(whole, "pegged pair") if whole else "",
         f"{counted(half, 'pegged pair')} in one direction" if half else "",
-        counted(minted, "way") + " between pegged chains" if minted else "",
+        counted(minted, "route") + " between pegged chains" if minted else "",
     ]
     *most, last = [part for part in parts if part]
     return f"{', '.join(most)} and {last}" if most else last

@@ -55,7 +55,9 @@ def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterat
     """
     for number, line in enumerate(_lines(text), 1):
         if number > MAX_LINES:
-            yield InvalidLine(number, "", f"more than {MAX_LINES:,} lines: give the rest in a second go")
+            yield InvalidLine(
+                number, "", f"the list has more than {MAX_LINES:,} lines: add the rest in a second list"
+            )
             return
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
@@ -81,12 +83,12 @@ def _read(
     try:
         (cells,) = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        return invalid("has a quotation mark that does not end")
+        return invalid("a quotation mark is not closed")
     cells = [cell.strip() for cell in cells]
     if cells[0].casefold() in HEADINGS:
         return None
     if any(cells[len(columns) :]):
-        return invalid(f"has more than {len(columns)} cells: {', '.join(columns)}")
+        return invalid(f"has more than {len(columns)} columns ({', '.join(columns)})")
     given = {name: cell for name, cell in zip(columns, cells, strict=False) if cell}
     if section.name == "blocked_networks" and "cidr" in given:
         given["cidr"] = as_network(given["cidr"])

@@ -236,12 +236,12 @@ def _console_rules(section: Section, before: Row | None, row: Row, number: int) 
     if section.name == "chains" and row["disabled"] and not row["disabled_reason"].strip():
         yield FieldError(
             "disabled_reason",
-            "say why the chain is stopped: operators will ask; users are never told",
+            "Enter why the chain is stopped. Operators see it; users never do.",
             number,
         )
     for column in COUNTED_BY_FEED.get(section.name, ()) if before is not None else ():
         if before is not None and row[column] != before[column]:
-            yield FieldError(column, "is counted by the feed and cannot be edited", number)
+            yield FieldError(column, "cannot be changed: the event feed counts it", number)
 
 
 def _pin_rules(
@@ -253,7 +253,7 @@ def _pin_rules(
     columns = ("pinned_base_fee", "pinned_until")
     stays = before is not None and all(row[column] == before[column] for column in columns)
     if not stays and row["pinned_until"] <= now:
-        yield FieldError("pinned_until", "has passed already: the fee would not count", number)
+        yield FieldError("pinned_until", "is in the past: enter a later time", number)
 
 
 def _require_new(section: Section, row: Row, planned: ByIdentity, number: int) -> None:
@@ -278,7 +278,7 @@ def _require_not_blocked(connection: Connection, changes: Sequence[tuple[int, Ch
 
 
 def _there_already(section: Section, row: Row, number: int) -> FieldError:
-    return FieldError("", f"{section.describe(row)} is there already: edit that one", number)
+    return FieldError("", f"{section.describe(row)} exists already: change that one", number)
 
 
 def _renamed(section: Section, before: Row, after: Row, number: int) -> Iterator[FieldError]:
@@ -287,7 +287,7 @@ def _renamed(section: Section, before: Row, after: Row, number: int) -> Iterator
     fields = section.schema.fields
     for name in (fields[column].data_key or column for column in section.key):
         if old[name] != new[name]:
-            text = f"cannot be changed ({old[name]}): add a new row, and remove this one if it is not used"
+            text = f"cannot be changed ({old[name]}): add a new row and remove this one"
             yield FieldError(name, text, number)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
-from app.domain.amounts import format_units
+from app.domain.amounts import format_units, tokens_text
 from app.domain.estimate.base_fees import Reported, base_fee_now, outranking
 from app.domain.estimate.inputs import BaseFee, FeeTier, FixedRate, StableSwapRate
 from app.domain.estimate.network_terms import NetworkTerms
@@ -65,8 +65,10 @@ def _route_effects(
     yield from _tier_effects(name, old.tiers, new.tiers, src)
     if old.base_fee_max_age_seconds != new.base_fee_max_age_seconds:
         age = new.base_fee_max_age_seconds
-        limit = "may be of any age" if age is None else f"counts for {age:,} s; older, it gives no estimate"
-        yield Effect(f"{name}: the base fee {limit}")
+        limit = (
+            "no maximum base-fee age" if age is None else f"no estimates with a base fee older than {age:,} s"
+        )
+        yield Effect(f"{name}: {limit}")
 
 
 def _unit(terms: NetworkTerms, token: PoolKey) -> Unit:
@@ -82,37 +84,33 @@ def fee_effect(
     :param over: a pinned or reported fee, which counts in its place.
     """
     decimals, symbol = unit
-    was, will = ("not known" if fee is None else format_units(fee, decimals) for fee in (old, new))
-    text = f"{name}: base fee {fee_times(old, new)} ({was} → {will} {symbol})"
+    was, will = ("not known" if fee is None else tokens_text(fee, decimals, symbol) for fee in (old, new))
+    text = f"{name}: base fee {fee_times(old, new)} ({was} → {will})"
     leap = old is not None and new is not None and leaps(old, new, FEE_LEAP)
     if over is not None:
-        text += (
-            f"; {format_units(over.amount, decimals)} {symbol} {source_text(over)} outranks it, "
-            "so estimates stay"
-        )
+        counts = f"{tokens_text(over.amount, decimals, symbol)} {source_text(over)}"
+        text += f"; no effect now: {counts} takes precedence"
     elif new is None:
-        return Effect(f"{text}: no estimate is given without it", Severity.GRAVE)
+        return Effect(f"{text}: no estimates", Severity.GRAVE)
     # A slip of the pen is one whether or not the fee counts at once.
     return Effect(text, Severity.GRAVE if leap else Severity.NOTICE)
 
 
 def _pin_effect(name: str, old: BaseFee | None, new: BaseFee | None, unit: Unit) -> Effect:
     """What a pin that is made, changed or lifted means, beside the fee that counted before."""
-    was, will = (
-        "not known" if fee is None else f"{format_units(fee.amount, unit[0])} {unit[1]}" for fee in (old, new)
-    )
+    was, will = ("not known" if fee is None else tokens_text(fee.amount, *unit) for fee in (old, new))
     if new is None:
         return Effect(
-            f"{name}: the base fee is pinned no longer ({was}), and no other is known: no estimate is given",
+            f"{name}: the base fee ({was}) is no longer pinned, and no other is known: no estimates",
             Severity.GRAVE,
         )
     times = fee_times(None if old is None else old.amount, new.amount)
     if new.pinned_until is None:
-        text = f"{name}: the base fee is pinned no longer: {times} ({was} → {will}, {source_text(new)})"
+        text = f"{name}: the base fee is no longer pinned: {times} ({was} → {will}, {source_text(new)})"
     else:
         text = (
-            f"{name}: base fee {source_text(new)}: {times} ({was} → {will}); until then neither the feed nor "
-            "the configured fee counts, and it does not become too old"
+            f"{name}: base fee {source_text(new)}: {times} ({was} → {will}); until then it takes "
+            "precedence over the reported and the configured fee and never becomes too old"
         )
     leap = old is not None and leaps(old.amount, new.amount, FEE_LEAP)
     return Effect(text, Severity.GRAVE if leap else Severity.NOTICE)
@@ -123,14 +121,14 @@ def source_text(fee: BaseFee) -> str:
     if fee.pinned_until is not None:
         return f"pinned until {fee.pinned_until:%Y-%m-%d %H:%M} UTC"
     if fee.reported:
-        return f"by the feed since {fee.since:%Y-%m-%d %H:%M} UTC"
+        return f"reported since {fee.since:%Y-%m-%d %H:%M} UTC"
     return "as configured"
 
 
 def fee_times(old: int | None, new: int | None) -> str:
     """How much a base fee changes."""
     if old is None or new is None:
-        return "as before" if old == new else "is known now" if old is None else "is not known any more"
+        return "unchanged" if old == new else "now known" if old is None else "no longer known"
     return times_text(old, new)
 
 
@@ -147,8 +145,8 @@ def _rate_effect(name: str, old: FixedRate | StableSwapRate, new: FixedRate | St
 
 def _rate_text(rate: FixedRate | StableSwapRate) -> str:
     if isinstance(rate, FixedRate):
-        return f"the fixed {rate.text}"
-    return f"the pools' curve with amplification {rate.amplification}"
+        return f"fixed {rate.text}"
+    return f"the StableSwap curve with amplification {rate.amplification}"
 
 
 def _tier_effects(
@@ -157,18 +155,18 @@ def _tier_effects(
     """Where the protocol fee differs: tiers are compared at every amount at which either begins."""
     if new is None:
         if old is not None:
-            text = f"{name}: the protocol fee is not known any more: no estimate is given without it"
+            text = f"{name}: the protocol fee is no longer known: no estimates"
             yield Effect(text, Severity.GRAVE)
         return
     if old is None:
-        shown = (f"from {format_units(t.from_amount, unit[0])} {unit[1]}: {percent_text(t.ppm)}" for t in new)
-        yield Effect(f"{name}: the protocol fee is known now", Severity.NOTICE, tuple(shown))
+        shown = (f"from {tokens_text(t.from_amount, *unit)}: {percent_text(t.ppm)}" for t in new)
+        yield Effect(f"{name}: the protocol fee is now known", Severity.NOTICE, tuple(shown))
         return
     lines, leap = [], False
     for start in sorted({tier.from_amount for tier in (*old, *new)}):
         was, will = _ppm_at(old, start), _ppm_at(new, start)
         if was != will:
-            amount = f"{format_units(start, unit[0])} {unit[1]}"
+            amount = tokens_text(start, *unit)
             lines.append(f"from {amount}: {percent_text(was)} → {percent_text(will)}")
             leap = leap or leaps(was, will, FEE_LEAP)
     if lines:

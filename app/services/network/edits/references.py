@@ -24,9 +24,9 @@ _KINDS: Final = {
 }
 _CHAIN_COLUMNS: Final = ("chain_id", "src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id")
 _ADVICE: Final = {
-    "chains": "Disable the chain instead, or remove these first.",
-    "tokens": "Disable transfers of the token instead, or remove these first.",
-    "pools": "Remove these first.",
+    "chains": "Stop the chain instead, or remove everything that uses it first.",
+    "tokens": "Stop transfers of the token instead, or remove everything that uses it first.",
+    "pools": "Remove everything that uses it first.",
 }
 
 Rows = Mapping[str, list[Row]]

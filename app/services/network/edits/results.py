@@ -120,6 +120,6 @@ class InUse(EditRefused):
         self.subject, self.users, self.advice = subject, users, advice
 
 
-def counted(count: int, kind: str) -> str:
+def counted(count: int, kind: str, plural: str = "") -> str:
     """The number with its noun in the singular or plural: ``1 route``, ``1,204 transfers``."""
-    return f"{count:,} {kind}" if count == 1 else f"{count:,} {kind}s"
+    return f"{count:,} {kind}" if count == 1 else f"{count:,} {plural or f'{kind}s'}"

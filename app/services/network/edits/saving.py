@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 
 from app.domain.audit import Actor
 from app.domain.proposals.proposal import Proposal
+from app.queries.network.names import token_decimals
 from app.runtime.gateway import Gateway
 from app.services.audit.record import DETAIL_LENGTH, record
 from app.services.audit.results import Saved
-from app.services.network.changes import Change, apply, in_brief, in_words
+from app.services.network.changes import Change, Decimals, apply, in_brief
 from app.services.network.edits.results import NotConfirmed
 from app.services.network.refold import FactsChanged, refold_after_network_change
 from app.services.network.versions import raise_versions
@@ -46,10 +47,11 @@ class Planned:
     about: str = ""
     note: str = ""
 
-    @property
-    def summary(self) -> str:
-        """What it does, in a sentence."""
-        return in_words(self.changes) if len(self.changes) == 1 or not self.words else self.words
+    def summary(self, decimals: Decimals) -> str:
+        """What it would do, in a sentence."""
+        if len(self.changes) == 1 or not self.words:
+            return in_brief(self.changes, decimals, done=False)
+        return self.words
 
     @property
     def subject(self) -> str:
@@ -94,7 +96,7 @@ def save_or_propose(
         kind=planned.kind,
         section=sections_that_wait(gateway.two_persons, planned.changes)[0],
         subject=planned.subject,
-        summary=planned.summary,
+        summary=planned.summary(token_decimals(connection)),
         input=planned.input,
         changes=[change.audited for change in planned.changes],
     )
@@ -119,7 +121,7 @@ def save_changes(
         raise SecondPersonNeeded(waiting)
     _write(connection, changes, now)
     by_two = f"{approved.by_two(actor.name)}: " if approved else ""
-    words = planned.words or in_words(changes)
+    words = planned.words or in_brief(changes, token_decimals(connection))
     record_id = record(
         connection,
         gateway.audit_keys,
@@ -130,7 +132,7 @@ def save_changes(
         detail=with_note(by_two + words, planned.note),
         changes=[change.audited for change in changes],
     )
-    return Saved(tuple(map(str, changes)), record_id, brief=planned.words or in_brief(changes))
+    return Saved(tuple(map(str, changes)), record_id, brief=words)
 
 
 def with_note(words: str, note: str) -> str:

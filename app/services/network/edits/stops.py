@@ -71,8 +71,10 @@ def _rows(connection: Connection, switch: Switch) -> list[Row]:
         row for row in rows if row["chain_id"] in switch.chain_ids and row["disabled"] is not switch.stop
     ]
     if not found:
-        state = "stopped" if switch.stop else "in service"
-        raise Invalid([FieldError("", f"all of these chains are {state} already, or none is selected")])
+        if not switch.chain_ids:
+            raise Invalid([FieldError("", "Select at least one chain.")])
+        state = "stopped" if switch.stop else "running"
+        raise Invalid([FieldError("", f"All of these chains are already {state}.")])
     return found
 
 

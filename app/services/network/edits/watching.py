@@ -16,21 +16,21 @@ def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[R
     for chain_id in sorted(was.keys() | will.keys()):
         old, new = was.get(chain_id), will.get(chain_id)
         if new is None and old is not None:
-            kept = "its transfers keep their status until a reporter tells more"
-            yield Effect(f"{old.name} is not read any more: {kept}", Severity.GRAVE)
+            kept = "its transfers keep their status until a reporter sends events"
+            yield Effect(f"{old.name} is no longer watched: {kept}", Severity.GRAVE)
         elif new is not None:
             yield from _read(old, new)
 
 
 def _read(old: WatchTerms | None, new: WatchTerms) -> Iterator[Effect]:
     if old is None:
-        yield Effect(f"a watcher that runs reads {new.name} from block {new.from_block} on", Severity.NOTICE)
+        yield Effect(f"a running watcher reads {new.name} from block {new.from_block:,} on", Severity.NOTICE)
     elif new.contracts - old.contracts:
         yield Effect(
-            f"{new.name} is read again from block {new.from_block} on, for the contracts that are new",
+            f"{new.name} is read again from block {new.from_block:,} on, for the new contracts",
             Severity.NOTICE,
         )
     elif new.from_block < old.from_block:
-        yield Effect(f"{new.name} is read again from block {new.from_block} on", Severity.NOTICE)
+        yield Effect(f"{new.name} is read again from block {new.from_block:,} on", Severity.NOTICE)
     if not new.rpc and (old is None or old.rpc):
-        yield Effect(f"no node is named for {new.name}: it cannot be read", Severity.GRAVE)
+        yield Effect(f"{new.name} has no nodes: it cannot be read", Severity.GRAVE)

@@ -92,12 +92,12 @@ def test_a_longer_block_extends_and_a_shorter_one_does_not(gateway: Gateway) -> 
 
 
 WRONG = [
-    ("0x1234", "address begins with 0x but has neither 40 nor 64 hex digits"),
+    ("0x1234", "address must have 40 or 64 hex digits after 0x"),
     ("a b", "address must not contain spaces or control characters"),
     (",reason only", "address is missing"),
     (f"{ONE},,,tomorrow", "expires_at must be a time with an offset such as 2026-01-31T12:00:00Z"),
-    (f"{ONE},a,b,,e", "has more than 4 cells: address, reason, source, expires_at"),
-    (f'{ONE},"open', "has a quotation mark that does not end"),
+    (f"{ONE},a,b,,e", "has more than 4 columns (address, reason, source, expires_at)"),
+    (f'{ONE},"open', "a quotation mark is not closed"),
     (f"{ONE}," + "x" * 1025, "reason must be a text of 0 to 1024 characters without NUL"),
     (f"{ONE}," + "x" * 5000, "is longer than 4,096 characters"),
 ]
@@ -134,7 +134,7 @@ def test_networks_and_single_addresses(gateway: Gateway) -> None:
     save_blocks(gateway, edit, actor=ALICE)
     assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
     wrong = preview_blocks(gateway, networks("203.0.113.5/24")).invalid
-    assert wrong[0].reason == "cidr has bits set beyond its prefix; the network is 203.0.113.0/24"
+    assert wrong[0].reason == "cidr must have no bits set beyond its prefix, such as 203.0.113.0/24"
 
 
 def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> None:
@@ -144,8 +144,8 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
     ended = "2026-11-20T12:00:00Z"
     preview = preview_blocks(gateway, addresses(f"{ONE.lower()}\n{TWO},,,{ended}"))
     assert [effect.text for effect in preview.effects] == [
-        "1 line with an end that has passed already: they block nothing",
-        "2 transfers of the last 24 hours came from or went to one of these",
+        "1 entry with an end in the past: no effect",
+        "2 transfers in the last 24 hours came from or went to one of these",
     ]
 
 

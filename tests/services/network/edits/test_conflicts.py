@@ -58,7 +58,7 @@ def test_what_was_removed_is_not_edited(gateway: Gateway) -> None:
 def test_what_came_meanwhile_is_not_added_again(gateway: Gateway) -> None:
     edit = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
     save_edit(gateway, edit, actor=ALICE)
-    with pytest.raises(Invalid, match="is there already: edit that one"):
+    with pytest.raises(Invalid, match="exists already: change that one"):
         save_edit(gateway, edit, actor=BOB)
 
 

@@ -124,11 +124,11 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
     ("chains", (1,), {"explore_url": "javascript:alert(1)"}, {"explore_url": "must be an https URL"}),
     ("chains", (1,), {"surprise": 1}, {"surprise": "unknown key"}),
     ("chains", (1,), {"id": 2}, {"id": "cannot be changed (1)"}),
-    ("chains", (1,), {"disabled": True}, {"disabled_reason": "say why the chain is stopped"}),
-    ("chains", (1,), {"disabled": True, "disabled_reason": "  "}, {"disabled_reason": "say why"}),
+    ("chains", (1,), {"disabled": True}, {"disabled_reason": "Enter why the chain is stopped"}),
+    ("chains", (1,), {"disabled": True, "disabled_reason": "  "}, {"disabled_reason": "Enter why"}),
     ("tokens", (1, "USDT"), {"decimal": 37}, {"decimal": "must be an integer from 0 to 36"}),
     ("tokens", (1, "USDT"), {"symbol": "USDX"}, {"symbol": "cannot be changed (USDT)"}),
-    ("pools", (1, "USDT"), {"liquidity_sent": "5"}, {"liquidity_sent": "is counted by the feed"}),
+    ("pools", (1, "USDT"), {"liquidity_sent": "5"}, {"liquidity_sent": "cannot be changed: the event feed"}),
     ("pools", (1, "USDT"), {"total_cap": "-1"}, {"total_cap": "must be a string of decimal digits"}),
     ("routes", ("USDT", 1, 56), {"dst_chain_id": 10}, {"dst_chain_id": "cannot be changed (56)"}),
     (
@@ -165,14 +165,14 @@ def test_values_that_the_api_would_choke_on_are_refused_by_field(
 
 NEW_WRONG: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("routes", NEW_ROWS["routes"] | {"dst_chain_id": 137}, {"dst_chain_id": "there is no token USDT"}),
-    ("routes", kit.route(1, 56), {"": "route of USDT from 1 to 56 is there already"}),
+    ("routes", kit.route(1, 56), {"": "route of USDT from 1 to 56 exists already"}),
     ("routes", {"symbol": "USDT"}, {"src_chain_id": "is missing"}),
     ("pools", kit.pool(1) | {"symbol": "DAI"}, {"": "there is no token DAI on chain 1"}),
     ("tokens", kit.token(1, "USDC") | {"chain_id": 5}, {"chain_id": "chain 5 is not among the chains"}),
-    ("route_blocks", NEW_ROWS["route_blocks"] | {"dst_chain_id": 1}, {"dst_chain_id": "must be another"}),
-    ("pegged_pairs", kit.pair(56, 1), {"": "chains 56 and 1 are the original of CELR for each other"}),
+    ("route_blocks", NEW_ROWS["route_blocks"] | {"dst_chain_id": 1}, {"dst_chain_id": "must be a different"}),
+    ("pegged_pairs", kit.pair(56, 1), {"": "must not name chain 56 as the original of CELR for chain 1"}),
     ("blocked_addresses", {"address": kit.VILLAIN.lower()}, {"": "blocked address"}),
-    ("blocked_networks", {"cidr": "203.0.113.0/24"}, {"": "blocked network 203.0.113.0/24 is there"}),
+    ("blocked_networks", {"cidr": "203.0.113.0/24"}, {"": "blocked network 203.0.113.0/24 exists"}),
 ]  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def test_rows_that_do_not_fit_the_others_are_refused(
 
 def test_other_chains_accounts_are_the_same_in_any_case(gateway: Gateway) -> None:
     save_edit(gateway, Edit("blocked_addresses", values={"address": "cosmos1ABC"}), actor=ALICE)
-    with pytest.raises(Invalid, match="is there already"):
+    with pytest.raises(Invalid, match="exists already"):
         save_edit(gateway, Edit("blocked_addresses", values={"address": "COSMOS1abc"}), actor=ALICE)
 
 

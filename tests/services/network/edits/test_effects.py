@@ -41,9 +41,9 @@ def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
     add_transfer(gateway, 5, src=10, dst=56)
     preview = look(gateway, "chains", 1, disabled=True, disabled_reason="x")
     assert texts(preview) == [
-        "4 transfers are under way from or to Ethereum: they go on, and their status is answered as before",
-        "no estimate is given from or to Ethereum until it is enabled",
-        "3 routes and 2 pegged pairs stop at once; 4 transfers went there in the last 24 hours",
+        "4 transfers are in progress from or to Ethereum: no change, and clients still see the status",
+        "no estimates from or to Ethereum until it is resumed",
+        "3 routes and 2 pegged pairs stop at once; 4 transfers in the last 24 hours",
     ]
     assert preview.effects[2].details == (
         "USDT from Ethereum to Optimism",
@@ -69,7 +69,7 @@ def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
 
 def test_burn_and_mint_between_pegged_chains_stops_too(gateway: Gateway) -> None:
     preview = look(gateway, "tokens", 10, "CELR", xfer_disabled=True)
-    assert texts(preview) == ["1 pegged pair and 2 ways between pegged chains stop at once"]
+    assert texts(preview) == ["1 pegged pair and 2 routes between pegged chains stop at once"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_burn_and_mint_between_pegged_chains_stops_too(gateway: Gateway) -> None
         ({}, "1 route stops at once"),
         ({"both_directions": True}, "2 routes stop at once"),
         ({"symbol": "CELR", "dst_chain_id": 10}, "1 pegged pair in one direction stops at once"),
-        ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block stops nothing now"),
+        ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block has no effect now"),
     ],
 )
 def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], effect: str) -> None:
@@ -90,7 +90,7 @@ def test_a_block_of_what_is_closed_stops_nothing(gateway: Gateway) -> None:
     save_edit(gateway, edited(gateway, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
     assert texts(preview_edit(gateway, block)) == [
-        "nothing it names is open now: the block stops nothing more"
+        "these routes are stopped already: the block has no effect now"
     ]
 
 
@@ -111,11 +111,11 @@ FEE = 605437528092011966
 PRICES: list[tuple[dict[str, Any], str, Severity]] = [
     (
         {"base_fee": str(FEE * 12)},
-        "base fee 12 times the old one (0.605437528092011966 → 7.265250337104143592 USDT)",
+        "base fee 12 times the old one (0.605437528092011966 USDT → 7.265250337104143592 USDT)",
         Severity.GRAVE,
     ),
     ({"base_fee": str(FEE * 2)}, "base fee 2 times the old one", Severity.NOTICE),
-    ({"base_fee": "0"}, "base fee falls away (0.605437528092011966 → 0 USDT)", Severity.GRAVE),
+    ({"base_fee": "0"}, "base fee drops to 0 (0.605437528092011966 USDT → 0 USDT)", Severity.GRAVE),
     (
         {"rate": {"model": "fixed", "value": "1.05"}},
         "rate about 1.05 times the old one (1.000001 → 1.05)",
@@ -128,12 +128,12 @@ PRICES: list[tuple[dict[str, Any], str, Severity]] = [
     ),
     (
         {"rate": {"model": "stableswap", "amplification": 7}},
-        "rate from the fixed 1.000001 to the pools' curve with amplification 7",
+        "rate from fixed 1.000001 to the StableSwap curve with amplification 7",
         Severity.GRAVE,
     ),
     (
         {"base_fee_max_age_seconds": 60},
-        "the base fee counts for 60 s; older, it gives no estimate",
+        "no estimates with a base fee older than 60 s",
         Severity.NOTICE,
     ),
 ]
@@ -158,11 +158,11 @@ def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
     (effect,) = preview.effects
     assert effect.text == "USDT from Ethereum to BNB Chain: protocol fee changes"
     assert effect.details == (
-        "from 500000 USDT: 0.04 % → 0.035 %",
-        "from 1000000 USDT: 0.03 % → 0.035 %",
-        "from 2000000 USDT: 0.03 % → 0 %",
+        "from 500,000 USDT: 0.04 % → 0.035 %",
+        "from 1,000,000 USDT: 0.03 % → 0.035 %",
+        "from 2,000,000 USDT: 0.03 % → 0 %",
     )
-    assert effect.severity is Severity.GRAVE, "it falls away"
+    assert effect.severity is Severity.GRAVE, "it drops to 0"
 
 
 @pytest.mark.parametrize(("ppm", "severity"), [(4000, Severity.GRAVE), (800, Severity.NOTICE)])
@@ -187,7 +187,7 @@ def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
     )
     preview = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 12))
     assert texts(preview)[0].endswith(
-        "; 1 USDT by the feed since 2026-11-20 12:00 UTC outranks it, so estimates stay"
+        "; no effect now: 1 USDT reported since 2026-11-20 12:00 UTC takes precedence"
     )
     assert preview.severity is Severity.GRAVE, "twelve times is as likely a slip as without the feed's fee"
     twice = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 2))
@@ -198,7 +198,7 @@ def test_pegged_fees(gateway: Gateway) -> None:
     preview = look(gateway, "pegged_pairs", "CELR", 1, 10, burn_base_fee="80")
     assert texts(preview) == [
         "CELR from Optimism to Ethereum (pegged): base fee 10 times the old one "
-        "(0.000000000000000008 → 0.00000000000000008 CELR)"
+        "(0.000000000000000008 CELR → 0.00000000000000008 CELR)"
     ]
 
 
@@ -207,17 +207,17 @@ def test_caps_under_what_is_used(gateway: Gateway) -> None:
     put(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)
     over = look(gateway, "pools", 1, "USDT", total_cap="6000000000000", epoch_cap="7000000")
     assert texts(over) == [
-        "the total cap of USDT from Ethereum is 6000000 USDT, and 6000000 USDT is used already: "
-        "no transfer is taken until the pool holds less",
-        "the cap of an epoch of 3,600 s of USDT from Ethereum is 7 USDT, and 7 USDT is used already: "
-        "no transfer is taken until the next epoch",
+        "the new total cap of USDT on Ethereum is 6,000,000 USDT, but 6,000,000 USDT is used already: "
+        "no transfers to it until the balance is lower",
+        "the new epoch cap (3,600 s) of USDT on Ethereum is 7 USDT, but 7 USDT is used already: "
+        "no transfers to it until the next epoch",
     ]
     assert over.severity is Severity.GRAVE
     room = look(gateway, "pools", 1, "USDT", total_cap="6000000000001", epoch_cap="7000001")
-    assert [text.partition(" there is ")[2] for text in texts(room)] == ["room for 0.000001 USDT now"] * 2
+    assert [text.partition(" leaves ")[2] for text in texts(room)] == ["room for 0.000001 USDT now"] * 2
     assert room.severity is Severity.PLAIN
     assert texts(look(gateway, "pools", 1, "USDT", total_cap=None)) == [
-        "the total cap of USDT from Ethereum is lifted: there is none any more"
+        "the total cap of USDT on Ethereum is removed: there is no limit"
     ]
 
 
@@ -225,7 +225,7 @@ def test_a_new_pool_lifts_nothing(gateway: Gateway) -> None:
     new = kit.pool(10) | {"symbol": "CELR", "total_cap": None, "epoch_cap": None}
     preview = preview_edit(gateway, Edit("pools", values=new))
     assert not [text for text in texts(preview) if "lifted" in text or "any more" in text]
-    assert "CELR from Optimism has no total cap" in texts(preview)
+    assert "CELR on Optimism has no total cap" in texts(preview)
     assert preview.severity is Severity.PLAIN
 
 
@@ -237,10 +237,10 @@ def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:
     block = preview_edit(gateway, Edit("blocked_addresses", values={"address": sender}))
     assert texts(block) == ["this address sent or received 2 transfers in the last 24 hours"]
     assert texts(preview_edit(gateway, removed(gateway, "blocked_addresses", kit.VILLAIN))) == [
-        "callers it stopped are given estimates again at once"
+        "blocked callers get estimates again at once"
     ]
     ended = look(gateway, "blocked_addresses", kit.VILLAIN, expires_at="2026-11-20T12:00:00Z")
-    assert texts(ended) == ["its end has passed already: it blocks nothing"]
+    assert texts(ended) == ["its end is in the past: it blocks nothing"]
 
 
 @pytest.mark.parametrize(
@@ -275,19 +275,19 @@ def _fields(preview: Preview) -> Iterable[str]:
 def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
     nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
     assert texts(look(gateway, "chains", 1, watch_from_block=7)) == [
-        "a watcher that runs reads Ethereum from block 7 on",
-        "no node is named for Ethereum: it cannot be read",
+        "a running watcher reads Ethereum from block 7 on",
+        "Ethereum has no nodes: it cannot be read",
     ]
     save_edit(gateway, edited(gateway, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
     assert texts(look(gateway, "chains", 1, watch_from_block=9)) == []
     assert texts(look(gateway, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
-    assert texts(look(gateway, "chains", 1, rpc=[])) == ["no node is named for Ethereum: it cannot be read"]
+    assert texts(look(gateway, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]
     further = {"deposit_contracts": [kit.CONTRACT[56]]}
     assert texts(look(gateway, "pegged_pairs", "CELR", 1, 10, **further)) == [
-        "Ethereum is read again from block 7 on, for the contracts that are new"
+        "Ethereum is read again from block 7 on, for the new contracts"
     ]
     unwatched = look(gateway, "chains", 1, watch_from_block=None)
     assert texts(unwatched) == [
-        "Ethereum is not read any more: its transfers keep their status until a reporter tells more"
+        "Ethereum is no longer watched: its transfers keep their status until a reporter sends events"
     ]
     assert unwatched.severity is Severity.GRAVE

@@ -72,7 +72,7 @@ def test_a_pinned_fee_counts_over_the_feed_until_it_ends(gateway: Gateway) -> No
     assert estimate_transfer(at(gateway, just), REQUEST, None, None).base_fee == PIN
     assert counting(at(gateway, NOON + DAY)) == BaseFee(5 * 10**17, NOON, reported=True)
     (record,) = records(gateway)
-    assert "pinned_base_fee from null to" in record.detail
+    assert "pinned base fee none → 0.7 USDT" in record.detail
 
 
 def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: Gateway) -> None:
@@ -89,11 +89,11 @@ def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: G
     [
         ({"pinned_base_fee": "1"}, "pinned_until", "a fee is pinned until a time"),
         ({"pinned_until": written(NOON + DAY)}, "pinned_base_fee", "pinned_until is given"),
-        ({"pinned_base_fee": "1", "pinned_until": written(NOON)}, "pinned_until", "has passed already"),
+        ({"pinned_base_fee": "1", "pinned_until": written(NOON)}, "pinned_until", "is in the past"),
         (
             {"pinned_base_fee": "1", "pinned_until": written(NOON + 30 * DAY + timedelta(seconds=1))},
             "pinned_until",
-            "at most 30 days ahead, now 2026-12-20 12:00Z",
+            "at most 30 days ahead, no later than 2026-12-20 12:00Z",
         ),
     ],
 )
@@ -130,8 +130,8 @@ def test_a_preview_says_what_a_pin_does(gateway: Gateway) -> None:
     preview = preview_edit(gateway, edited(gateway, *ROUTE, **values))
     assert texts(preview) == [
         "USDT from Ethereum to BNB Chain: base fee pinned until 2026-11-21 12:00 UTC: 1.4 times the old one "
-        "(0.5 USDT → 0.7 USDT); until then neither the feed nor the configured fee counts, and it does not "
-        "become too old"
+        "(0.5 USDT → 0.7 USDT); until then it takes precedence over the reported "
+        "and the configured fee and never becomes too old"
     ]
     assert preview.severity is Severity.NOTICE
     dear = preview_edit(gateway, edited(gateway, *ROUTE, **values | {"pinned_base_fee": str(5 * 10**18)}))
@@ -140,7 +140,7 @@ def test_a_preview_says_what_a_pin_does(gateway: Gateway) -> None:
     pin(gateway)
     lifted = preview_edit(gateway, edited(gateway, *ROUTE, pinned_base_fee=None, pinned_until=None))
     (text,) = texts(lifted)
-    assert "pinned no longer" in text
-    assert "(0.7 USDT → 0.5 USDT, by the feed since 2026-11-20 12:00 UTC)" in text
+    assert "no longer pinned" in text
+    assert "(0.7 USDT → 0.5 USDT, reported since 2026-11-20 12:00 UTC)" in text
     configured = preview_edit(gateway, edited(gateway, *ROUTE, base_fee="1"))
-    assert "0.7 USDT pinned until 2026-11-21 12:00 UTC outranks it" in texts(configured)[0]
+    assert "0.7 USDT pinned until 2026-11-21 12:00 UTC takes precedence" in texts(configured)[0]

@@ -58,7 +58,7 @@ def test_a_block_ends_by_itself_in_every_answer(gateway: Gateway) -> None:
 def test_a_preview_counts_with_the_end(gateway: Gateway) -> None:
     assert texts(preview_edit(gateway, Edit("route_blocks", values=BLOCK))) == ["1 route stops at once"]
     ended = preview_edit(gateway, Edit("route_blocks", values=BLOCK | {"expires_at": written(NOON)}))
-    assert texts(ended) == ["its end has passed already: it blocks nothing"]
+    assert texts(ended) == ["its end is in the past: it blocks nothing"]
 
 
 @pytest.mark.parametrize(
