@@ -55,7 +55,7 @@ def test_the_number_of_refunds_is_not_that_of_the_rows_shown(app: Flask, network
     without_events(network, *[7] * 13)
     page = signed_in(app, Role.VIEWER).get("/admin/").text
     (refunds,) = [part for part in page.split("<section") if 'id="refunds"' in part]
-    assert refunds.count("row-link") == 10 and "13 in all" in refunds
+    assert refunds.count("row-link") == 10 and "13 in total" in refunds
     assert '<span class="tile-number tile-warn">13</span><span>Refunds waiting' in page
 
 
@@ -68,10 +68,10 @@ def test_a_panel_fails_alone(
     answer = visitor.get("/admin/")
     assert answer.status_code == 200
     assert WAY_TO_STOP in answer.text
-    assert "This could not be shown. Something went wrong" in answer.text
+    assert "This panel could not be loaded. Something went wrong" in answer.text
     assert "ZeroDivisionError" not in answer.text
     # Latencies measure what is stuck; a list and its number are of one panel.
-    failed = answer.text.count("This could not be shown")
+    failed = answer.text.count("This panel could not be loaded")
     assert failed <= 2 and answer.text.count('<section class="card"') >= 9
 
 
@@ -89,6 +89,6 @@ def test_everything_fails_but_the_way_to_stop_a_chain(
     assert answer.status_code == 200
     assert WAY_TO_STOP in answer.text
     assert answer.text.count("The database did not answer in time") == 12
-    assert "could not be read" in answer.text
+    assert "not available" in answer.text
     monkeypatch.setattr(parts.Dashboard, "chains", property(down))
     assert '<a href="/admin/chains/">All chains</a>' in visitor.get("/admin/").text

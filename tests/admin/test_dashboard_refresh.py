@@ -71,9 +71,9 @@ def test_pages_share_what_was_read_a_moment_ago(
     # Whoever opens the page sees what is there now, and refreshing takes nobody back before that.
     without_events(network, 7)
     page = one.get("/admin/").text
-    assert len(read) == 2 and "1 in all" in page
+    assert len(read) == 2 and "1 in total" in page
     clock.forward(seconds=view.REFRESH_SECONDS)
-    assert "1 in all" in one.get(REFRESH).text
+    assert "1 in total" in one.get(REFRESH).text
     assert len(read) == 3 and view.SHARED_FOR.total_seconds() < view.REFRESH_SECONDS
 
 

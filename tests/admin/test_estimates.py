@@ -97,7 +97,7 @@ def test_a_tolerance_that_would_pass_is_filled_in(app: Flask, sandbox: Gateway) 
     visitor = signed_in(app, Role.VIEWER)
     (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
     page = ask(visitor, **fields_of(example.query))
-    link = re.search(r'highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
+    link = re.search(r'Highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
     assert link
     assert heading(visitor.get(unescape(link[1])).text).startswith("Receives ")
 
@@ -125,13 +125,13 @@ def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Gateway) -> 
         ({"amount": "9" * 5000}, "is no number"),
         ({"amount": "9" * 90}, "at most 2^256-1"),
         ({"amount": "0.1234567"}, "USDT has 6 decimals"),
-        ({"amount": "1.5", "unit": "smallest"}, "Smallest units are whole"),
-        ({"unit": "x"}, "Choose whole tokens or smallest units."),
+        ({"amount": "1.5", "unit": "smallest"}, "Enter a whole number of smallest units"),
+        ({"unit": "x"}, "Choose tokens or smallest units."),
         ({"src": "8453"}, "USDT is not configured on the source chain"),
         ({"slippage": "x"}, "“x” is no number"),
         ({"slippage": "0.12345"}, "at most 4 digits"),
         ({"slippage": "9" * 30}, "must be at most 4294967295"),
-        ({"pegged": "x"}, "Choose one of these."),
+        ({"pegged": "x"}, "Choose one of the options."),
         ({"user": "a" * 129}, "must have at most 128 characters"),
         ({"user": "a\0b"}, "must not contain the character NUL"),
         ({"caller": "1.2.3.0/24"}, "not a network"),
@@ -149,7 +149,7 @@ def test_what_cannot_be_read_is_said_beside_its_field(
 
 def test_nothing_asked_yet_and_nothing_configured(app: Flask, gateway: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    assert "Choose chains, a token and an amount." in ask(visitor)
+    assert "Choose chains, a token and an amount" in ask(visitor)
     assert "is not configured" in ask(visitor, **GOOD)
 
 

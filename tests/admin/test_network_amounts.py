@@ -204,7 +204,7 @@ def test_the_list_and_the_export_show_the_fee_that_counts(
     ]  # fmt: skip
     asked = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
     explained = operator.get("/admin/estimates/", query_string=asked).text
-    assert "pinned by an operator until" in explained
+    assert "Pinned by an operator until" in explained
     assert "0.7 USDT" in explained
     clock.forward(hours=1)
     operator = again(app)

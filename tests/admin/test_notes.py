@@ -76,13 +76,13 @@ def test_its_writer_or_an_administrator_removes_it(app: Flask, sandbox: Gateway)
     other.sign_in("other@example.org")
     first, second = remove_buttons(operator)
     assert remove_buttons(other) == []
-    assert "only its writer" in other.post(first, follow_redirects=True).text
+    assert "only its author" in other.post(first, follow_redirects=True).text
     assert len(shown(other)) == 2
     assert operator.post(first).status_code == 302
     assert remove_buttons(admin) == [second]
     admin.post(second)
     assert shown(admin) == []
-    assert "not there any more" in admin.post(second, follow_redirects=True).text
+    assert "was removed already" in admin.post(second, follow_redirects=True).text
     elsewhere = first.replace(COMPLETED, SANDBOX_TRANSFERS[8].transfer_id)
     written(operator, "again")
     admin.post(elsewhere)

@@ -70,7 +70,7 @@ def test_anomalies_are_read_and_acknowledged(app: Flask, anomalies: Gateway) -> 
         not in operator.get("/admin/anomalies/?flt1_state_is=0").text.split("<table")[1]
     )
     operator.post("/admin/anomalies/acknowledge", {})
-    assert "Pick at least one" in operator.get("/admin/anomalies/").text
+    assert "Select at least one" in operator.get("/admin/anomalies/").text
 
 
 def test_an_anomaly_that_changed_is_not_acknowledged_unseen(app: Flask, anomalies: Gateway) -> None:
@@ -116,7 +116,7 @@ def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> N
     for page in (validators, anomalies):
         assert "&lt;script&gt;alert(1)" in page
         assert "<script>alert" not in page
-    assert "id with two contents" in anomalies
+    assert "One event id, two contents" in anomalies
     assert "Version 1" in validators
 
 

@@ -14,17 +14,17 @@ from tests.refunds.asking import ask, withdraw_req
 
 def test_the_list_and_the_transfer(app: Flask, sandbox: Gateway) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    assert "Nobody has asked for a refund." in visitor.get("/admin/refund_asks/").text
+    assert "No refunds were requested." in visitor.get("/admin/refund_asks/").text
     transfer = sandbox_id(TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED)
-    assert "Refund asked for" not in visitor.get(f"/admin/transfers/{transfer}").text
+    assert "Refund requested</dt>" not in visitor.get(f"/admin/transfers/{transfer}").text
     assert ask(app.test_client(), "http", withdraw_req(transfer)).code == 0
     assert f'href="/admin/transfers/{transfer}"' in visitor.get("/admin/refund_asks/").text
     exported = visitor.get("/admin/refund_asks/export/csv/").text.splitlines()
-    assert exported[0] == "Number,Transfer,Asked"
+    assert exported[0] == "No.,Transfer,Requested"
     assert transfer in exported[1]
     page = visitor.get(f"/admin/transfers/{transfer}").text
-    assert "by a client; anybody can ask" in page
-    begun = page.split("Refund begun")[1].split("</li>")[0]
-    assert "to come" not in begun
-    assert "waiting for this" in page.split("Refund request prepared")[1].split("</li>")[0]
+    assert "through the API; any client can request it" in page
+    begun = page.split("Refund requested")[1].split("</li>")[0]
+    assert "Not started" not in begun
+    assert "Waiting</span>" in page.split("Refund request prepared")[1].split("</li>")[0]
     assert "the refund was asked for at " in page

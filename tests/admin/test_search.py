@@ -88,7 +88,7 @@ def test_an_account_that_is_blocked_says_so(app: Flask, network: Gateway) -> Non
 @pytest.mark.parametrize("typed", ["", "   ", "\0"])
 def test_without_a_text_it_says_what_it_finds(app: Flask, gateway: Gateway, typed: str) -> None:
     page = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
-    assert "What it finds" in page.text
+    assert "What you can search for" in page.text
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_without_a_text_it_says_what_it_finds(app: Flask, gateway: Gateway, type
 def test_odd_texts_find_nothing(app: Flask, sandbox: Gateway, typed: str) -> None:
     answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
     assert answer.status_code == 200
-    assert "Nothing was found" in answer.text
+    assert "No results" in answer.text
 
 
 def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway) -> None:

@@ -110,7 +110,8 @@ def test_a_wrong_value_of_a_filter_is_named_and_left_out(app: Flask) -> None:
     ("value", "cell"),
     [
         ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"),
-        ("-15", "-15"), (None, ""), (7, "7"), ("plain", "plain"), ("a=b", "a=b"),
+        ("-15", "-15"), ("-1.5", "-1.5"), ("-1.", "'-1."), ("-٣", "'-٣"), (None, ""),
+        (7, "7"), ("plain", "plain"), ("a=b", "a=b"),
     ],
 )  # fmt: skip
 def test_no_cell_is_a_formula(value: object, cell: str) -> None:

@@ -208,7 +208,7 @@ def test_no_number_of_a_row_is_too_large_to_read(app: Flask, number: str) -> Non
     visitor = signed_in(app, Role.ADMIN)
     answer = visitor.post("/admin/anomalies/acknowledge", {"pick": [f"{number} x", number, f"{number} W10="]})
     assert answer.status_code == 302
-    assert "Pick at least one anomaly" in visitor.get("/admin/anomalies/").text
+    assert "Select at least one anomaly" in visitor.get("/admin/anomalies/").text
     for rule in app.url_map.iter_rules():
         if "<int:" in rule.rule and rule.rule.startswith("/admin/"):
             path = re.sub("<int:[^>]+>", number, rule.rule)

@@ -96,7 +96,7 @@ def test_acknowledged_with_a_note_until_it_moves_on(app: Flask, world: Gateway, 
     assert counted(world, MustAct.USER) == ("1", 1)
     assert numbers(world, MustAct.USER) == [3]
     page = operator.get("/admin/transfers/?stuck=user").text
-    assert "The user must act: 1, 1 new" in page and "The bridge must act: 2" in page
+    assert "User must act: 1, 1 new" in page and "Bridge must act: 2" in page
     seen = operator.get("/admin/transfers/?stuck=user&seen=1").text
     assert "Written to twice, no answer" in seen and "operator@example.org" in seen
     (record,) = list_audit(world, AuditFilter(action="transfer.acknowledge"))

@@ -133,11 +133,11 @@ def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None
     assert refund
     assert refund.not_signed
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
-    rows = re.findall(r"<tr>\s*<td><button[^>]*data-copy=\"(0x\w{40})\".*?</tr>", page, re.DOTALL)
+    rows = re.findall(r"<tr>\s*<td[^>]*><button[^>]*data-copy=\"(0x\w{40})\".*?</tr>", page, re.DOTALL)
     assert rows == [signer.address for signer in refund.signers]
     for signer in refund.signers:
         row = page[page.index(f'data-copy="{signer.address}"') :].split("</tr>")[0]
-        assert ("has not signed" in row) is not signer.signed
+        assert ("Not signed" in row) is not signer.signed
         assert f'value="{signer.power}"' in row
     assert refund.share_signed in page
     assert refund.share_needed in page
@@ -154,13 +154,13 @@ def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
     stages = re.findall(r'<li class="stage stage-(\w+)".*?stage-name">([^<]*)', page, re.DOTALL)
     assert ("done", "In a source block") in stages
-    assert ("current", "Deep enough") in stages
+    assert ("current", "Final on the source") in stages
     assert page.count('aria-current="step"') == 1
     assert "for 1 min 40 s" in page
     fallen = re.findall(r'<li class="event fallen">.*?</li>', page, re.DOTALL)
     assert len(fallen) == 2
-    assert "its block was orphaned: Chain 1 reorganised from block 100" in fallen[0]
-    assert "does not count" in fallen[0]
+    assert "Its block was orphaned: Chain 1 reorganised from block 100" in fallen[0]
+    assert "Not counted" in fallen[0]
 
 
 def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
@@ -168,7 +168,7 @@ def test_an_anomaly_says_what_to_do(app: Flask, world: Gateway) -> None:
     feed(world, about(1, "refund.completed", at=-5, tx_hash="0x" + "fe" * 32))
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{transfer_id(1)}").text
     assert "Paid out and refunded" in page
-    assert "stop the route" in page
+    assert "block the route" in page
     assert 'href="/admin/anomalies/"' in page
 
 
@@ -194,7 +194,7 @@ def test_stuck_alone_and_filtered(app: Flask, sandbox: Gateway) -> None:
     page = visitor.get("/admin/transfers/?stuck=1").text
     stuck = rows_of(page)
     assert SIGNING in stuck
-    assert "times the median latency" in page
+    assert "times the median transfer time" in page
     some = rows_of(visitor.get("/admin/transfers/?stuck=1&status=7&src=1").text)
     assert SIGNING in some
     assert set(some) < set(stuck)
@@ -222,7 +222,7 @@ def test_a_value_that_is_none_is_said_and_left_out(app: Flask, world: Gateway, q
     for more in ("", "&stuck=1"):
         answer = visitor.get(f"/admin/transfers/?{query}{more}")
         assert answer.status_code == 200
-        assert "so it was left out" in answer.text
+        assert "so it was ignored" in answer.text
     assert rows_of(visitor.get(f"/admin/transfers/?{query}").text) == [transfer_id(1)]
 
 
@@ -239,7 +239,7 @@ def test_ids_that_are_none_or_not_known(app: Flask, world: Gateway) -> None:
         assert visitor.get(f"/admin/transfers/{text}").status_code == 404
     unknown = visitor.get(f"/admin/transfers/{transfer_id(1)}")
     assert unknown.status_code == 404
-    assert "transfer not found" in unknown.text
+    assert "Transfer not found" in unknown.text
     feed(world, sent(0xAB))
     odd = visitor.get(f"/admin/transfers/{transfer_id(0xAB)[2:].upper()}")
     assert (odd.status_code, odd.location) == (302, f"/admin/transfers/{transfer_id(0xAB)}")

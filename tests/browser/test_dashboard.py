@@ -62,6 +62,22 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     visit.check_accessibility()
 
 
+def test_the_menu_of_chains_closes_by_the_keyboard_and_by_a_click(visit: Visit) -> None:
+    visit.sign_in(email_of(Role.OPERATOR))
+    page, menu = visit.page, visit.page.locator("details.menu")
+    summary = menu.locator("summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    menu.get_by_role("link", name="Ethereum").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    assert menu.get_attribute("open") is None
+    assert summary.evaluate("each => each === document.activeElement"), "the focus is where it was"
+    summary.click()
+    page.locator("h1").click()
+    assert menu.get_attribute("open") is None
+
+
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)
     asked: list[str] = []
@@ -80,7 +96,7 @@ def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     page.route("**/admin/refresh*", lambda route: route.fulfill(status=503, body=""))
     later(visit)
     note.wait_for(state="visible")
-    assert "could not read" in note.inner_text() and "What is shown is of" in note.inner_text()
+    assert "could not be loaded" in note.inner_text() and "Showing data of" in note.inner_text()
     visit.check_accessibility()
     page.unroute("**/admin/refresh*")
     later(visit)

@@ -66,18 +66,20 @@ def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
-    page.get_by_label("Status").select_option("in a refund")
+    page.get_by_label("Status").select_option("In a refund")
     page.get_by_role("button", name="Apply").click()
     page.locator(f"a[href='/admin/transfers/{SIGNING}']").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Refund being signed")
     expect(page.locator("[aria-current=step]")).to_contain_text("Signed by a quorum")
     signers = page.get_by_role("region", name="Signers").locator("tbody tr")
     assert signers.count() == 5
-    waiting = signers.filter(has_text="has not signed")
+    waiting = signers.filter(has_text="Not signed")
     assert 0 < waiting.count() < 5
     assert waiting.first.locator("meter").bounding_box()
-    page.locator(".stage", has_text="Refund begun").get_by_text("1 event").click()
-    expect(page.locator(".stage", has_text="Refund begun").locator(".event")).to_contain_text("reported by")
+    page.locator(".stage", has_text="Refund requested").get_by_text("1 event").click()
+    expect(page.locator(".stage", has_text="Refund requested").locator(".event")).to_contain_text(
+        "Reported by"
+    )
 
 
 def test_what_is_copied_is_whole(visit: Visit) -> None:
@@ -87,7 +89,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
     page.get_by_role("heading", level=1).get_by_role("button").click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     assert clipboard(page) == SIGNING
-    page.get_by_role("button", name="Copy the reply").click()
+    page.get_by_role("button", name="Copy reply").click()
     page.wait_for_function("navigator.clipboard.readText().then(t => t.includes('Your funds are safe'))")
     page.get_by_role("button", name="Copy JSON").click()
     page.wait_for_function("navigator.clipboard.readText().then(t => JSON.parse(t).status === 7)")

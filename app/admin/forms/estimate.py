@@ -43,38 +43,38 @@ class EstimateForm(Form):
     token = ChoiceField("Token", "Choose a token.")
     amount = StringField("Amount", render_kw={"inputmode": "decimal", "autocomplete": "off"})
     unit = SelectField(
-        "Counted in",
+        "Unit",
         choices=[
-            SelectChoice(TOKENS, "whole tokens, such as 12.5"),
-            SelectChoice(SMALLEST, "smallest units"),
+            SelectChoice(TOKENS, "Tokens, such as 12.5"),
+            SelectChoice(SMALLEST, "Smallest units"),
         ],
         default=TOKENS,
         validate_choice=False,
     )
     slippage = StringField(
-        "Slippage tolerance, in percent",
+        "Slippage tolerance (%)",
         default="0.5",
-        description="What the wallet shows. 0.5 is asked for as 5000 millionths.",
+        description="0.5 % is sent to the API as 5000 (ppm).",
         render_kw={"inputmode": "decimal", "autocomplete": "off"},
     )
     pegged = SelectField(
         "Pegged",
         choices=[
-            SelectChoice("", "as the pegged pairs say"),
-            SelectChoice("true", "asked for"),
-            SelectChoice("false", "not wanted"),
+            SelectChoice("", "Default: pegged pairs first"),
+            SelectChoice("true", "Requested"),
+            SelectChoice("false", "Not requested"),
         ],
         default="",
         validate_choice=False,
     )
     user = StringField(
-        "User's address",
-        description="Held against the blocked addresses. Empty: as a client that sends none.",
+        "User address",
+        description="Checked against blocked addresses. Leave empty for a client that sends none.",
         render_kw={"autocomplete": "off", "spellcheck": "false"},
     )
     caller = StringField(
-        "Caller's IP address",
-        description="Held against the blocked networks. Empty: as from anywhere.",
+        "Client IP address",
+        description="Checked against blocked networks. Leave empty to skip this check.",
         render_kw={"autocomplete": "off", "placeholder": "203.0.113.7"},
     )
 
@@ -82,9 +82,9 @@ class EstimateForm(Form):
         super().__init__(MultiDict((name, value.strip()) for name, value in args.items()))
         chains = sorted((info.name, chain_id) for chain_id, info in terms.chain_infos.items())
         named = [SelectChoice(str(chain_id), f"{name} ({chain_id})") for name, chain_id in chains]
-        self.src.choices = self.dst.choices = [SelectChoice("", "choose a chain"), *named]
+        self.src.choices = self.dst.choices = [SelectChoice("", "Choose a chain"), *named]
         symbols = sorted({symbol for _, symbol in terms.tokens})
-        self.token.choices = [SelectChoice("", "choose a token"), *map(SelectChoice, symbols)]
+        self.token.choices = [SelectChoice("", "Choose a token"), *map(SelectChoice, symbols)]
         self._terms = terms
         self.amt = self.tolerance = 0
         self.caller_address: IPAddress | None = None
@@ -93,25 +93,25 @@ class EstimateForm(Form):
         text = number_text(field.data, "12.5")
         if self.unit.data == SMALLEST:
             if not is_ascii_digits(text):
-                raise ValidationError("Smallest units are whole: digits alone, such as 12500000.")
+                raise ValidationError("Enter a whole number of smallest units, such as 12500000.")
             self.amt = _within_uint256(int(text))
             return
         self.amt = _within_uint256(exact(text, self._decimals(), f"{self.token.data} has"))
 
     def validate_unit(self, field: SelectField) -> None:
         if field.data not in (TOKENS, SMALLEST):
-            raise ValidationError("Choose whole tokens or smallest units.")
+            raise ValidationError("Choose tokens or smallest units.")
 
     def validate_slippage(self, field: StringField) -> None:
         ppm = exact(number_text(field.data, "0.5"), _PERCENT_PLACES, "A tolerance in percent has")
         try:
             self.tolerance = bounded_uint(ppm, 32)
         except ValueError as error:
-            raise ValidationError(f"The tolerance in millionths {error}.") from None
+            raise ValidationError(f"The tolerance in ppm {error}.") from None
 
     def validate_pegged(self, field: SelectField) -> None:
         if field.data not in _PEGGED:
-            raise ValidationError("Choose one of these.")
+            raise ValidationError("Choose one of the options.")
 
     def validate_user(self, field: StringField) -> None:
         try:
@@ -123,7 +123,7 @@ class EstimateForm(Form):
         try:
             self.caller_address = ip_address(field.data) if field.data else None
         except ValueError:
-            raise ValidationError("Give one IP address, such as 203.0.113.7, not a network.") from None
+            raise ValidationError("Enter one IP address, such as 203.0.113.7, not a network.") from None
 
     def request(self) -> EstimateRequest:
         """The estimate that is asked for. Call it only after ``validate`` returned true."""
@@ -142,12 +142,14 @@ class EstimateForm(Form):
 
     def _decimals(self) -> int:
         if self.src.errors or self.token.errors:
-            raise ValidationError("Choose chain and token first: they say how many digits an amount has.")
+            raise ValidationError(
+                "Choose the chain and the token first: they set the decimals of the amount."
+            )
         token = self._terms.tokens.get(PoolKey(ChainId(int(self.src.data)), self.token.data))
         if token is None:
             raise ValidationError(
-                f"{self.token.data} is not configured on the source chain, so nobody knows its decimals. "
-                "Give the amount in smallest units."
+                f"{self.token.data} is not configured on the source chain, so its decimals are not known. "
+                "Enter the amount in smallest units."
             )
         return token.decimals
 
@@ -159,5 +161,5 @@ def percent(tolerance: int) -> str:
 
 def _within_uint256(amount: int) -> int:
     if amount > MAX_UINT256:
-        raise ValidationError("An amount is at most 2^256-1 smallest units.")
+        raise ValidationError("Enter at most 2^256-1 smallest units.")
     return amount

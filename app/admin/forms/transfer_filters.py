@@ -35,17 +35,17 @@ _IN_A_REFUND: Final = frozenset(
 )
 
 GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
-    "open": ("not over yet", frozenset(Status) - FINISHED_STATUSES),
-    "refunds": ("in a refund", _IN_A_REFUND),
-    "all_refunds": ("in a refund or refunded", _IN_A_REFUND | {Status.TRANSFER_REFUNDED}),
+    "open": ("Not finished", frozenset(Status) - FINISHED_STATUSES),
+    "refunds": ("In a refund", _IN_A_REFUND),
+    "all_refunds": ("In a refund or refunded", _IN_A_REFUND | {Status.TRANSFER_REFUNDED}),
 }
 """Names of groups of statuses."""
 
 WITHIN: Final = {
-    "1h": ("in the last hour", timedelta(hours=1)),
-    "24h": ("in the last 24 hours", timedelta(hours=24)),
-    "7d": ("in the last 7 days", timedelta(days=7)),
-    "30d": ("in the last 30 days", timedelta(days=30)),
+    "1h": ("In the last hour", timedelta(hours=1)),
+    "24h": ("In the last 24 hours", timedelta(hours=24)),
+    "7d": ("In the last 7 days", timedelta(days=7)),
+    "30d": ("In the last 30 days", timedelta(days=30)),
 }
 """Spans that end now, which a saved filter can have. With one of them ``since`` does not count."""
 
@@ -111,22 +111,22 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
         try:
             value = rule(text)
         except ValueError:
-            asked.complaints.append(f"{label}: “{text[:_SAID]}” is no {form}, so it was left out.")
+            asked.complaints.append(f"{label}: “{text[:_SAID]}” is not {form}, so it was ignored.")
             return None
         asked.fields[name] = text
         return value
 
-    span = read("within", "Changed", _within, "span")
+    span = read("within", "Last change", _within, "one of the periods")
     asked.filters = TransferFilters(
-        statuses=read("status", "Status", _statuses, "status of a transfer") or frozenset(),
-        src_chain_id=read("src", "From chain", _chain_id, "chain id"),
-        dst_chain_id=read("dst", "To chain", _chain_id, "chain id"),
-        symbol=read("token", "Token", str, "token"),
-        account=read("account", "Account", _account, "account"),
+        statuses=read("status", "Status", _statuses, "a transfer status") or frozenset(),
+        src_chain_id=read("src", "From chain", _chain_id, "a chain id"),
+        dst_chain_id=read("dst", "To chain", _chain_id, "a chain id"),
+        symbol=read("token", "Token", str, "a token"),
+        account=read("account", "Account", _account, "an account"),
         since=gateway.clock() - span
         if span
-        else read("since", "Changed from", _moment, "time such as 2026-01-31T12:00"),
-        until=read("until", "Changed until", _moment, "time such as 2026-01-31T12:00"),
+        else read("since", "Changed from", _moment, "a time such as 2026-01-31T12:00"),
+        until=read("until", "Changed until", _moment, "a time such as 2026-01-31T12:00"),
     )
     return asked
 

@@ -180,7 +180,7 @@ class _Units:
             return Number("", value)
         if unit in (Unit.PPM, Unit.RATIO):
             share = Fraction(value) / (PPM if unit is Unit.PPM else 1)
-            ppm = f"{value} millionths" if unit is Unit.PPM else decimal_down(share, RATE_DECIMALS)
+            ppm = f"{value} ppm" if unit is Unit.PPM else decimal_down(share, RATE_DECIMALS)
             return Number(f"{decimal_down(share * 100, 4)} %", ppm)
         decimals = self._decimals.get(unit) if unit is not None else None
         if decimals is None:
@@ -205,12 +205,17 @@ def _asked(inputs: EstimateInputs, units: _Units) -> list[tuple[str, str]]:
     amount = units.src(request.amt)
     tolerance = units.number(request.slippage_tolerance, Unit.PPM)
     return [
-        ("From", f"{src.name} ({src.id})" if src else f"chain {request.src_chain_id}, which is not known"),
-        ("To", f"{dst.name} ({dst.id})" if dst else f"chain {request.dst_chain_id}, which is not known"),
+        ("From", f"{src.name} ({src.id})" if src else f"chain {request.src_chain_id}, not configured"),
+        ("To", f"{dst.name} ({dst.id})" if dst else f"chain {request.dst_chain_id}, not configured"),
         ("Token", request.token_symbol),
         ("Amount", f"{amount}, {amount.units} smallest units" if amount.text else str(amount)),
         ("Slippage tolerance", f"{tolerance.human}, {tolerance.units}"),
-        ("Pegged", {None: "as the pairs say", True: "asked for", False: "not wanted"}[request.is_pegged]),
+        (
+            "Pegged",
+            {None: "Default: pegged pairs first", True: "Requested", False: "Not requested"}[
+                request.is_pegged
+            ],
+        ),
     ]
 
 
@@ -218,31 +223,28 @@ def _rate_source(inputs: EstimateInputs, explained: Explanation) -> str:
     if explained.bridge_type is BridgeType.UNDEFINED:
         return ""
     if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
-        return "1: a pegged token is worth the same on both chains"
+        return "1: a pegged token has the same value on both chains"
     rate = inputs.route.rate
     if isinstance(rate, FixedRate):
-        return f"the route's fixed rate, configured as {rate.text}"
-    return (
-        "the StableSwap curve over both pools' balances as they are now, "
-        f"amplification {rate.amplification} as configured"
-    )
+        return f"Fixed rate of the route, configured as {rate.text}"
+    return f"StableSwap curve over the current balances of both pools, amplification {rate.amplification}"
 
 
 def _fee_source(inputs: EstimateInputs, explained: Explanation) -> str:
     if explained.bridge_type is BridgeType.UNDEFINED:
         return ""
     if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
-        return "configured with the pegged pair"
+        return "Configured with the pegged pair"
     fee = inputs.route.base_fee
     if fee is None:
-        return "not known: neither configured with the route nor reported by the feed"
+        return "Not known: neither configured with the route nor reported by the feed"
     if fee.pinned_until is not None:
         until = f"{fee.pinned_until:%Y-%m-%d %H:%M} UTC"
-        return f"pinned by an operator until {until}, over the feed and the configured fee; it has no age"
+        return f"Pinned by an operator until {until}; used instead of the reported and the configured fee"
     since = f", {age_in_words(inputs.now - fee.since)}" if fee.since is not None else ""
-    source = "reported by the feed" if fee.reported else "configured with the route"
+    source = "Reported by the feed" if fee.reported else "Configured with the route"
     longest = inputs.route.base_fee_max_age_seconds
-    good = f"; it is good for {longest} seconds" if longest is not None else ""
+    good = f"; valid for {longest} seconds" if longest is not None else ""
     return f"{source}{since}{good}"
 
 
@@ -273,18 +275,18 @@ def _limit(limit: Limit, units: _Units) -> LimitLine:
 
 def _refusal(refusal: Refusal, passing: PassingRange | None, units: _Units) -> RefusalView:
     nearest = [
-        ("The largest amount below that passes", refusal.largest_passing_amt),
-        ("The smallest amount above that passes", refusal.smallest_passing_amt),
+        ("Largest smaller amount that passes", refusal.largest_passing_amt),
+        ("Smallest larger amount that passes", refusal.smallest_passing_amt),
     ]
     if passing is not None:
-        nearest += [("The least that passes", passing.least), ("The most that passes", passing.most)]
+        nearest += [("Minimum that passes", passing.least), ("Maximum that passes", passing.most)]
     suggestions: list[Suggestion] = []
     for label, amt in nearest:
         if amt is not None and amt not in {each.amount.units for each in suggestions if each.amount}:
             suggestions.append(Suggestion(label, units.src(amt)))
     if refusal.largest_passing_tolerance is not None:
         tolerance = refusal.largest_passing_tolerance
-        suggestions.append(Suggestion("The highest slippage tolerance that passes", tolerance=tolerance))
+        suggestions.append(Suggestion("Highest slippage tolerance that passes", tolerance=tolerance))
     return RefusalView(
         code=int(refusal.code),
         code_name=refusal.code.name.removeprefix("ErrCode_"),

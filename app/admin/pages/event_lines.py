@@ -116,18 +116,18 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
         case EventOutcome.STANDS:
             return ""
         case EventOutcome.SEND_GONE:
-            return "fell with the send that it confirmed"
+            return "Not valid, because the send that it confirms is not"
         case EventOutcome.REPEATED:
-            return "was reported again later, which counts instead"
+            return "Replaced: it was reported again later"
         case EventOutcome.REORGANISED if by is not None:
             chain = chain_name_of(context.terms.chain_infos, by.chain_id)
             who = chain.name if chain else "the chain"
-            return f"its block was orphaned: {who} reorganised from block {by.block}"
+            return f"Its block was orphaned: {who} reorganised from block {by.block}"
         case EventOutcome.RETRACTED if by is not None:
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
-            return f"taken back by an operator: {retraction.reason}"
+            return f"Retracted by an operator: {retraction.reason}"
         case _:
-            return "taken back"
+            return "Retracted"
 
 
 def _no_words(_event: TransferEvent, _context: Context) -> str:
@@ -144,7 +144,7 @@ def _sent(event: TransferEvent, context: Context) -> str:
         f"from {src.name}" if src else "",
         f"to {dst.name}" if dst else "",
     ]
-    kind = f" ({KIND_WORDS[event.kind]})" if isinstance(event, TransferSent) else ""
+    kind = f" ({KIND_WORDS[event.kind].lower()})" if isinstance(event, TransferSent) else ""
     return " ".join(part for part in parts if part) + kind
 
 
@@ -171,7 +171,7 @@ def _queued(event: TransferEvent, _context: Context) -> str:
 def _signed(event: TransferEvent, context: Context) -> str:
     signature = f"0x{getattr(event, 'signature', b'').hex()}"
     signer = context.signers.get(signature)
-    return f"by {signer}" if signer else "by nobody who counts for the request shown"
+    return f"by {signer}" if signer else "by a key that does not count for the request shown"
 
 
 _WORDS: Final[dict[EventType, Callable[[TransferEvent, Context], str]]] = {

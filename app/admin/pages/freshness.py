@@ -87,7 +87,7 @@ def freshness(gateway: Gateway) -> Freshness:
                 disabled=stopped,
                 highest_block=row.highest_block if row else None,
                 newest_at=row.newest_at if row else None,
-                age=age_in_words(now - row.newest_at) if row else "never",
+                age=age_in_words(now - row.newest_at) if row else "Never",
                 reading=Reading.STOPPED
                 if stopped
                 else _reading(watched.get(chain_id), None if row is None else row.newest_at, now),
@@ -95,7 +95,7 @@ def freshness(gateway: Gateway) -> Freshness:
         )
     lines.sort(key=lambda line: line.reading is not Reading.NOT_READ)
     if newest is None:
-        feed = FeedFreshness(None, "never", "", "")
+        feed = FeedFreshness(None, "Never", "", "")
     else:
         age, label = age_in_words(now - newest.received_at), EVENT_WORDS[EventType(newest.type)]
         feed = FeedFreshness(newest.received_at, age, label, newest.reporter)

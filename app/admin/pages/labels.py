@@ -36,46 +36,49 @@ class StatusWords:
 STATUS_WORDS: Final[dict[Status, StatusWords]] = {
     Status.TRANSFER_UNKNOWN: StatusWords(
         "Unknown",
-        "Events of it are kept, but none of them stands: its block was reorganised away, or an operator "
-        "took them back.",
+        "No event of it is valid any more: its block was reorganised away, or an operator retracted it.",
         Tone.UNKNOWN,
     ),
     Status.TRANSFER_SUBMITTING: StatusWords(
         "Submitting",
-        "The source transaction is announced or in a block that is not deep enough yet.",
+        "The source transaction is announced, or its block is not final yet.",
         Tone.MOVING,
     ),
     Status.TRANSFER_FAILED: StatusWords(
         "Failed", "The source transaction failed and took nothing. No refund is needed.", Tone.FAILED
     ),
     Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: StatusWords(
-        "Waiting for validators", "The send is deep enough; the validators have not decided yet.", Tone.MOVING
+        "Waiting for validators",
+        "The source block is final; the validators have not decided yet.",
+        Tone.MOVING,
     ),
     Status.TRANSFER_WAITING_FOR_FUND_RELEASE: StatusWords(
-        "Waiting for release", "The validators agreed; the destination has not paid out yet.", Tone.MOVING
+        "Waiting for release",
+        "The validators approved it; the destination has not paid out yet.",
+        Tone.MOVING,
     ),
     Status.TRANSFER_COMPLETED: StatusWords("Completed", "Paid out on the destination chain.", Tone.DONE),
     Status.TRANSFER_TO_BE_REFUNDED: StatusWords(
-        "To be refunded", "The validators refused it; its refund has not begun.", Tone.REFUND
+        "To be refunded", "The validators refused it; the user has not requested the refund yet.", Tone.REFUND
     ),
     Status.TRANSFER_REQUESTING_REFUND: StatusWords(
         "Refund being signed",
-        "The refund has begun: its request or the signatures of a quorum are missing.",
+        "The refund was requested; its request or the signatures of a quorum are missing.",
         Tone.REFUND,
     ),
     Status.TRANSFER_REFUND_TO_BE_CONFIRMED: StatusWords(
         "Refund ready",
-        "The user can claim the refund on the source chain; nobody else has to act.",
+        "The user can claim the refund on the source chain; no one else has to act.",
         Tone.WAITING_FOR_USER,
     ),
     Status.TRANSFER_CONFIRMING_YOUR_REFUND: StatusWords(
         "Refund confirming",
-        "The refund is in a source block that is not deep enough yet, or in the contract's delay queue.",
+        "The refund is in a source block that is not final yet, or in the contract's delay queue.",
         Tone.REFUND,
     ),
     Status.TRANSFER_REFUNDED: StatusWords("Refunded", "Paid back on the source chain.", Tone.DONE),
     Status.TRANSFER_DELAYED: StatusWords(
-        "Delayed", "The payout waits in the destination's delay queue, as large ones do.", Tone.MOVING
+        "Delayed", "The payout is in the delay queue of the destination, as large payouts are.", Tone.MOVING
     ),
 }
 
@@ -88,28 +91,28 @@ REFUND_REASONS: Final[dict[XferStatus, str]] = {
 }
 
 NETWORK_WORDS: Final[dict[XferStatus, str]] = {
-    XferStatus.OK_TO_RELAY: "it may be paid out",
-    XferStatus.SUCCESS: "agreed: it is to be paid out",
-    XferStatus.REFUND_REQUESTED: "its refund has begun",
-    XferStatus.REFUND_DONE: "it was refunded",
+    XferStatus.OK_TO_RELAY: "approved for payout",
+    XferStatus.SUCCESS: "approved: it will be paid out",
+    XferStatus.REFUND_REQUESTED: "the refund has started",
+    XferStatus.REFUND_DONE: "refunded",
     **{status: f"refused: {words}" for status, words in REFUND_REASONS.items()},
 }
 
 KIND_WORDS: Final[dict[SendKind, str]] = {
-    SendKind.POOL: "pool send",
-    SendKind.DEPOSIT: "deposit into a vault",
-    SendKind.BURN: "burn of a pegged token",
+    SendKind.POOL: "Pool transfer",
+    SendKind.DEPOSIT: "Deposit into a vault",
+    SendKind.BURN: "Burn of a pegged token",
 }
 
 EVENT_WORDS: Final[dict[EventType, str]] = {
     EventType.TRANSFER_SUBMITTED: "Source transaction announced",
     EventType.TRANSFER_SENT: "Source transaction in a block",
-    EventType.TRANSFER_CONFIRMED: "Source block deep enough",
+    EventType.TRANSFER_CONFIRMED: "Source block final",
     EventType.TRANSFER_FAILED: "Source transaction failed",
-    EventType.NETWORK_STATUS: "Validators' word",
+    EventType.NETWORK_STATUS: "Decision of the validators",
     EventType.TRANSFER_DELAYED: "Payout queued by the delay rule",
     EventType.TRANSFER_RELEASED: "Paid out on the destination",
-    EventType.REFUND_REQUESTED: "Refund asked for",
+    EventType.REFUND_REQUESTED: "Refund requested",
     EventType.REFUND_PREPARED: "Refund request prepared",
     EventType.REFUND_SIGNED: "Refund request signed",
     EventType.REFUND_SUBMITTED: "Refund in a source block",
@@ -122,18 +125,18 @@ EVENT_WORDS: Final[dict[EventType, str]] = {
     EventType.VALIDATORS_UPDATED: "Validators replaced",
     EventType.CHAIN_HEAD: "Chain read up to a block",
     EventType.CHAIN_REORGED: "Chain reorganised",
-    EventType.EVENTS_RETRACTED: "Events taken back by an operator",
+    EventType.EVENTS_RETRACTED: "Events retracted by an operator",
 }
 
 STAGE_WORDS: Final[dict[StageName, str]] = {
     StageName.SUBMITTED: "Announced",
     StageName.SENT: "In a source block",
     StageName.FAILED: "Failed",
-    StageName.CONFIRMED: "Deep enough",
+    StageName.CONFIRMED: "Final on the source",
     StageName.DECIDED: "Decided by the validators",
     StageName.DELAYED: "Queued by the delay rule",
     StageName.RELEASED: "Paid out",
-    StageName.REFUND_REQUESTED: "Refund begun",
+    StageName.REFUND_REQUESTED: "Refund requested",
     StageName.REFUND_PREPARED: "Refund request prepared",
     StageName.REFUND_SIGNED: "Signed by a quorum",
     StageName.REFUND_SUBMITTED: "Refund in a source block",
@@ -144,66 +147,66 @@ STAGE_WORDS: Final[dict[StageName, str]] = {
 ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
     AnomalyKind.REFUND_AND_RELEASE: (
         "Paid out and refunded",
-        "Look at both transactions in the explorers. If both paid, funds were lost: stop the route and call "
-        "the bridge's engineers. If one report is wrong, take it back.",
+        "Check both transactions in the explorers. If both paid, funds were lost: block the route and call "
+        "the bridge's engineers. If one report is wrong, retract it.",
     ),
     AnomalyKind.RELEASED_TWICE: (
         "Paid out twice",
-        "Look at each payout in the explorer. If both paid, stop the route and call the bridge's engineers.",
+        "Check each payout in the explorer. If both paid, block the route and call the bridge's engineers.",
     ),
     AnomalyKind.DIFFERENT_SENDS: (
         "Reported with different contents",
-        "Compare the sends with the explorer and take back the wrong one.",
+        "Compare the sends with the explorer and retract the wrong one.",
     ),
     AnomalyKind.PAYOUT_TOO_LARGE: (
         "Payout larger than the amount sent",
-        "Look at the payout in the explorer. If it is right, stop the route and call the bridge's engineers.",
+        "Check the payout in the explorer. If it is right, block the route and call the bridge's engineers.",
     ),
     AnomalyKind.FAILED_AND_SENT: (
         "Reported as failed and as sent",
-        "Look at the source transaction in the explorer and take back the wrong report.",
+        "Check the source transaction in the explorer and retract the wrong report.",
     ),
     AnomalyKind.BAD_AND_SUCCESS: (
-        "Refused and agreed",
-        "The validators said both; the last word counts. Ask those who run the validators.",
+        "Refused and approved",
+        "The validators reported both; the last decision counts. Ask the team that runs the validators.",
     ),
     AnomalyKind.DIFFERENT_REQUESTS: (
         "Several refund requests",
-        "No more than one may reach a quorum. Ask those who run the validators which one is right.",
+        "Only one may reach a quorum. Ask the team that runs the validators which one is right.",
     ),
     AnomalyKind.RELEASE_BEFORE_SEND: (
         "Paid out before it was sent",
-        "Look at both transactions in the explorers; reporters' clocks may differ. Take back what is wrong.",
+        "Check both transactions in the explorers; reporters' clocks may differ. Retract the wrong report.",
     ),
     AnomalyKind.UNLISTED_CONTRACT: (
         "Sent through a contract that is not listed",
-        "Its refund waits. If the contract is the bridge's, list it in the pegged pair. If not, the report "
-        "is wrong, or somebody reports what never was: take it back and revoke the reporter's token.",
+        "Its refund waits. If the contract belongs to the bridge, add it to the pegged pair. If not, the "
+        "report is wrong or made up: retract it and revoke the ingest token of its reporter.",
     ),
     AnomalyKind.WITHDRAW_ID_PAID: (
-        "Refund request that was paid for another transfer",
-        "The contract pays a withdraw id once, so this request can never be paid. Ask those who run the "
-        "validators for another one, with another seqnum.",
+        "Refund request already paid for another transfer",
+        "The contract pays a withdraw id once, so this request can never be paid. Ask the team that "
+        "runs the validators for another one, with another seqnum.",
     ),
     AnomalyKind.DELAY_PAYS_AT_ONCE: (
         "Queued and paid out by one transaction",
-        "The contract logs the same event for a payout that it queues. Look at the transaction in the "
-        "explorer: if it only queued, take the payout's report back, and tell who runs the reporter.",
+        "The contract logs the same event for a payout that it queues. Check the transaction in the "
+        "explorer: if it only queued, retract the payout and tell the team that runs the reporter.",
     ),
     AnomalyKind.ID_WITH_TWO_CONTENTS: (
         "One event id, two contents",
-        "The reporter used an id twice; the second content was refused. Ask who runs the reporter.",
+        "The reporter used an id twice; the second content was refused. Ask the team that runs the reporter.",
     ),
     AnomalyKind.ROTATION_KEEPS_TOO_LITTLE: (
         "New validators keep too little of the old power",
-        "A report of validators that nobody knows may be an attack. Compare with the contract; if it is "
-        "wrong, take it back and revoke the reporter's token.",
+        "A report of unknown validators may be an attack. Compare it with the contract; if it is wrong, "
+        "retract it and revoke the ingest token of its reporter.",
     ),
     AnomalyKind.POOL_UNDER_ZERO: (
-        "Pool under zero",
+        "Pool below zero",
         "Events are missing, or the opening values are wrong. Compare the pool with the chain.",
     ),
 }
 """What an anomaly is called, and what to do about it."""
 
-UNKNOWN_ANOMALY: Final = ("Anomaly", "Look at the events it rests on.")
+UNKNOWN_ANOMALY: Final = ("Anomaly", "Check the events it is based on.")

@@ -17,7 +17,7 @@ _WHY: Final[dict[XferStatus, str]] = {
     XferStatus.BAD_LIQUIDITY: "there was not enough of the token available on the destination chain",
     XferStatus.BAD_SLIPPAGE: "the price moved further than the slippage you allowed",
     XferStatus.BAD_TOKEN: "the token could not be paid out on the destination chain",
-    XferStatus.BAD_XFER_DISABLED: "transfers of this token were switched off",
+    XferStatus.BAD_XFER_DISABLED: "transfers of this token were turned off",
     XferStatus.BAD_DEST_CHAIN: "the destination chain is not available",
 }
 _SAFE: Final = "Your funds are safe."
@@ -30,7 +30,7 @@ _IF_NOT_SHOWN: Final = (
 def reply_to_user(detail: TransferDetail) -> str:
     """The reply, in paragraphs divided by an empty line, without a greeting."""
     paragraphs = [_PARAGRAPHS[detail.line.status](detail), *_links(detail)]
-    return "\n\n".join([*paragraphs, f"Your transfer's id: {detail.line.transfer_id}"])
+    return "\n\n".join([*paragraphs, f"Transfer id: {detail.line.transfer_id}"])
 
 
 def _links(detail: TransferDetail) -> Iterator[str]:
@@ -70,10 +70,10 @@ def _dst(detail: TransferDetail) -> str:
 
 def _unknown(detail: TransferDetail) -> str:
     return (
-        f"{_what(detail)} was seen on {_src(detail)}, but its transaction is not there any more: usually "
-        "because the chain replaced the block that it was in. Most often it is included again within "
-        "minutes, and the transfer goes on by itself. Please look at the transaction in your wallet. If your "
-        "wallet says that it failed or was dropped, nothing was taken, and you can send again."
+        f"{_what(detail)} was seen on {_src(detail)}, but its transaction is no longer there: usually "
+        "because the chain replaced the block that it was in. Most often it is included again in "
+        "minutes, and the transfer continues by itself. Please look at the transaction in your wallet. If "
+        "your wallet says that it failed or was dropped, nothing was taken, and you can send again."
     )
 
 
@@ -94,8 +94,8 @@ def _submitting(detail: TransferDetail) -> str:
 def _failed(detail: TransferDetail) -> str:
     return (
         f"{_what(detail)} failed on {_src(detail)}: its transaction was reverted or dropped, so nothing was "
-        "taken from your wallet but, at most, the gas fee. There is nothing to refund. You can send again; "
-        "most transactions fail because the slippage is set too low or the gas runs out."
+        "taken from your wallet except, at most, the gas fee. There is nothing to refund. You can send "
+        "again; most transactions fail because the slippage is set too low or the gas runs out."
     )
 
 
@@ -123,7 +123,7 @@ def _to_be_refunded(detail: TransferDetail) -> str:
     why = _WHY.get(detail.line.refund_reason, "it could not be carried out")
     return (
         f"{_what(detail)} could not be completed because {why}. {_SAFE} It will be refunded on "
-        f"{_src(detail)}: please open the transfer in the app you sent it from and ask for the refund. When "
+        f"{_src(detail)}: please open the transfer in the app you sent it from and request the refund. When "
         "it is ready, you confirm it there with one transaction, for which you pay the gas."
     )
 
@@ -166,7 +166,7 @@ def _refunded(detail: TransferDetail) -> str:
 def _delayed(detail: TransferDetail) -> str:
     return (
         f"{_what(detail)} is waiting on {_dst(detail)}: large payouts are held back for some time as a "
-        f"safeguard and are paid out afterwards by themselves. {_SAFE} {_NOTHING_TO_DO}"
+        f"safeguard and are then paid out automatically. {_SAFE} {_NOTHING_TO_DO}"
     )
 
 

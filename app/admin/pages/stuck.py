@@ -33,8 +33,8 @@ WITHOUT_MEDIAN: Final = timedelta(hours=1)
 """How long a state may last on a route that had no release in the last 7 days, or that is not known."""
 
 _LONGER: Final = (
-    f"Longer in its state than {TIMES_THE_MEDIAN} times the median latency of its two chains in the last 7 "
-    "days; than 1 hour where they had no release. "
+    f"In the same state for more than {TIMES_THE_MEDIAN} times the median transfer time of the two chains in "
+    "the last 7 days, or for more than 1 hour if they had no payouts. "
 )
 
 
@@ -59,8 +59,8 @@ STATUSES: Final[Mapping[MustAct, tuple[Status, ...]]] = {
 """The states of each list. To ask for a refund (6) and to claim it (8) is the user's."""
 
 RULES: Final[Mapping[MustAct, str]] = {
-    MustAct.BRIDGE: f"{_LONGER}Transfers that wait for their user are in a list of their own.",
-    MustAct.USER: f"{_LONGER}The user has to ask for the refund, or to claim it.",
+    MustAct.BRIDGE: f"{_LONGER}Transfers that wait for their user are listed separately.",
+    MustAct.USER: f"{_LONGER}The user has to request the refund or claim it.",
 }
 
 NEW_FOR: Final = timedelta(days=1)

@@ -1,5 +1,18 @@
 // Charts of the dashboard. Bars differ in pattern as well as in colour, so that they can be told apart without it.
 "use strict";
+// The menu of chains to stop closes as menus do: with Escape, and by a click beside it.
+(() => {
+  const menu = document.querySelector("details.menu");
+  if (!menu) return;
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  document.addEventListener("click", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+})();
 (() => {
   if (!window.Chart) return;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -53,7 +66,7 @@
     };
     if (told.line) {
       datasets.push({
-        label: `${told.line.label} (%, right)`, data: told.line.values, type: "line", yAxisID: "share", order: 1, clip: false, showLine: told.unit === "day",
+        label: `${told.line.label} (%, right axis)`, data: told.line.values, type: "line", yAxisID: "share", order: 1, clip: false, showLine: told.unit === "day",
         borderColor: colour("--text"), backgroundColor: colour("--card"), borderWidth: 1.6, pointRadius: 4, pointStyle: "rectRot",
       });
       scales.share = { ...axis, position: "right", min: 0, max: 100, grid: { display: false } };

@@ -81,7 +81,7 @@
   };
 
   const complain = (words, link) => {
-    const said = `${words} What is shown is of ${clock.format(refreshed)}.`;
+    const said = `${words} Showing data of ${clock.format(refreshed)}.`;
     if (note.dataset.said === words && !note.hidden) return;  // it is a status: said aloud once
     note.dataset.said = words;
     note.textContent = `${said} `;
@@ -96,7 +96,7 @@
       answer = await fetch(asOf.dataset.refreshFrom, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(seconds * 1000) });
       sent = await answer.text();
     } catch {
-      complain("The gateway cannot be reached; it is asked again.");
+      complain("The gateway cannot be reached; trying again.");
       return;
     }
     if (answer.redirected) {
@@ -108,7 +108,7 @@
       return;
     }
     if (!answer.ok) {
-      complain("The gateway could not read the dashboard; it is asked again.");
+      complain("The dashboard could not be loaded; trying again.");
       return;
     }
     show(new DOMParser().parseFromString(sent, "text/html"));

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from app.admin.access import Access, Audience, may
 from app.admin.formats import pill, when
 from app.admin.ids import read_id
+from app.admin.pages.labels import ANOMALY_WORDS
 from app.admin.requests import actor
 from app.admin.views.filters import ChainIs, Choice, Present
 from app.admin.views.flashes import flash_saved
@@ -27,7 +28,8 @@ _MOST_AT_ONCE: Final = 1000
 
 
 def _words(kind: str) -> str:
-    return kind.replace("_", " ")
+    """What the kind is called; a kind of a newer version, as it is written."""
+    return ANOMALY_WORDS[AnomalyKind(kind)][0] if kind in set(AnomalyKind) else kind
 
 
 class AnomaliesView(ListView):
@@ -37,10 +39,10 @@ class AnomaliesView(ListView):
     model_class = Anomaly
     title = "Anomalies"
     explanation = (
-        "What the events say and what cannot be. It is here while it holds. To acknowledge it is to say "
-        "that somebody has seen to it; when it rests on further events, it waits again."
+        "Reported events that contradict each other. An anomaly is listed for as long as they do. "
+        "Acknowledge it when it has been looked into; further events of the same kind open it again."
     )
-    nothing = "No anomaly: everything that was reported fits together."
+    nothing = "No contradictory events. Reports that do not fit together are listed here."
     list_template = "console/anomalies.html"
     access = {**ListView.access, "acknowledge": _CHANGE}
     column_list = ("select", "kind", "subject", "chain_id", "detail", "last_at", "acknowledged_at")
@@ -49,10 +51,10 @@ class AnomaliesView(ListView):
         "acknowledged_at", "acknowledged_by",
     )  # fmt: skip
     column_labels = {
-        "select": "Pick",
+        "select": "Select",
         "subject": "About",
         "chain_id": "Chain",
-        "last_at": "Last",
+        "last_at": "Last seen",
         "acknowledged_at": "State",
     }
     column_sortable_list = ("kind", "subject", "chain_id", "last_at", "acknowledged_at")
@@ -60,7 +62,7 @@ class AnomaliesView(ListView):
     column_default_sort = [("last_at", True), ("id", True)]
     column_filters = (
         Choice(Anomaly.kind, "Kind", [(kind.value, _words(kind.value)) for kind in AnomalyKind]),
-        Present(Anomaly.acknowledged_at, "State", "acknowledged", "waiting"),
+        Present(Anomaly.acknowledged_at, "State", "Acknowledged", "Open"),
         ChainIs(Anomaly.chain_id, "Chain"),
     )
     column_formatters = {
@@ -81,7 +83,7 @@ class AnomaliesView(ListView):
             if anomaly_id is not None:
                 shown[anomaly_id] = fingerprint
         if not shown:
-            flash("Pick at least one anomaly, then acknowledge it.", "warning")
+            flash("Select at least one anomaly, then acknowledge it.", "warning")
             return redirect(url_for("anomalies.index_view"))
         try:
             flash_saved(acknowledge(current_gateway(), shown, actor=actor()))
@@ -94,7 +96,7 @@ def _pick(row: Anomaly) -> Any:
     if row.acknowledged_at is not None or not may(_CHANGE.change):
         return ""
     return Markup(
-        '<input type="checkbox" name="pick" form="acknowledge" value="{} {}" aria-label="Pick {} of {}">'
+        '<input type="checkbox" name="pick" form="acknowledge" value="{} {}" aria-label="Select {} of {}">'
     ).format(row.id, anomaly_fingerprint(row), _words(row.kind), row.subject)
 
 
@@ -102,14 +104,14 @@ def _subject(row: Anomaly) -> Any:
     if row.transfer_id is None:
         return Markup('<span class="break">{}</span>').format(row.subject)
     whole = f"0x{row.transfer_id.hex()}"
-    return Markup('<a class="mono" href="{}transfers/{}" title="{}">transfer {}…{}</a>').format(
+    return Markup('<a class="mono" href="{}transfers/{}" title="{}">{}…{}</a>').format(
         url_for("admin.index"), whole, whole, whole[:8], whole[-6:]
     )
 
 
 def _state(row: Anomaly) -> Any:
     if row.acknowledged_at is None:
-        return pill("waiting", "warn")
+        return pill("Open", "warn")
     return Markup('{} <span class="faint">{}<br>{}</span>').format(
-        pill("acknowledged"), row.acknowledged_by or "", when(row.acknowledged_at)
+        pill("Acknowledged"), row.acknowledged_by or "", when(row.acknowledged_at)
     )

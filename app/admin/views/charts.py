@@ -40,8 +40,8 @@ def estimates_chart(summary: EstimateSummary) -> dict[str, Any]:
         "unit": "minute",
         "at": [rfc3339(minute.at) for minute in summary.minutes],
         "bars": [
-            _bars("answered", "done", (minute.answered for minute in summary.minutes)),
-            _bars("refused", "bad", (minute.refused for minute in summary.minutes)),
+            _bars("Answered", "done", (minute.answered for minute in summary.minutes)),
+            _bars("Refused", "bad", (minute.refused for minute in summary.minutes)),
         ],
     }
 
@@ -52,12 +52,12 @@ def trend_chart(trend: Trend) -> dict[str, Any]:
         "unit": "hour" if trend.period is Period.DAY else "day",
         "at": [rfc3339(span.at) for span in trend.spans],
         "bars": [
-            _bars("completed", "done", (span.completed for span in trend.spans)),
-            _bars("under way", "busy", (span.under_way for span in trend.spans)),
-            _bars("refund", "warn", (span.refund for span in trend.spans)),
-            _bars("failed on the source", "bad", (span.failed for span in trend.spans)),
+            _bars("Completed", "done", (span.completed for span in trend.spans)),
+            _bars("In progress", "busy", (span.under_way for span in trend.spans)),
+            _bars("Refund", "warn", (span.refund for span in trend.spans)),
+            _bars("Failed on source", "bad", (span.failed for span in trend.spans)),
         ],
-        "line": {"label": "success", "values": [_percent(span.success_ppm) for span in trend.spans]},
+        "line": {"label": "Success rate", "values": [_percent(span.success_ppm) for span in trend.spans]},
     }
 
 

@@ -91,7 +91,7 @@ def _to_stop(board: Dashboard) -> tuple[ChainName, ...]:
     try:
         return board.chains
     except Exception as error:  # the way to stop a chain stays, whatever fails
-        _report("Stop a chain", error)
+        _report("Stop chain", error)
         return ()
 
 
@@ -119,7 +119,7 @@ def _tile(label: str, target: str, caller: Callable[[], Any]) -> Markup:
         _report(label, error)
         content = Markup(
             '<span class="tile-number tile-failed">?</span>'
-            '<span>{} <span class="faint">could not be read</span></span>'
+            '<span>{} <span class="faint">not available</span></span>'
         ).format(label)
     return Markup('<li class="tile"><a href="{}">{}</a></li>').format(target, content)
 
@@ -133,9 +133,11 @@ def _complaint(error: Exception) -> Markup:
     why = (
         "The database did not answer in time. Refresh the page in a few seconds."
         if is_unavailable(error)
-        else "Something went wrong in the gateway. The log tells what happened; the other panels are right."
+        else "Something went wrong in the gateway; its log has the details. Other panels are not affected."
     )
-    return Markup('<p class="message message-error" role="alert">This could not be shown. {}</p>').format(why)
+    return Markup(
+        '<p class="message message-error" role="alert">This panel could not be loaded. {}</p>'
+    ).format(why)
 
 
 def _divided(pools: tuple[PoolLine, ...]) -> tuple[list[PoolLine], list[PoolLine]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, final
 
 from flask import current_app, flash, request, url_for
 from flask_admin.contrib.sqla import ModelView
@@ -20,6 +21,7 @@ STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "
 """Routes of the library that write without the services' checks, or that the console does not need."""
 
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _LONGEST_SEARCH: Final = 200
 _LAST_PAGE: Final = 1_000_000
 
@@ -56,9 +58,14 @@ class ListView(ConsoleView, ModelView):
     def __init__(self) -> None:
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
 
-    def get_export_value(self, model: Any, name: str) -> Any:
-        """The bare value, never one that a spreadsheet would run as a formula."""
-        return neutral_cell(self._get_field_value(model, name))
+    @final
+    def get_export_value(self, model: Any, name: str) -> str:
+        """A cell of the export, never one that a spreadsheet would run as a formula."""
+        return neutral_cell(self.export_value(model, name))
+
+    def export_value(self, model: Any, name: str) -> Any:
+        """The bare value of a cell. Lists override this one, so that no cell misses the guard around it."""
+        return self._get_field_value(model, name)
 
     def row_url(self, row: Any) -> str:
         """Where a row's first cell leads."""
@@ -99,9 +106,12 @@ class ListView(ConsoleView, ModelView):
 
 
 def neutral_cell(value: Any) -> str:
-    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection)."""
+    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection).
+
+    An apostrophe before it makes a spreadsheet take it as text. Numbers stay as they are.
+    """
     text = "" if value is None else str(value)
-    if text.startswith(_RUN_BY_SPREADSHEETS) and not text.removeprefix("-").isdecimal():
+    if text.startswith(_RUN_BY_SPREADSHEETS) and not _NUMBER.fullmatch(text):
         return f"'{text}"
     return text
 

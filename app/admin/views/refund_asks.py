@@ -17,16 +17,16 @@ class RefundAsksView(ListView):
 
     section = "Overview"
     model_class = RefundAsk
-    title = "Refund asks"
+    title = "Requested refunds"
     explanation = (
-        "Transfers whose refund was asked for through the interface. Anybody can ask, so an ask proves "
-        "nothing: it moves a transfer that is to be refunded to status 7, and the validator network can read "
-        "it and prepare the refund."
+        "Refunds that were requested through the API. Any client can request one, so a request proves "
+        "nothing: it moves a transfer that is to be refunded to status 7, and the validators can read it and "
+        "prepare the refund."
     )
-    nothing = "Nobody has asked for a refund."
+    nothing = "No refunds were requested. They appear as soon as a user requests one through the API."
     column_list = ("transfer_id", "at", "seq")
     column_export_list = ("seq", "transfer_id", "at")
-    column_labels = {"seq": "Number", "transfer_id": "Transfer", "at": "Asked"}
+    column_labels = {"seq": "No.", "transfer_id": "Transfer", "at": "Requested"}
     column_sortable_list = ("seq", "at")
     column_default_sort = ("seq", True)
     numbers = frozenset({"seq"})
@@ -35,9 +35,9 @@ class RefundAsksView(ListView):
         "at": lambda v, c, m, p: when(m.at),
     }
 
-    def get_export_value(self, model: Any, name: str) -> Any:
+    def export_value(self, model: Any, name: str) -> Any:
         """The bare value; the id as people know it."""
-        return _id(model) if name == "transfer_id" else super().get_export_value(model, name)
+        return _id(model) if name == "transfer_id" else super().export_value(model, name)
 
 
 def _id(row: RefundAsk) -> str:

@@ -82,6 +82,6 @@ def _hit(row: NamedRow) -> Hit:
 
 def _accounts(result: SearchResult) -> list[Hit]:
     return [
-        Hit("Account", account, "its transfers", url_for("transfers.index", account=account))
+        Hit("Account", account, "Show its transfers", url_for("transfers.index", account=account))
         for account in result.accounts
     ]

@@ -97,7 +97,7 @@ class TransfersView(ConsoleView):
             with suppress(ValueError):
                 shown[parse_transfer_id(text)] = fingerprint
         if not shown:
-            flash("Pick at least one transfer, then acknowledge it.", "warning")
+            flash("Select at least one transfer, then acknowledge it.", "warning")
             return redirect(page)
         try:
             saved = acknowledge_stuck(current_gateway(), shown, request.form.get("note", ""), actor=actor())
@@ -123,7 +123,7 @@ class TransfersView(ConsoleView):
             add_note(current_gateway(), wanted, typed, operator_id=current_user.id, actor=actor())
         except NoteRefused as refused:
             return self._page(wanted, typed=typed, refused=str(refused))
-        flash("The note was added.", "success")
+        flash("Note added.", "success")
         return redirect(_notes(wanted))
 
     @expose("/<transfer_id>/notes/<int:note_id>/remove", methods=("POST",))
@@ -142,7 +142,7 @@ class TransfersView(ConsoleView):
         except NoteRefused as refused:
             flash(f"Nothing was removed: {refused}.", "error")
         else:
-            flash("The note was removed.", "success")
+            flash("Note removed.", "success")
         return redirect(_notes(wanted))
 
     @expose("/filters", methods=("POST",))
@@ -156,14 +156,14 @@ class TransfersView(ConsoleView):
         except FilterRefused as refused:
             flash(f"Nothing was saved: {refused}.", "error")
         else:
-            flash("The filter of this name was replaced." if replaced else "The filter was saved.", "success")
+            flash("Filter replaced." if replaced else "Filter saved.", "success")
         return redirect(url_for("transfers.index", **fields))
 
     @expose("/filters/<int:filter_id>/remove", methods=("POST",))
     def remove_filter(self, filter_id: int) -> ResponseReturnValue:
         """Remove a saved filter of this account."""
         if remove_filter(current_gateway(), current_user.id, filter_id):
-            flash("The saved filter was removed.", "success")
+            flash("Saved filter removed.", "success")
         return redirect(url_for("transfers.index"))
 
     def _page(self, wanted: TransferId, typed: str = "", refused: str = "") -> ResponseReturnValue:

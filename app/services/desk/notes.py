@@ -55,7 +55,9 @@ def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_i
         table = TransferNote
         count = connection.scalar(select(func.count()).where(table.transfer_id == transfer_id)) or 0
         if count >= MOST_NOTES:
-            raise NoteRefused(f"a transfer has at most {MOST_NOTES} notes: remove one that is done with")
+            raise NoteRefused(
+                f"a transfer has at most {MOST_NOTES} notes: remove one that is no longer needed"
+            )
         now = gateway.clock()
         row = {"transfer_id": transfer_id, "operator_id": operator_id, "at": now, "text": said}
         note_id = connection.scalar(insert(table).values(row).returning(table.id))
@@ -87,9 +89,9 @@ def remove_note(
     with writing(gateway.engine) as connection:
         author = queries.note_author(connection, transfer_id, note_id)
         if author is None:
-            raise NoteRefused("this note is not there any more")
+            raise NoteRefused("this note was removed already")
         if author != operator_id and not of_others:
-            raise NoteRefused("only its writer or an administrator removes a note")
+            raise NoteRefused("only its author or an administrator can remove a note")
         connection.execute(delete(TransferNote).where(TransferNote.id == note_id))
         record(
             connection,

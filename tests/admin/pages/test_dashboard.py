@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import insert, text
 
 from app.admin.pages import stuck as rules
+from app.admin.pages.components import ChainName
 from app.admin.pages.dashboard import (
     Dashboard,
     anomalies_to_acknowledge,
@@ -19,9 +20,10 @@ from app.admin.pages.dashboard import (
 )
 from app.admin.pages.estimate_summary import estimate_summary
 from app.admin.pages.freshness import Reading, freshness, shows_sandbox
-from app.admin.pages.latencies import heat_map, latencies_by_pair
+from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
 from app.admin.pages.pools import pool_lines
 from app.admin.pages.stuck import stuck_transfers
+from app.admin.pages.trends.heat_map import WIDEST_GRID, heat
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.latency import WINDOW
 from app.models.engine import reading, writing
@@ -119,6 +121,20 @@ def test_the_heat_map_shows_what_the_public_latency_says(sandbox: Gateway) -> No
         cell = cells[told.src_chain_id, told.dst_chain_id]
         assert cell.median_seconds == told.median.total_seconds() < cell.p90_seconds
     assert cells[1, 56].src.name == "Ethereum"
+
+
+def test_many_chains_are_a_list_and_few_a_grid() -> None:
+    """A grid of more destinations than a screen has room for would scroll sideways."""
+
+    def cell(src: int, dst: int, seconds: float) -> PairLatency:
+        return PairLatency(
+            ChainName(src, str(src), True), ChainName(dst, str(dst), True), 1, seconds, seconds
+        )
+
+    few = heat([cell(1, dst, 60 * dst) for dst in range(2, 2 + WIDEST_GRID)])
+    many = heat([cell(1, dst, 60 * dst) for dst in range(2, 3 + WIDEST_GRID)])
+    assert few.is_grid and not many.is_grid
+    assert [pair.dst.id for pair in many.slowest] == list(range(2 + WIDEST_GRID, 1, -1))
 
 
 def test_what_is_stuck(gateway: Gateway) -> None:
@@ -229,7 +245,7 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
 def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(text("UPDATE chains SET disabled = :yes WHERE chain_id = 3"), {"yes": True})
-    assert freshness(gateway).feed.age == "never"
+    assert freshness(gateway).feed.age == "Never"
     feed(
         gateway,
         event("chain.head", at=-30, chain_id=1, block=500),
@@ -240,7 +256,7 @@ def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
     assert [(line.chain.id, line.highest_block, line.age, line.reading) for line in got.chains] == [
         (2, 7, "1 h ago", Reading.NOT_READ),
         (1, 500, "30 s ago", Reading.FRESH),
-        (3, None, "never", Reading.STOPPED),
+        (3, None, "Never", Reading.STOPPED),
     ]
     assert (got.feed.reporter, got.feed.label, got.feed.age) == (
         "relayer",

@@ -89,11 +89,16 @@ def test_a_completed_transfer(gateway: Gateway) -> None:
     assert got.paid_out and got.paid_out.units == 999500000000000000000
     assert got.src_transaction and got.src_transaction.link == f"https://scan1.example/tx/0x{'01' * 32}"
     assert got.dst_transaction and got.dst_transaction.link == f"https://scan2.example/tx/0x{'ee' * 32}"
-    assert (got.block_delay, got.kind, got.refund, got.refund_reason) == (10, "pool send", None, "")
+    assert (got.block_delay, got.kind, got.refund, got.refund_reason) == (10, "Pool transfer", None, "")
     assert [(line.label, line.words, line.chain, line.block) for line in got.events] == [
-        ("Source transaction in a block", "1000 USDT from Chain 1 to Chain 2 (pool send)", "Chain 1", 100),
-        ("Source block deep enough", "", "Chain 1", 100),
-        ("Validators' word", "agreed: it is to be paid out (SUCCESS)", "", None),
+        (
+            "Source transaction in a block",
+            "1000 USDT from Chain 1 to Chain 2 (pool transfer)",
+            "Chain 1",
+            100,
+        ),
+        ("Source block final", "", "Chain 1", 100),
+        ("Decision of the validators", "approved: it will be paid out (SUCCESS)", "", None),
         ("Paid out on the destination", "999.5 USDT", "Chain 2", 7),
     ]
     assert all(line.stands and not line.fallen and line.reporter == "test" for line in got.events)
@@ -105,7 +110,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     unknown = detail(gateway, 1)
     assert unknown.line.status is Status.TRANSFER_UNKNOWN
     assert set(progress(unknown).values()) == {Progress.TO_COME}
-    reason = "its block was orphaned: Chain 1 reorganised from block 90"
+    reason = "Its block was orphaned: Chain 1 reorganised from block 90"
     assert [(line.stands, line.fallen) for line in unknown.events] == [(False, reason)] * 2
     feed(
         gateway,
@@ -117,7 +122,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]
     assert sorted((line.event_id, line.stands, line.fallen) for line in told) == [
-        ("bad", False, "taken back by an operator: a typing error"),
+        ("bad", False, "Retracted by an operator: a typing error"),
         ("send", False, reason),
         ("send", True, ""),
     ]  # fmt: skip
@@ -129,7 +134,7 @@ def test_a_confirmation_without_a_block_falls_with_its_send(gateway: Gateway) ->
     feed(gateway, sent(1, event_id="send"))
     assert [
         line.fallen for line in detail(gateway, 1).events if line.type is EventType.TRANSFER_CONFIRMED
-    ] == ["fell with the send that it confirmed"]
+    ] == ["Not valid, because the send that it confirms is not"]
 
 
 def test_fates_agree_with_what_stands_in_the_whole_sandbox(sandbox: Gateway) -> None:
@@ -268,7 +273,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway, sandbox_app: Flask) -> 
         (3, "is being checked by the bridge"),
         (4, "is about to be paid out"),
         (5, "is complete: it was paid out"),
-        (6, "ask for the refund"),
+        (6, "request the refund"),
         (7, "its refund on Ethereum is being prepared"),
         (8, "confirm the refund"),
         (9, "The refund of your transfer is on its way"),

@@ -55,7 +55,7 @@ def keeps_its_word(inputs: EstimateInputs) -> None:
         if each.amount is not None:
             units = each.amount.units
             assert passes(inputs, units)
-            beyond = units + 1 if each.label.startswith(("The largest", "The most")) else units - 1
+            beyond = units + 1 if each.label.startswith(("Largest", "Maximum")) else units - 1
             assert beyond in (amt, UINT256 + 1) or not passes(inputs, beyond), each
         else:
             assert each.tolerance is not None
@@ -114,20 +114,20 @@ def test_terms_in_both_ways_of_writing() -> None:
         "Protocol fee", "up", "0.004 USDT", "4000000000000000",
     )  # fmt: skip
     assert [(each.label, each.number.human) for each in fee.inputs] == [
-        ("worth on the destination, before fees", "10 USDT"),
+        ("value on the destination before fees", "10 USDT"),
         ("fee", "0.04 %"),
-        ("tier begins at", "0 USDT"),
+        ("tier starts at", "0 USDT"),
     ]
-    assert lines["max_slippage"].number.units == "63943 millionths"
+    assert lines["max_slippage"].number.units == "63943 ppm"
     assert lines["max_slippage"].number.human == "6.3943 %"
     assert lines["max_slippage_rate"].number.units.startswith("0.0639437528")
     assert lines["bridge_rate"].number.units == "1"
     assert view.received and view.received.text == "9.390562471907988034"
-    assert view.bridge_type_words == "through the pools"
-    assert view.rate_source == "the route's fixed rate, configured as 1"
-    assert view.fee_source == "configured with the route"
+    assert view.bridge_type_words == "Liquidity pools"
+    assert view.rate_source == "Fixed rate of the route, configured as 1"
+    assert view.fee_source == "Configured with the route"
     assert ("Amount", "10 USDT, 10000000 smallest units") in view.inputs
-    assert ("Slippage tolerance", "0.3 %, 3000 millionths") in view.inputs
+    assert ("Slippage tolerance", "0.3 %, 3000 ppm") in view.inputs
 
 
 def test_the_limit_that_binds_and_the_check_that_refused() -> None:
@@ -144,22 +144,22 @@ def test_the_limit_that_binds_and_the_check_that_refused() -> None:
     assert view.refusal and view.refusal.check == "Within the source pool's epoch cap"
     assert (view.refusal.code, view.refusal.code_name) == (1005, "ERROR_CODE_INBOUND_LIQUIDITY_LIMIT")
     nearest = view.refusal.suggestions[0]
-    assert (nearest.label, str(nearest.amount)) == ("The largest amount below that passes", "5 USDT")
-    assert [check.label for check in view.checks if check.words == "refused"] == [view.refusal.check]
+    assert (nearest.label, str(nearest.amount)) == ("Largest smaller amount that passes", "5 USDT")
+    assert [check.label for check in view.checks if check.words == "Failed"] == [view.refusal.check]
 
 
 def test_too_small_names_the_least() -> None:
     view = estimate_view(ask(usdt(), amt=1))
     assert view.refusal and view.refusal.reason == "amount_too_small"
     above = view.refusal.suggestions[0]
-    assert above.label == "The smallest amount above that passes"
+    assert above.label == "Smallest larger amount that passes"
     assert above.amount and above.amount == view.least and above.amount.units > 605437
 
 
 def test_where_rate_and_fee_come_from() -> None:
     assert "amplification 200" in estimate_view(on_curve()).rate_source
     assert estimate_view(pegged(BridgeType.BURN_MINT)).rate_source.startswith("1: a pegged token")
-    assert estimate_view(pegged()).fee_source == "configured with the pegged pair"
+    assert estimate_view(pegged()).fee_source == "Configured with the pegged pair"
     assert estimate_view(usdt(route=None)).rate_source == ""
 
 
@@ -202,7 +202,7 @@ def test_the_sandboxs_estimates_and_errors(sandbox: Gateway) -> None:
     (stale,) = [error for error in SANDBOX_ERRORS if error.reason == "fee_stale"]
     assert (
         view_of(sandbox, request_of(stale.query)).fee_source
-        == "reported by the feed, 2 h ago; it is good for 3600 seconds"
+        == "Reported by the feed, 2 h ago; valid for 3600 seconds"
     )
 
 

@@ -113,14 +113,14 @@ def test_a_long_list_of_an_account_goes_on(gateway: Gateway) -> None:
     [
         ("", "Enter a transfer id"),
         ("   ", "Enter a transfer id"),
-        ("0x" + "12" * 32, "No transfer has this id, and none names it as a transaction"),
+        ("0x" + "12" * 32, "No transfer has this id or transaction hash"),
         (
             "0x" + "12" * 20,
             "This is an address, but no transfer from or to 0x1212121212121212121212121212121212121212",
         ),
         ("0x1234", "has 4 digits: a transfer id and a transaction hash have 64, an address 40"),
         ("0x" + "1" * 63, "has 63 digits"),
-        ("hello", "compared letter by letter"),
+        ("hello", "are case-sensitive"),
         ("https://scan.example/tx/", "Paste a transfer id"),
         ("x" * 200, "none has more than 128 characters"),
         ("a\0b", "none has more than"),

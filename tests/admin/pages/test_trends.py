@@ -129,9 +129,9 @@ def pool(balance: int, total_cap: int | None = None, **more: int) -> PoolState:
         (pool(100), 10**40, 0, ""),
         (pool(0), 0, 0, "empty: nothing can be paid out"),
         (pool(10**40), 0, 1, ""),
-        (pool(9, epoch_cap=10, epoch_volume=8), 0, 0, "its epoch is nearly used up"),
+        (pool(9, epoch_cap=10, epoch_volume=8), 0, 0, "epoch cap nearly used up"),
         (pool(9, epoch_cap=10, epoch_volume=11), 0, 0,
-         "its epoch is used up: nothing more can be sent until the next"),
+         "epoch cap used up: nothing more can be sent until the next epoch"),
         (pool(1, total_cap=0), 0, 0, "at its cap: nothing more can be sent from this chain"),
     ],
 )  # fmt: skip

@@ -73,7 +73,7 @@ def search(gateway: Gateway, text: str) -> SearchResult:
     """
     inside = whole_ones(text)
     if is_link(text) and not inside:
-        return _nothing(text[:LONGEST], f"This link holds no transfer id, hash or address. {_PASTE}")
+        return _nothing(text[:LONGEST], f"This link has no transfer id, hash or address in it. {_PASTE}")
     if not inside or len("".join(text.split())) <= len(f"0x{'f' * HASH_DIGITS}"):
         return _search_one(gateway, "".join(text.split()))
     results = (_search_one(gateway, each) for each in inside)
@@ -88,7 +88,7 @@ def _search_one(gateway: Gateway, wanted: str) -> SearchResult:
         return _nothing(wanted, "Enter a transfer id, a transaction hash or an address.")
     if len(wanted) > LONGEST or "\0" in wanted:
         return _nothing(
-            wanted[:LONGEST], "This is no id, hash or address: none has more than 128 characters."
+            wanted[:LONGEST], "This is not an id, hash or address: none has more than 128 characters."
         )
     digits = hex_digits(wanted)
     if len(digits) == HASH_DIGITS:
@@ -115,15 +115,15 @@ def _by_32_bytes(gateway: Gateway, text: str, digits: str) -> SearchResult:
         of_hash = transfers_of_hash(connection, f"0x{digits}", MOST_FOUND)
     if of_id:
         also = f" It is also a transaction of {_counted(len(of_hash))}." if of_hash else ""
-        return _result(gateway, text, Found.TRANSFER, [*of_id, *of_hash], f"This is a transfer's id.{also}")
+        return _result(gateway, text, Found.TRANSFER, [*of_id, *of_hash], f"This is a transfer id.{also}")
     if of_hash:
         return _of_transaction(gateway, text, of_hash)
     return _nothing(
         text,
-        "No transfer has this id, and none names it as a transaction. If a user sent it: the transaction may "
-        "not be reported yet (the dashboard says how fresh each chain is), may be on a chain that is not "
-        "served, or may be no send of this bridge. The hash of a block, and the ids that contracts log for "
-        "payouts and withdrawals, are not searched: try the transaction's hash, or the sender's address.",
+        "No transfer has this id or transaction hash. If a user sent it to you: the transaction may "
+        "not be reported yet (the dashboard shows how fresh each chain is), may be on a chain that is not "
+        "configured, or may not be a send of this bridge. Block hashes, and the ids that contracts log for "
+        "payouts and withdrawals, are not searched: try the transaction hash, or the address of the sender.",
     )
 
 
@@ -203,7 +203,7 @@ def _counted(count: int) -> str:
 
 _NO_TRANSFER_OF: Final = (
     "This is an address, but no transfer from or to {} is known. If the user has just sent: the transaction "
-    "may not be reported yet (the dashboard says how fresh each chain is). Ask for the transaction's hash."
+    "may not be reported yet (the dashboard shows how fresh each chain is). Ask for the transaction hash."
 )
 
 
@@ -215,21 +215,22 @@ _PASTE: Final = (
 
 def _advice(text: str, digits: str, part: Part | None) -> str:
     if part and max(len(part.start), len(part.end)) < LEAST_PART:
-        return f"Type at least {LEAST_PART} digits of the beginning or of the end of a transfer's id."
+        return f"Type at least {LEAST_PART} digits of the beginning or the end of a transfer id."
     if digits:
         return (
             f"This looks like hex, but has {len(digits)} digits: a transfer id and a transaction hash have "
-            "64, an address 40. No transfer's id begins or ends so. A transaction's hash is only found whole."
+            "64, an address 40. No transfer id begins or ends like this. A transaction is only "
+            "found by its full hash."
         )
     if part:
         return (
-            "No transfer's id, and no account, begins and ends so. A transaction's hash is only found whole: "
-            "the click that copies it copies all of it."
+            "No transfer id and no account begins and ends like this. A transaction is only found by its "
+            "full hash: a click on a short hash copies the full one."
         )
     if _WORD.fullmatch(text):
         return (
-            "Nothing is called this, and no transfer names it as a transaction, a sender or a receiver. "
-            "Hashes and accounts of chains that are no EVM are compared letter by letter: check upper and "
-            "lower case, and paste it whole."
+            "No chain or token has this name, and no transfer has it as its transaction, sender or receiver. "
+            "Hashes and accounts of non-EVM chains are case-sensitive: check upper and lower case, and "
+            "paste the full value."
         )
-    return f"Nothing is called this, and no transfer names it. {_PASTE}"
+    return f"No chain, token or transfer has this name. {_PASTE}"

@@ -11,6 +11,9 @@ from app.admin.pages.latencies import PairLatency
 
 HEAT_STEPS = 5
 
+WIDEST_GRID = 8
+"""Destinations that a grid has room for beside each other; of more, the pairs are listed."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
@@ -20,6 +23,16 @@ class HeatMap:
     destinations: tuple[ChainName, ...]
     cells: dict[tuple[int, int], PairLatency]
     steps: dict[tuple[int, int], int]
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether the grid fits on a screen."""
+        return len(self.destinations) <= WIDEST_GRID
+
+    @property
+    def slowest(self) -> list[PairLatency]:
+        """The pairs, the slowest median first."""
+        return sorted(self.cells.values(), key=lambda cell: -cell.median_seconds)
 
 
 def heat(latencies: Iterable[PairLatency]) -> HeatMap:

@@ -65,9 +65,11 @@ def _of_epoch_cap(pool: PoolState) -> Iterator[PoolWarning]:
     if rest is None or pool.epoch_cap is None:
         return
     if rest <= 0:
-        yield PoolWarning(Severity.REACHED, "its epoch is used up: nothing more can be sent until the next")
+        yield PoolWarning(
+            Severity.REACHED, "epoch cap used up: nothing more can be sent until the next epoch"
+        )
     elif pool.epoch_volume * PPM >= pool.epoch_cap * NEAR_PPM:
-        yield PoolWarning(Severity.NEAR, "its epoch is nearly used up")
+        yield PoolWarning(Severity.NEAR, "epoch cap nearly used up")
 
 
 def _of_pace(pool: PoolState, gained: int) -> Iterator[PoolWarning]:

@@ -19,7 +19,7 @@ from app.admin.forms.rows import DiffLine, RowForm
 from app.admin.network_names import decimals_by_pool, row_title
 from app.admin.requests import actor
 from app.admin.views.flashes import after_saving, note_unconfirmed
-from app.admin.views.lists import ListView, neutral_cell
+from app.admin.views.lists import ListView
 from app.admin.views.network.concerned import concerned_transfers
 from app.admin.views.network.users import users_with_links
 from app.domain.difference import FieldDifference, difference
@@ -132,10 +132,10 @@ class NetworkView(ListView):
         names = [field.data_key or name for name, field in self.of.schema.dump_fields.items()]
         return [(name, name) for name in names]
 
-    def get_export_value(self, model: Any, name: str) -> Any:
-        """The value as the document writes it, and no formula for a spreadsheet."""
+    def export_value(self, model: Any, name: str) -> Any:
+        """The value as the document writes it."""
         value = self.of.written_out(_columns(model))[name]
-        return neutral_cell(value if isinstance(value, str) or value is None else json.dumps(value))
+        return value if isinstance(value, str) or value is None else json.dumps(value)
 
     # --- The pages
 

@@ -81,8 +81,8 @@ class RoutesView(BaseFees, NetworkView):
         """The document's keys, and after them the base fee that counts and where it comes from."""
         return [*super().get_export_columns(), *((name, name) for name in _FEE_NOW)]
 
-    def get_export_value(self, model: Any, name: str) -> Any:
-        return exported(model, name) if name in _FEE_NOW else super().get_export_value(model, name)
+    def export_value(self, model: Any, name: str) -> Any:
+        return exported(model, name) if name in _FEE_NOW else super().export_value(model, name)
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The base fees of the route, where there is another than the configured one, and which counts."""

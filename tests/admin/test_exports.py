@@ -1,0 +1,81 @@
+"""Every CSV file of the console: no cell of it is a formula for the spreadsheet that opens it."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert
+
+from app.domain.operators import Role
+from app.models.anomalies import Anomaly
+from app.models.engine import writing
+from app.runtime.gateway import Gateway
+from tests.admin.pages.test_dashboard import put
+from tests.admin.visitor import MovableClock, signed_in
+from tests.databases import SharedDatabase
+from tests.services.feed.world import NOW, fill_network
+
+FORMULAS = ('=HYPERLINK("http://x","y")', "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", "\n=1+1")
+
+
+def exports(app: Flask) -> list[str]:
+    """The addresses of all CSV files: those of the library's lists, and those of pages of their own."""
+    rules = [rule.rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/admin/")]
+    lists = [rule.replace("<export_type>", "csv") for rule in rules if rule.endswith("/<export_type>/")]
+    return [*lists, *(rule for rule in rules if rule.endswith(".csv"))]
+
+
+def test_every_cell_of_every_export_passes_the_guard(
+    app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list that wrote its cells past the guard would show the bare value here."""
+    monkeypatch.setattr("app.admin.views.lists.neutral_cell", lambda value: "guarded")
+    admin = signed_in(app, Role.ADMIN)
+    paths = exports(app)
+    assert {"/admin/transfers/export.csv", "/admin/audit/export.csv", "/admin/routes/export/csv/"} <= set(
+        paths
+    )
+    filled = 0
+    for path in paths:
+        answer = admin.get(path)
+        assert (answer.status_code, answer.mimetype) == (200, "text/csv"), path
+        _, *rows = csv.reader(io.StringIO(answer.text))
+        assert {cell for row in rows for cell in row} <= {"guarded"}, path
+        filled += bool(rows)
+    assert filled >= 8
+
+
+def test_a_transfer_is_no_formula(
+    app: Flask, gateway: Gateway, clock: MovableClock, database: SharedDatabase
+) -> None:
+    """What reporters send is written with an apostrophe before it; ids and amounts stay as they are."""
+    clock.now = NOW
+    fill_network(database, gateway.engine)
+    put(gateway, *({"status": 7, "since": 60, "symbol": f, "sender": f, "receiver": f} for f in FORMULAS))
+    anomalies = [
+        {"kind": "released_twice", "subject": formula, "detail": formula, "event_ids": [formula]}
+        | {"first_at": NOW, "last_at": NOW}
+        for formula in FORMULAS
+    ]
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Anomaly), anomalies)
+    viewer, texts = signed_in(app, Role.VIEWER), {f"'{formula}" for formula in FORMULAS}
+
+    def rows(path: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(viewer.get(path).data.decode(), newline="")))
+
+    lines = rows("/admin/transfers/export.csv")
+    for name in ("token", "sender", "receiver"):
+        assert {line[name] for line in lines} == texts
+    assert {line["transfer_id"] for line in lines} == {f"0x{n:064x}" for n in range(1, len(FORMULAS) + 1)}
+    assert {line["amount_smallest_units"] for line in lines} == {"1"}
+    found = rows("/admin/anomalies/export/csv/")
+    assert {line["About"] for line in found} == {line["Detail"] for line in found} == texts
+
+
+def test_without_a_transfer_the_file_has_its_heading(app: Flask, gateway: Gateway) -> None:
+    lines = signed_in(app, Role.VIEWER).get("/admin/transfers/export.csv").text.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("transfer_id,status,state,")
