@@ -210,7 +210,15 @@ def test_a_line_leads_to_the_history_of_its_row(visitor: Visitor, network: Gatew
 
 
 def test_headings_are_in_sentence_case(visitor: Visitor) -> None:
-    for section in ("chains", "tokens", "pools", "routes", "pegged_pairs", "route_blocks", "blocked_networks"):
+    for section in (
+        "chains",
+        "tokens",
+        "pools",
+        "routes",
+        "pegged_pairs",
+        "route_blocks",
+        "blocked_networks",
+    ):
         page = visitor.get(f"/admin/{section}/").text
         headings = re.findall(r"<th scope=\"col\"[^>]*>\s*(?:<a[^>]*>)?([^<]+)", page)
         assert len(headings) > 3, section

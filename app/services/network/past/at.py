@@ -52,7 +52,9 @@ class _Rows:
             return True
         rows = self.by_section[section.name]
         identity = _identity(section, change.after or change.before or {})
-        fits = _whole(section, rows.get(identity)) == _whole(section, change.after)
+        known = rows.get(identity)
+        # As a rule the texts are the same: the defaults of what they leave out are asked for only if not.
+        fits = known == change.after or _whole(section, known) == _whole(section, change.after)
         if change.before is None:
             rows.pop(identity, None)
         else:
