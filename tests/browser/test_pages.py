@@ -21,9 +21,11 @@ from app import create_app
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
+from app.services.reporters.new_tokens import create_token
+from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
-from tests.applications import close_connections, make_settings
+from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
@@ -112,7 +114,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/blocked_networks/add",
         "/admin/blocked_networks/1/remove",
         "/admin/ingest_tokens/",
-        "/admin/ingest_tokens/1",
+        "/admin/ingest_tokens/{token}",
         "/admin/ingest_tokens/new",
         "/admin/operators/",
         "/admin/operators/new",
@@ -210,11 +212,12 @@ class Story:
 
     imported: int
     record: int
+    token: int
     before: str
 
     def at(self, path: str) -> str:
         """The address with what it means filled in."""
-        return path.format(imported=self.imported, record=self.record, before=self.before)
+        return path.format(imported=self.imported, record=self.record, token=self.token, before=self.before)
 
 
 @pytest.fixture(scope="module")
@@ -230,10 +233,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
-        visitor.post(
-            "/admin/ingest_tokens/new",
-            form_of(visitor.get("/admin/ingest_tokens/new")) | {"name": "a reporter"},
-        )
+        create_token(gateway_of(app), "a reporter", actor=TESTER)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)
@@ -243,6 +243,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         found = Story(
             connection.scalar(imported) or 0,
             connection.scalar(record) or 0,
+            connection.scalar(text("SELECT max(id) FROM ingest_tokens")) or 0,
             f"{before:%Y-%m-%dT%H:%M:%S.%f}Z",
         )
     engine.dispose()
@@ -360,7 +361,7 @@ def test_every_page_is_looked_at(sqlite_template: Path) -> None:
     """Whoever adds a route adds its page here, or says why it has none."""
     app = create_app(make_settings(f"sqlite:///{sqlite_template}", doors=("admin",)))
     routes = adapter(app)
-    example = Story(1, 1, "2026-01-01T00:00:00Z")
+    example = Story(1, 1, 1, "2026-01-01T00:00:00Z")
     looked_at = {
         routes.match(re.sub(r"\?.*", "", example.at(path)))[0] for pages in PAGES.values() for path in pages
     }
