@@ -233,7 +233,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
-        create_token(gateway_of(app), "a reporter", actor=TESTER)
+        create_token(gateway_of(app), "a-reporter", actor=TESTER)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)
