@@ -114,16 +114,6 @@ def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
     assert snapshots.current().terms.chains[1].name == "Main"
 
 
-def test_whoever_just_changed_something_can_ask_for_it(
-    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
-) -> None:
-    snapshots.current()
-    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
-    timer.now += 0.01
-    assert snapshots.current().terms.chains[1].name == "Ethereum", "others wait for the second"
-    assert snapshots.newest().terms.chains[1].name == "Main"
-
-
 def test_the_application_has_one(app: Flask) -> None:
     gateway = current_gateway()
     assert gateway.snapshots.current().terms.chains == {}

@@ -1,0 +1,18 @@
+"""Whoever just changed the configuration can ask for it as it is now."""
+
+from __future__ import annotations
+
+from app.runtime.gateway import Gateway
+from app.services.network.document import import_network
+from app.services.network.snapshot import NetworkSnapshots
+from tests.actors import TESTER
+from tests.services.network.network_kit import changed, network, text
+
+
+def test_the_newest_is_read_while_others_wait(gateway: Gateway) -> None:
+    import_network(gateway, text(network()), actor=TESTER)
+    snapshots = NetworkSnapshots(gateway.engine, 3600)
+    assert snapshots.current().terms.chains[1].name == "Ethereum"
+    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
+    assert snapshots.current().terms.chains[1].name == "Ethereum", "within its age"
+    assert snapshots.newest().terms.chains[1].name == "Main"
