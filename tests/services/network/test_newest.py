@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from app.runtime.gateway import Gateway
+from flask import Flask
+
 from app.services.network.document import import_network
 from app.services.network.snapshot import NetworkSnapshots
 from tests.actors import TESTER
+from tests.applications import gateway_of
 from tests.services.network.network_kit import changed, network, text
 
 
-def test_the_newest_is_read_while_others_wait(gateway: Gateway) -> None:
+def test_the_newest_is_read_while_others_wait(app: Flask) -> None:
+    gateway = gateway_of(app)
     import_network(gateway, text(network()), actor=TESTER)
     snapshots = NetworkSnapshots(gateway.engine, 3600)
     assert snapshots.current().terms.chains[1].name == "Ethereum"
