@@ -46,3 +46,9 @@ class SnapshotSource(Protocol):
 
         :raises Unavailable: when there is none that is new enough to be trusted.
         """
+
+    def newest(self) -> NetworkSnapshot:
+        """The configuration of this moment: for a page that somebody opens after their own change.
+
+        :raises Unavailable: as ``current`` does.
+        """

@@ -11,7 +11,7 @@ pytest.importorskip("granian", reason="`make bench` installs what it needs")
 if shutil.which("wrk") is None:
     pytest.skip("needs wrk: apt-get install wrk", allow_module_level=True)
 
-from bench import http, scale, watch
+from bench import console, http, scale, watch
 
 
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +27,14 @@ def test_a_quick_run_tells_what_many_transfers_cost(capsys: pytest.CaptureFixtur
     assert "5,000 transfers against 500" in report
     assert "status p50: " in report
     assert "history p99, 10 of about " in report
+
+
+def test_a_quick_run_visits_the_console(capsys: pytest.CaptureFixture[str]) -> None:
+    console.main(["--quick"])
+    report = capsys.readouterr().out
+    assert "sqlite, 2,000 transfers, 100 audit records" in report
+    assert "postgresql, 2,000 transfers" in report
+    assert "over 300 ms at the 99th percentile" in report
 
 
 def test_a_quick_run_reads_a_chain(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
@@ -17,6 +15,7 @@ from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account
 from tests.applications import close_connections, gateway_of, make_settings
+from tests.browser.looking import accessibility
 from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
 from tests.services.watching.world import watch_a_chain
@@ -32,9 +31,6 @@ FLAGS = [
     "--disable-sync",
 ]
 DESKTOP = ViewportSize(width=1280, height=860)
-SERIOUS = ("serious", "critical")
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-"""Those of the rules that axe-core applies by default that look at colours."""
 
 
 class Visit:
@@ -70,19 +66,10 @@ class Visit:
         page.get_by_role("button", name="Sign in").click()
         return page
 
-    def check_accessibility(self, of: dict[str, Any] | None = None) -> None:
-        """No serious or critical finding of axe-core on the page as it stands.
-
-        :param of: which of its rules, in the words of ``axe.run``; all of them without it.
-        """
-        options = {"resultTypes": ["violations"]} | (of or {})
-        found = Axe().run(self.page, options=options).response["violations"]
-        serious = [
-            f"{item['id']}: {item['help']}: {[node['html'][:160] for node in item['nodes'][:4]]}"
-            for item in found
-            if item["impact"] in SERIOUS
-        ]
-        assert not serious, f"{self.page.url}\n" + "\n".join(serious)
+    def check_accessibility(self) -> None:
+        """No finding of axe-core on the page as it stands."""
+        found = accessibility(self.page)
+        assert not found, f"{self.page.url}\n" + "\n".join(found)
 
 
 @pytest.fixture(scope="session")

@@ -1,121 +1,381 @@
-"""Every page of the console in a browser: accessible, quiet, at home."""
+"""Every page of the console in a browser: accessible in both themes, quiet, at home, within the screen.
+
+A page is opened once and looked at in every way (``findings``); what is found on all pages is told together.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import ViewportSize
+from flask import Flask
+from playwright.sync_api import Page
+from sqlalchemy import create_engine, text
+from werkzeug.routing import MapAdapter
 
+from app import create_app
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
-from tests.admin.visitor import email_of
-from tests.browser.conftest import COLOURS, DESKTOP, Visit
-from tests.volume import FULL
+from app.services.reporters.new_tokens import create_token
+from tests.actors import TESTER
+from tests.admin.forms import form_of, save, send
+from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
+from tests.applications import close_connections, gateway_of, make_settings
+from tests.browser.conftest import Visit
+from tests.browser.looking import findings
+from tests.databases import SharedSqlite
+from tests.serving.server import Server
 
-PHONE = ViewportSize(width=390, height=844)
-PARTS = 6
-"""The pages are shared out among so many tests, which different processes may take."""
-Scheme = Literal["light", "dark"]
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-CASES = [(part, scheme) for part in range(PARTS) for scheme in (SCHEMES if FULL else SCHEMES[part % 2 :][:1])]
-"""Everyday each page is opened in one of the schemes, in full in both."""
+PAGES: Mapping[str, tuple[str, ...]] = {
+    "work": (
+        "/admin/",
+        "/admin/transfers/",
+        "/admin/transfers/?stuck=1",
+        "/admin/transfers/?stuck=user",
+        "/admin/transfers/?stuck=user&seen=1",
+        "/admin/transfers/?status=11&src=1&dst=1",
+        "/admin/search/",
+        "/admin/search/?q=0x1234",
+        "/admin/search/?q=usdc",
+        "/admin/search/?q=0x0000…0001",
+        f"/admin/transfers/{sandbox_id(Status.TRANSFER_COMPLETED)}",
+        f"/admin/transfers/{sandbox_id(Status.TRANSFER_REQUESTING_REFUND)}",
+        f"/admin/transfers/{sandbox_id(Status.TRANSFER_UNKNOWN, 1)}",
+        "/admin/estimates/",
+        "/admin/estimates/?src=1&dst=56&token=USDT&amount=100&slippage=0.5",
+        "/admin/estimates/?src=1&dst=56&token=USDT&amount=100000000&slippage=0.5",
+        "/admin/estimates/?src=1&amount=x&caller=x",
+        "/admin/anomalies/",
+        "/admin/refund_asks/",
+        "/admin/proposals/",
+        "/admin/proposals/1",
+        "/admin/audit/",
+        "/admin/audit/?subject=nothing+like+it",
+        "/admin/audit/{record}",
+        "/admin/history/?subject=chain+137",
+        "/admin/history/at",
+        "/admin/history/at?time={before}",
+        "/admin/document/",
+        "/admin/document/at?time={before}",
+    ),
+    "network": (
+        "/admin/chains/",
+        "/admin/chains/1",
+        "/admin/chains/1/stop",
+        "/admin/chains/1/remove",
+        "/admin/chains/stop?all=1",
+        "/admin/chains/resume?all=1",
+        "/admin/chains/128/resume",
+        "/admin/chains/new",
+        "/admin/chains/restore/{imported}/0",
+        "/admin/connect/",
+        "/admin/connect/?like=1",
+        "/admin/validators/",
+        "/admin/validators/?chain=10",
+        "/admin/validators/1/opening",
+        "/admin/watching/",
+        "/admin/watching/1",
+        "/admin/tokens/",
+        "/admin/tokens/1",
+        "/admin/tokens/new",
+        "/admin/tokens/1/remove",
+        "/admin/pools/",
+        "/admin/pools/1",
+        "/admin/pools/new",
+        "/admin/pools/1/remove",
+        "/admin/routes/",
+        "/admin/routes/1",
+        "/admin/routes/new",
+        "/admin/routes/1/remove",
+        "/admin/routes/base-fees",
+        "/admin/pegged_pairs/",
+        "/admin/pegged_pairs/1",
+        "/admin/pegged_pairs/new",
+        "/admin/pegged_pairs/1/remove",
+    ),
+    "blocks and accounts": (
+        "/admin/route_blocks/",
+        "/admin/route_blocks/1",
+        "/admin/route_blocks/new",
+        "/admin/route_blocks/1/remove",
+        "/admin/blocked_addresses/",
+        "/admin/blocked_addresses/1",
+        "/admin/blocked_addresses/new",
+        "/admin/blocked_addresses/add",
+        "/admin/blocked_addresses/1/remove",
+        "/admin/blocked_networks/",
+        "/admin/blocked_networks/1",
+        "/admin/blocked_networks/new",
+        "/admin/blocked_networks/add",
+        "/admin/blocked_networks/1/remove",
+        "/admin/ingest_tokens/",
+        "/admin/ingest_tokens/{token}",
+        "/admin/ingest_tokens/new",
+        "/admin/operators/",
+        "/admin/operators/new",
+        "/admin/operators/1",
+        "/admin/account/",
+        "/admin/account/kept",
+        "/admin/account/password",
+        "/admin/account/second-factor",
+        "/admin/account/passkey",
+        "/admin/account/recovery-codes",
+    ),
+}
+"""Addresses. ``{…}`` is of the story that is told before."""
 
-PAGES = (
-    "/admin/",
-    "/admin/transfers/",
-    "/admin/transfers/?stuck=1",
-    "/admin/transfers/?stuck=user",
-    "/admin/transfers/?stuck=user&seen=1",
-    "/admin/search/",
-    "/admin/search/?q=0x1234",
-    "/admin/search/?q=usdc",
-    "/admin/search/?q=0x0000…0001",
-    f"/admin/transfers/{sandbox_id(Status.TRANSFER_COMPLETED)}",
-    f"/admin/transfers/{sandbox_id(Status.TRANSFER_REQUESTING_REFUND)}",
-    f"/admin/transfers/{sandbox_id(Status.TRANSFER_UNKNOWN, 1)}",
-    "/admin/estimates/",
-    "/admin/estimates/?src=1&dst=56&token=USDT&amount=100&slippage=0.5",
-    "/admin/estimates/?src=1&dst=56&token=USDT&amount=100000000&slippage=0.5",
-    "/admin/estimates/?src=1&amount=x&caller=x",
-    "/admin/anomalies/",
-    "/admin/proposals/",
-    "/admin/chains/",
-    "/admin/chains/1",
-    "/admin/chains/1/stop",
-    "/admin/chains/1/remove",
-    "/admin/chains/stop?all=1",
-    "/admin/chains/resume?all=1",
-    "/admin/history/?subject=chain+1",
-    "/admin/history/at",
-    "/admin/history/at?time=2020-01-01",
-    "/admin/document/",
-    "/admin/document/at?time=2020-01-01",
-    "/admin/connect/",
-    "/admin/connect/?like=1",
-    "/admin/validators/1/opening",
-    "/admin/chains/128/resume",
-    "/admin/chains/new",
-    "/admin/watching/",
-    "/admin/watching/1",
-    "/admin/tokens/",
-    "/admin/tokens/1",
-    "/admin/pools/",
-    "/admin/pools/1",
-    "/admin/routes/",
-    "/admin/routes/1",
-    "/admin/routes/new",
-    "/admin/routes/base-fees",
-    "/admin/pegged_pairs/",
-    "/admin/pegged_pairs/1",
-    "/admin/route_blocks/",
-    "/admin/route_blocks/new",
-    "/admin/route_blocks/1/remove",
-    "/admin/blocked_addresses/",
-    "/admin/blocked_addresses/1",
-    "/admin/blocked_addresses/add",
-    "/admin/blocked_networks/",
-    "/admin/blocked_networks/add",
-    "/admin/audit/",
-    "/admin/audit/1",
-    "/admin/validators/",
-    "/admin/validators/?chain=10",
-    "/admin/ingest_tokens/",
-    "/admin/ingest_tokens/new",
-    "/admin/operators/",
-    "/admin/operators/new",
-    "/admin/operators/1",
-    "/admin/account/",
-    "/admin/account/kept",
-    "/admin/account/password",
-    "/admin/account/second-factor",
-    "/admin/account/passkey",
-    "/admin/account/recovery-codes",
+NO_PAGES: Mapping[str, str] = {
+    **dict.fromkeys(("console.static", "security.static"), "files"),
+    **dict.fromkeys(("audit.export_csv", "audit.export_lines", "transfers.export_csv"), "a file"),
+    **dict.fromkeys(("document.export", "history.at_document"), "a file"),
+    "admin.refresh": "parts of the dashboard, which it puts in their places",
+    "history.row": "leads to the row",
+    "security.login": "test_signing_in",
+    "security.two_factor_token_validation": "test_second_factor: asks for a code between two steps",
+    "security.wan_signin": "test_passkeys: only on a site with a name",
+    "security.mf_recovery": "test_second_factor: asks for a code between two steps",
+    **dict.fromkeys(
+        ("security.mf_recovery_codes", "security.two_factor_rescue", "security.tf_select"),
+        "the library's, which the console has closed",
+    ),
+    "security.wan_delete": "the library's, which the console has closed to GET",
+}
+"""Routes of the console that answer GET without a page of their own, and why or where they are looked at."""
+
+PREVIEW = ".form-actions button.primary"
+CONFIRM = "button[name=confirm]"
+BAD_LIST = "0x00000000000000000000000000000000000000c1\nno address\n"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A form that is filled in and sent; what is looked at is the answer."""
+
+    path: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    button: str = PREVIEW
+    shows: str = "main .field-error, main .message-error"
+
+
+REFUSED = (
+    *(Sent(f"/admin/{name}/new") for name in ("chains", "tokens", "pools", "routes", "pegged_pairs")),
+    *(Sent(f"/admin/{name}/new") for name in ("route_blocks", "blocked_addresses", "blocked_networks")),
+    Sent("/admin/blocked_addresses/add", {"text": BAD_LIST}),
+    Sent("/admin/blocked_networks/add"),
+    Sent("/admin/connect/?like=10", {"id": "x"}),
+    Sent("/admin/chains/1/stop", button=CONFIRM),
+    Sent("/admin/chains/stop?all=1", {"typed": "x"}, CONFIRM),
+    Sent("/admin/routes/base-fees"),
+    Sent("/admin/validators/1/opening", {"validators": "x"}),
+    Sent("/admin/routes/1", {"base_fee": "x", "pinned_until": "2020-01-01T00:00"}),
+    Sent("/admin/pegged_pairs/1", {"burn_base_fee": "-1"}),
+    Sent("/admin/operators/new"),
+    Sent("/admin/ingest_tokens/new"),
+    Sent("/admin/account/password"),
+    Sent("/admin/document/", {"text": "{"}),
 )
+"""Forms that come back with what is wrong."""
+
+PREVIEWED = (
+    Sent("/admin/chains/10", {"block_delay": "1", "name": "Other"}, shows=".diff"),
+    Sent("/admin/tokens/1", {"name": "Other"}, shows=".diff"),
+    Sent("/admin/pools/1", {"total_cap": "1"}, shows=".diff"),
+    Sent("/admin/routes/1", {"base_fee": "999"}, shows=".diff"),
+    Sent("/admin/pegged_pairs/1", {"burn_base_fee": "999"}, shows="[name=proposal_reason]"),
+    Sent(
+        "/admin/route_blocks/new",
+        {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56"},
+        shows=".diff",
+    ),
+    Sent(
+        "/admin/blocked_addresses/new",
+        {"address": "0x00000000000000000000000000000000000000c9"},
+        shows=".diff",
+    ),
+    Sent("/admin/blocked_networks/new", {"cidr": "10.0.0.0/8", "reason": "x"}, shows=".diff"),
+    Sent("/admin/blocked_networks/add", {"text": "192.0.2.1", "reason": "x"}, shows=CONFIRM),
+    Sent("/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "3"}, shows=CONFIRM),
+)
+"""Forms whose effects are shown before anything is saved."""
+
+CONFLICT = Sent("/admin/chains/10", {"seen": "0" * 64, "block_delay": "3"}, shows=".diff, .message-warning")
 
 
-def test_the_pages_before_signing_in(visit: Visit) -> None:
-    visit.open("/admin/")
-    visit.check_accessibility()
+@dataclass(frozen=True)
+class Story:
+    """What happened before anybody looks: a change of a chain, a proposal, an ingest token."""
+
+    imported: int
+    record: int
+    token: int
+    before: str
+
+    def at(self, path: str) -> str:
+        """The address with what it means filled in."""
+        return path.format(imported=self.imported, record=self.record, token=self.token, before=self.before)
 
 
-@pytest.mark.parametrize(("part", "scheme"), CASES)
-def test_the_pages(visit: Visit, part: int, scheme: Scheme) -> None:
-    """In light and dark. Also on a phone, where nothing may be wider than the screen.
+@pytest.fixture(scope="module")
+def story(server: Server, sandbox: SharedSqlite) -> Story:
+    """Done by an operator in the server's database."""
+    settings = make_settings(sandbox.url, doors=("admin",), two_persons=("pegged_pairs",))
+    app = create_app(settings)
+    with app.app_context():
+        visitor = Visitor(app)
+        visitor.sign_in(email_of(Role.ADMIN))
+        before = datetime.now(UTC)
+        save(visitor, "/admin/chains/137", block_delay="121", note="ticket 9")
+        proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
+        why = {"proposal_reason": "asked for by the vault's operator"}
+        visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
+        create_token(gateway_of(app), "a-reporter", actor=TESTER)
+        add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
+        close_connections()
+    engine = create_engine(sandbox.url)
+    with engine.connect() as connection:
+        record = text("SELECT max(id) FROM audit_records WHERE subject = 'chain 137'")
+        imported = text("SELECT min(record_id) FROM audit_subjects WHERE subject = 'chain 137'")
+        found = Story(
+            connection.scalar(imported) or 0,
+            connection.scalar(record) or 0,
+            connection.scalar(text("SELECT max(id) FROM ingest_tokens")) or 0,
+            f"{before:%Y-%m-%dT%H:%M:%S.%f}Z",
+        )
+    engine.dispose()
+    return found
 
-    The schemes differ in nothing but colours, so the page is asked about these alone in the other one.
-    """
-    (other,) = set(SCHEMES) - {scheme}
-    page = visit.page
-    page.emulate_media(color_scheme=scheme)
+
+class Sweep:
+    """Looks at one page after another, and keeps what is wrong."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self.found = visit, []  # type: tuple[Visit, list[str]]
+
+    def look(self, name: str) -> None:
+        """At the page that is open."""
+        self.found += [f"{name}: {each}" for each in findings(self.visit.page)]
+
+    def send(self, sent: Sent) -> None:
+        """Fill a form in and look at the answer, also where the browser would not have sent it."""
+        page = self.visit.open(sent.path)
+        for name, typed in sent.fields.items():
+            page.evaluate(_FILL, [name, typed])
+        page.evaluate("document.querySelectorAll('form').forEach(form => { form.noValidate = true; })")
+        page.locator(f"main form[method=post] {sent.button}").first.click()
+        page.locator(sent.shows).first.wait_for(timeout=15_000)
+        # A document that is none is answered with 400, of which the browser complains by itself.
+        self.visit.complaints = [each for each in self.visit.complaints if "status of 400" not in each]
+        self.look(f"{sent.path} sent with {dict(sent.fields)}")
+
+
+_FILL = """([name, typed]) => {
+  const field = document.querySelector(`main form[method=post] [name="${name}"]`);
+  field.value = typed;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+
+
+@pytest.fixture
+def sweep(visit: Visit) -> Iterator[Sweep]:
+    """What was found on any page fails the test at its end."""
+    visit.page.emulate_media(reduced_motion="reduce")
+    sweep = Sweep(visit)
+    yield sweep
+    assert not sweep.found, "\n" + "\n".join(sweep.found)
+
+
+def refused(visit: Visit, path: str, status: int) -> Page:
+    """A page that is refused; the browser's own complaint about it is none."""
+    answer = visit.page.goto(visit.base + path)
+    assert answer is not None
+    assert answer.status == status
+    visit.complaints = [each for each in visit.complaints if f"status of {status}" not in each]
+    return visit.page
+
+
+@pytest.mark.parametrize("section", PAGES)
+def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
+    sweep.visit.sign_in(email_of(Role.ADMIN))
+    for path in PAGES[section]:
+        sweep.visit.open(story.at(path))
+        sweep.look(path)
+
+
+def test_forms_that_come_back(sweep: Sweep) -> None:
+    sweep.visit.sign_in(email_of(Role.ADMIN))
+    for sent in REFUSED:
+        sweep.send(sent)
+
+
+def test_previews_and_a_conflict(sweep: Sweep) -> None:
+    sweep.visit.sign_in(email_of(Role.ADMIN))
+    for sent in (*PREVIEWED, CONFLICT):
+        sweep.send(sent)
+
+
+def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
+    """Before it, refused, for the first time, not for everything, and asked again."""
+    visit = sweep.visit
+    page = visit.open("/admin/")
+    sweep.look("signing in")
+    page.locator("[name=email]").fill("nobody@example.org")
+    page.locator("[name=password]").fill("wrong")
+    page.locator("main button.primary, form button.primary").first.click()
+    page.locator(".message-error, .field-error").first.wait_for()
+    visit.complaints.clear()
+    sweep.look("signing in, refused")
+    visit.sign_in("first@example.org")
+    page.wait_for_url("**/admin/account/password")
+    sweep.look("the first sign-in")
+    page.context.clear_cookies()
+    visit.sign_in(email_of(Role.VIEWER))
+    refused(visit, "/admin/operators/", 403)
+    sweep.look("403")
+    refused(visit, "/admin/nothing", 404)
+    sweep.look("404")
+    page.context.clear_cookies()
     visit.sign_in(email_of(Role.ADMIN))
-    for path in PAGES[part::PARTS]:
-        visit.open(path)
-        visit.check_accessibility()
-        page.set_viewport_size(PHONE)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
-        page.set_viewport_size(DESKTOP)
-        page.emulate_media(color_scheme=other)
-        visit.check_accessibility(COLOURS)
-        page.emulate_media(color_scheme=scheme)
+    page = visit.open("/admin/operators/new")
+    engine = create_engine(sandbox.url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE operator_sessions SET proved_at = '2020-01-01 00:00:00.000000'"))
+    engine.dispose()
+    page.locator("[name=email]").fill("new@example.org")
+    page.locator("[name=password]").fill(PASSWORD)
+    page.locator(PREVIEW).click()
+    page.locator("[name=step_up-password]").wait_for()
+    sweep.look("asked again")
+
+
+def adapter(app: Flask) -> MapAdapter:
+    """Says which route an address is."""
+    return app.url_map.bind("localhost")
+
+
+def test_every_page_is_looked_at(sqlite_template: Path) -> None:
+    """Whoever adds a route adds its page here, or says why it has none."""
+    app = create_app(make_settings(f"sqlite:///{sqlite_template}", doors=("admin",)))
+    routes = adapter(app)
+    example = Story(1, 1, 1, "2026-01-01T00:00:00Z")
+    looked_at = {
+        routes.match(re.sub(r"\?.*", "", example.at(path)))[0] for pages in PAGES.values() for path in pages
+    }
+    served = {
+        rule.endpoint
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/admin/") and rule.methods and "GET" in rule.methods
+    }
+    exports = {endpoint for endpoint in served if endpoint.endswith(".export")}
+    left_out = exports | NO_PAGES.keys()
+    restores = {endpoint for endpoint in served if endpoint.endswith(".restore")}
+    assert restores & looked_at, "one page for all sections, of which one is looked at"
+    assert served - looked_at - left_out - restores == set(), (
+        "add these to PAGES, or to NO_PAGES with a reason"
+    )
+    assert NO_PAGES.keys() <= served
+    assert not looked_at & left_out

@@ -25,19 +25,19 @@ T = TypeVar("T")
 _LONGEST: Final = 200
 _SAID: Final = 60
 
+_IN_A_REFUND: Final = frozenset(
+    {
+        Status.TRANSFER_TO_BE_REFUNDED,
+        Status.TRANSFER_REQUESTING_REFUND,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+    }
+)
+
 GROUPS: Final[dict[str, tuple[str, frozenset[Status]]]] = {
     "open": ("Not finished", frozenset(Status) - FINISHED_STATUSES),
-    "refunds": (
-        "In a refund",
-        frozenset(
-            {
-                Status.TRANSFER_TO_BE_REFUNDED,
-                Status.TRANSFER_REQUESTING_REFUND,
-                Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
-                Status.TRANSFER_CONFIRMING_YOUR_REFUND,
-            }
-        ),
-    ),
+    "refunds": ("In a refund", _IN_A_REFUND),
+    "all_refunds": ("In a refund or refunded", _IN_A_REFUND | {Status.TRANSFER_REFUNDED}),
 }
 """Names of groups of statuses."""
 

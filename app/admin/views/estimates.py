@@ -31,7 +31,7 @@ class EstimatesView(ConsoleView):
     def index(self) -> str:
         """The form, and the estimate that it asks for."""
         gateway = current_gateway()
-        form = EstimateForm(request.args, gateway.snapshots.current().terms)
+        form = EstimateForm(request.args, gateway.snapshots.newest().terms)
         shown = _estimate(gateway, form) if request.args and form.validate() else {}
         return self.render("console/estimates/index.html", form=form, **shown)
 

@@ -16,6 +16,9 @@ _TABLE = AuditRecord.__table__
 _MADE: Final = or_(AuditRecord.action.startswith("network."), AuditRecord.action == "sandbox.load")
 """Records of changes that were made. Those of proposals hold rows, too, but nothing was changed by them."""
 
+_CHANGES: Final = 500
+"""Records whose changes alone are read at a time."""
+
 
 def records_of_row(
     connection: Connection, subject: str, *, before: int | None = None, limit: int = CHUNK
@@ -37,17 +40,21 @@ def record_of_made(connection: Connection, record_id: int) -> AuditRow | None:
     return connection.execute(select(_TABLE).where(AuditRecord.id == record_id, _MADE)).one_or_none()
 
 
-def network_records_since(connection: Connection, since: datetime) -> Iterator[AuditRow]:
-    """The records that changed the network configuration after a time, newest first, a few in memory."""
+def network_changes_since(connection: Connection, since: datetime) -> Iterator[str]:
+    """The changes, as records hold them, that were made to the network after a time; newest first.
+
+    Some are in memory at a time: a record of an import may hold every row.
+    """
     last: int | None = None
     while True:
-        query = select(_TABLE).where(_MADE, AuditRecord.at > since).order_by(AuditRecord.id.desc())
-        rows = connection.execute(
-            (query if last is None else query.where(AuditRecord.id < last)).limit(CHUNK)
-        ).all()
+        query = select(AuditRecord.id, AuditRecord.changes).where(_MADE, AuditRecord.at > since)
+        if last is not None:
+            query = query.where(AuditRecord.id < last)
+        rows = connection.execute(query.order_by(AuditRecord.id.desc()).limit(_CHANGES)).all()
         if not rows:
             return
-        yield from rows
+        for row in rows:
+            yield row.changes
         last = rows[-1].id
 
 

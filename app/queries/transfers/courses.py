@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, and_, or_, select
 
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey
@@ -48,14 +48,17 @@ class SpanKey(NamedTuple):
 def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Courses]:
     """What is counted under these keys, of those that have any."""
     found: dict[SpanKey, Courses] = {}
-    for hours in SPANS:
-        spans = sorted({key.span for key in keys if key.hours == hours})
-        for start in range(0, len(spans), _CHUNK):
-            of_spans = CourseCount.hours == hours, CourseCount.span.in_(spans[start : start + _CHUNK])
-            rows = connection.execute(
-                select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(*of_spans)
-            )
-            found |= {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
+    spans = {hours: sorted({key.span for key in keys if key.hours == hours}) for hours in SPANS}
+    for start in range(0, max(map(len, spans.values())), _CHUNK):
+        # Both lengths in one statement: each batch of events asks.
+        of_spans = [
+            and_(CourseCount.hours == hours, CourseCount.span.in_(numbers[start : start + _CHUNK]))
+            for hours, numbers in spans.items()
+        ]
+        rows = connection.execute(
+            select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_spans))
+        )
+        found |= {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
     return {key: found[key] for key in keys if key in found}
 
 

@@ -28,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.models.transfers import Transfer, transfer_is_open
+from app.queries.transfers.bounds import at_most
 
 SCANNED: Final = 5_000
 """Rows read for one page where a filter has no index; about 10 ms on PostgreSQL."""
@@ -159,11 +160,11 @@ def newest_transfers(
     if not branches:
         return Page((), None)
     depth = max(SCANNED // len(branches), size + 1) if others else size + 1
-    walks = [_walk(branch, span, after).limit(depth).subquery() for branch in branches]
+    walks = [_walk(branch, span, after).limit(at_most(depth)).subquery() for branch in branches]
     walked = union_all(*(select(walk) for walk in walks)).subquery()
     meets = [walked.c[name].in_(values) for name, values in others.items()]
     newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
-    rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(size + 1)).all()
+    rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(at_most(size + 1))).all()
     frontier = _frontier(connection, branches, span, after, depth) if others else None
     if frontier is not None:
         # Beyond it a branch may have rows that were not read.
@@ -204,8 +205,8 @@ def _frontier(
     lasts = [
         _walk(branch, span, after)
         .with_only_columns(Transfer.updated_at, Transfer.transfer_id)
-        .offset(depth - 1)
-        .limit(1)
+        .offset(at_most(depth - 1))
+        .limit(at_most(1))
         .subquery()
         for branch in branches
     ]

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, liter
 
 from app.models.anomalies import StuckAcknowledgement
 from app.models.transfers import Transfer
+from app.queries.transfers.bounds import at_most
 from app.queries.transfers.by_status import COUNTED
 from app.queries.transfers.listing import COLUMNS, Cursor, ListedTransfer
 
@@ -55,12 +56,12 @@ def oldest_in_state(
         select(*COLUMNS)
         .where(Transfer.status == status, *conditions)
         .order_by(since, transfer_id)
-        .limit(size)
+        .limit(at_most(size))
         .subquery()
         for status in statuses
     ]
     walked = union_all(*(select(walk) for walk in walks)).subquery()
-    oldest = select(walked).order_by(walked.c.status_since, walked.c.transfer_id).limit(size)
+    oldest = select(walked).order_by(walked.c.status_since, walked.c.transfer_id).limit(at_most(size))
     return connection.execute(oldest).all()
 
 
@@ -76,7 +77,9 @@ def count_in_state(
     for status in statuses:
         # Ones and no columns: then the index of status and time answers alone.
         at_status = select(literal(1)).select_from(Transfer).where(Transfer.status == status, *since)
-        counts.append(select(func.count()).select_from(at_status.limit(COUNTED).subquery()).scalar_subquery())
+        counts.append(
+            select(func.count()).select_from(at_status.limit(at_most(COUNTED)).subquery()).scalar_subquery()
+        )
     count = min(sum(connection.execute(select(*counts)).one()), COUNTED)
     if count == COUNTED:
         return count
@@ -98,11 +101,11 @@ def waiting_between(
             Transfer.status_since <= until,
             ~acknowledged(),
         )
-        .limit(COUNTED)
+        .limit(at_most(COUNTED))
         .subquery()
         for status in statuses
     ]
-    return connection.execute(union_all(*(select(walk) for walk in walks)).limit(COUNTED)).all()
+    return connection.execute(union_all(*(select(walk) for walk in walks)).limit(at_most(COUNTED))).all()
 
 
 def acknowledgements_of(connection: Connection, transfer_ids: Collection[bytes]) -> list[Waiting]:

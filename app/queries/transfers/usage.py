@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime
-from typing import Final, NamedTuple
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
 
 from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
 from app.domain.keys import ChainId, RouteKey
-from app.models.transfers import Transfer
+from app.domain.times import hour_of, unix_milliseconds
+from app.models.pools import CourseCount
+from app.models.transfers import Transfer, TransferAccount
+from app.queries.transfers.bounds import at_most
+from app.queries.transfers.courses import HOURLY
 
 COUNT_LIMIT: Final = 10_000
 """Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
+
+_SUBMITTED_BEFORE: Final = timedelta(hours=24)
+"""How long before its send a transfer may have been submitted: accounts list it by whichever is earlier."""
+
+_CHUNK: Final = 500
+"""Accounts named in one statement."""
 
 UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in RESTING_STATUSES)
 
@@ -28,13 +38,20 @@ def of_token(chain_id: ChainId, symbol: str) -> ColumnElement[bool]:
     return of_chain(chain_id) & (Transfer.symbol == symbol)
 
 
-def count_transfers(connection: Connection, which: ColumnElement[bool], *, under_way: bool = False) -> int:
-    """How many transfers there are, up to ``COUNT_LIMIT`` + 1; ``under_way``: only those not finished."""
-    query = select(Transfer.transfer_id).where(which)
-    if under_way:
-        query = query.where(Transfer.status.in_(UNDER_WAY))
-    bounded = query.limit(COUNT_LIMIT + 1).subquery()
+def count_transfers(connection: Connection, which: ColumnElement[bool]) -> int:
+    """How many transfers there are, up to ``COUNT_LIMIT`` + 1."""
+    bounded = select(Transfer.transfer_id).where(which).limit(at_most(COUNT_LIMIT + 1)).subquery()
     return connection.scalar(select(func.count()).select_from(bounded)) or 0
+
+
+def count_under_way(connection: Connection, chain_id: ChainId) -> int:
+    """How many transfers from the chain or to it are not finished, up to ``COUNT_LIMIT`` + 1.
+
+    They are few among all of the chain: found by their status. The sums keep SQLite from the chains' indexes,
+    by which it would read every transfer that the chain ever had.
+    """
+    of_either = or_(Transfer.src_chain_id + 0 == chain_id, Transfer.dst_chain_id + 0 == chain_id)
+    return count_transfers(connection, Transfer.status.in_(UNDER_WAY) & of_either)
 
 
 def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, str]]) -> Sequence[bytes]:
@@ -66,25 +83,26 @@ def transfers_naming_contracts(
 
 def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
     """The ids of some of the transfers."""
-    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(limit)))
+    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(at_most(limit))))
 
 
 def sent_since(
     connection: Connection, since: datetime, route_keys: Collection[RouteKey]
 ) -> dict[RouteKey, int]:
-    """How many transfers were sent on each of the routes since then; routes without any are omitted."""
+    """How many transfers were sent on each of the routes in the hour of that time and since then.
+
+    Routes without any are omitted. Read from the counts that the feed keeps: whoever stops a chain does not
+    wait until a day of transfers is counted.
+    """
     if not route_keys:
         return {}
+    ends = CourseCount.symbol, CourseCount.src_chain_id, CourseCount.dst_chain_id
     counts = connection.execute(
-        select(Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id, func.count())
-        .where(
-            Transfer.src_chain_id.in_({src for _, src, _ in route_keys}),
-            Transfer.symbol.in_({symbol for symbol, _, _ in route_keys}),
-            Transfer.sent_at >= since,
-        )
-        .group_by(Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id)
+        select(*ends, func.sum(CourseCount.begun))
+        .where(CourseCount.hours == HOURLY, CourseCount.span >= hour_of(since), CourseCount.kind != "")
+        .group_by(*ends)
     )
-    found = {(symbol, src, dst): count for symbol, src, dst, count in counts}
+    found = {(symbol, src, dst): int(count) for symbol, src, dst, count in counts if count > 0}
     return {route_key: found[route_key] for route_key in route_keys if route_key in found}
 
 
@@ -102,31 +120,32 @@ def latest_sent(
         )
         newest = (Transfer.sent_at.desc(), Transfer.transfer_id)
         query = select(Transfer.sent_at, Transfer.transfer_id).where(*of_route).order_by(*newest)
-        found += [(at, each) for at, each in connection.execute(query.limit(limit)) if at is not None]
+        found += [
+            (at, each) for at, each in connection.execute(query.limit(at_most(limit))) if at is not None
+        ]
     return [each for _, each in sorted(found, reverse=True)[:limit]]
 
 
-class Parties(NamedTuple):
-    """Who sends and who receives a transfer."""
+def transfers_of_accounts(
+    connection: Connection, since: datetime, accounts: Collection[str]
+) -> list[tuple[datetime, bytes]]:
+    """When and with which id transfers were sent since then that have one of the accounts on either side.
 
-    transfer_id: bytes
-    sent_at: datetime
-    sender: str | None
-    receiver: str | None
-
-
-def parties_since(
-    connection: Connection, since: datetime, tokens: Collection[tuple[int, str]]
-) -> Iterator[Parties]:
-    """The parties of each transfer sent since then.
-
-    :param tokens: chain id and symbol of every configured token; the index needs them to find recent sends.
+    :param accounts: as ``account_key`` has them.
     """
-    rows = connection.execute(
-        select(Transfer.transfer_id, Transfer.sent_at, Transfer.sender, Transfer.receiver).where(
-            Transfer.src_chain_id.in_({chain_id for chain_id, _ in tokens}),
-            Transfer.symbol.in_({symbol for _, symbol in tokens}),
-            Transfer.sent_at >= since,
+    found: set[tuple[datetime, bytes]] = set()
+    began = unix_milliseconds(since - _SUBMITTED_BEFORE)
+    wanted = sorted(accounts)
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        rows = connection.execute(
+            select(Transfer.sent_at, Transfer.transfer_id)
+            .join(TransferAccount, TransferAccount.transfer_id == Transfer.transfer_id)
+            .where(
+                TransferAccount.account.in_(chunk),
+                TransferAccount.began_ms >= began,
+                Transfer.sent_at >= since,
+            )
         )
-    )
-    yield from map(Parties._make, rows)
+        found.update((at, transfer_id) for at, transfer_id in rows if at is not None)
+    return sorted(found, reverse=True)

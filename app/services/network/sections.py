@@ -166,6 +166,8 @@ def key_of(section: Section, documented: Mapping[str, Any]) -> Row | None:
 def section_of(subject: str, documented: Mapping[str, Any]) -> Section | None:
     """The section of a row that the audit log names; None where it is about something else."""
     for section in SECTIONS:
+        if not subject.startswith(section.label.partition("{")[0]):
+            continue
         key = key_of(section, documented)
         if key is not None and section.describe(key) == subject:
             return section

@@ -95,21 +95,31 @@ class NetworkSnapshots:
 
         :raises Unavailable: there is none, or it is older than that.
         """
+        return self._within(self._max_age)
+
+    def newest(self) -> NetworkSnapshot:
+        """The configuration as it is now: for a page that somebody opens after their own change.
+
+        :raises Unavailable: as ``current`` does.
+        """
+        return self._within(0)
+
+    def _within(self, max_age: float) -> NetworkSnapshot:
         now = self._monotonic()
         kept = self._kept
-        if kept is None or now - kept.good_at > self._max_age:
-            kept = self._renewed(now)
+        if kept is None or now - kept.good_at > max_age:
+            kept = self._renewed(now, max_age)
         if kept is None or now - kept.good_at > MAX_STALE_SECONDS:
             raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
         return kept.snapshot
 
-    def _renewed(self, now: float) -> _Kept | None:
+    def _renewed(self, now: float, max_age: float) -> _Kept | None:
         """What is kept after an attempt to renew it."""
         if not self._lock.acquire(timeout=PATIENCE_SECONDS):
             return self._kept
         try:
             # Another thread may have renewed it, or failed to, while this one waited.
-            fresh = self._kept is not None and now - self._kept.good_at <= self._max_age
+            fresh = self._kept is not None and now - self._kept.good_at <= max_age
             failing = self._failed_at is not None and now - self._failed_at < RETRY_SECONDS
             if not fresh and not failing:
                 self._renew()

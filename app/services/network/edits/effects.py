@@ -13,17 +13,14 @@ from app.domain.amounts import tokens_text
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
-from app.models.network import Token
 from app.queries.estimates.facts import estimate_facts
 from app.queries.estimates.reported_fees import reported_fees
-from app.queries.network.rows import load_rows
 from app.queries.transfers.usage import (
     COUNT_LIMIT,
-    count_transfers,
+    count_under_way,
     latest_sent,
-    of_chain,
-    parties_since,
     sent_since,
+    transfers_of_accounts,
 )
 from app.services.network.changes import Change
 from app.services.network.edits.doubts import account_doubts
@@ -131,7 +128,7 @@ def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequenc
 def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
     if not _stops(change):
         return
-    count = count_transfers(connection, of_chain(change.row["chain_id"]), under_way=True)
+    count = count_under_way(connection, change.row["chain_id"])
     if count:
         over = "over " if count > COUNT_LIMIT else ""
         many = counted(min(count, COUNT_LIMIT), "transfer")
@@ -264,10 +261,5 @@ def recent_transfers(connection: Connection, addresses: set[str], now: datetime)
 
     The newest come first.
     """
-    tokens = {(row["chain_id"], row["symbol"]) for row in load_rows(connection, Token)}
-    found = [
-        (each.sent_at, each.transfer_id)
-        for each in parties_since(connection, now - RECENT, tokens)
-        if any(party and party.casefold() in addresses for party in (each.sender, each.receiver))
-    ]
-    return tuple(transfer_id for _, transfer_id in sorted(found, reverse=True))
+    found = transfers_of_accounts(connection, now - RECENT, addresses)
+    return tuple(transfer_id for _, transfer_id in found)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from app.cooperation import in_turns
 from app.domain.audit import AuditedChange, read_changes
 from app.models.engine import reading_consistently
-from app.queries.audit.rows import network_records_since
+from app.queries.audit.rows import network_changes_since
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import Gateway
 from app.services.network.document import document_of
@@ -54,7 +54,9 @@ class _Rows:
             return True
         rows = self.by_section[section.name]
         identity = _identity(section, change.after or change.before or {})
-        fits = _whole(section, rows.get(identity)) == _whole(section, change.after)
+        known = rows.get(identity)
+        # As a rule the texts are the same: the defaults of what they leave out are asked for only if not.
+        fits = known == change.after or _whole(section, known) == _whole(section, change.after)
         if change.before is None:
             rows.pop(identity, None)
         else:
@@ -71,9 +73,9 @@ def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
             for section in SECTIONS
         }
         then, now = _Rows(present), _Rows(present)
-        for record in network_records_since(connection, at):
+        for changes in network_changes_since(connection, at):
             count += 1
-            for change in in_turns(reversed(read_changes(record.changes))):
+            for change in in_turns(reversed(read_changes(changes))):
                 if not then.take_back(change):
                     gaps[change.subject] = None
     return NetworkAt(

@@ -9,12 +9,16 @@ from typing import Any, cast
 from sqlalchemy import Table, insert, select
 
 from app.domain.audit import Actor, Source
+from app.domain.keys import ChainId, account_key
+from app.domain.times import hour_of, unix_milliseconds
+from app.domain.transfer.effects import CourseKey, Courses
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing
-from app.models.transfers import Transfer
+from app.models.transfers import Transfer, TransferAccount
 from app.queries.network.rows import load_rows
 from app.queries.network.versions import load_versions
 from app.runtime.gateway import Gateway
+from app.services.feed.sums import apply_courses
 from app.services.network.document import export_network
 from app.services.network.edits.edit import ShownRow, show_row
 from app.services.network.edits.planning import EDITABLE, Edit
@@ -67,8 +71,8 @@ def records(gateway: Gateway) -> list[Any]:
 
 
 def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values: Any) -> None:
-    """A transfer of USDT under way, sent at noon."""
-    row = {
+    """A transfer of USDT under way, sent at noon, listed and counted as the feed would."""
+    row: dict[str, Any] = {
         "transfer_id": n.to_bytes(32, "big"),
         "status": 3,
         "refund_reason": 0,
@@ -80,4 +84,12 @@ def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values
         "updated_at": NOON,
     }
     with writing(gateway.engine) as connection:
-        connection.execute(insert(Transfer).values(row | values))
+        row |= values
+        connection.execute(insert(Transfer).values(row))
+        if (sent := row["sent_at"]) is None:
+            return
+        for account in {account_key(row[party]) for party in ("sender", "receiver") if row.get(party)}:
+            listed = {"account": account, "began_ms": unix_milliseconds(sent)}
+            connection.execute(insert(TransferAccount).values(listed | {"transfer_id": row["transfer_id"]}))
+        way = ChainId(row["src_chain_id"]), ChainId(row["dst_chain_id"]), row["symbol"]
+        apply_courses(connection, {CourseKey(hour_of(sent), row["kind"], *way): Courses(begun=1)})

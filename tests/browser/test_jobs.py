@@ -1,0 +1,219 @@
+"""What operators come for, done in a browser and counted; ``pytest -s`` prints the figures.
+
+Things are found by what they do, not by their words. That the page is accessible meanwhile, and each word in
+its place, is for the other modules to say.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+from sqlalchemy import Engine, create_engine, text
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.operators import Role
+from app.sandbox.catalogue import sandbox_id
+from tests.admin.visitor import email_of
+from tests.browser.conftest import Visit
+from tests.browser.test_edits import code, estimate, in_time
+from tests.browser.work import Ledger
+from tests.databases import SharedSqlite
+from tests.serving.server import Server
+
+OPTIMISM, POLYGON, NEW = 10, 137, 8454
+CONFIRM = "button[name=confirm]"
+PREVIEW = "main form.form .form-actions button.primary"
+RESTORE = "main a[href*='/restore/']"
+MOST_CLICKS_TO_CONNECT = 15
+COMPLETED = sandbox_id(Status.TRANSFER_COMPLETED)
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[Ledger]:
+    """Where every job of the module is written down."""
+    ledger = Ledger()
+    yield ledger
+    print(ledger.table())
+
+
+@pytest.fixture
+def rows(sandbox: SharedSqlite) -> Iterator[Engine]:
+    """The server's database."""
+    engine = create_engine(sandbox.url)
+    yield engine
+    engine.dispose()
+
+
+def value(rows: Engine, question: str) -> Any:
+    """The one value that a statement answers."""
+    with rows.connect() as connection:
+        return connection.scalar(text(question))
+
+
+def stopped(rows: Engine) -> set[int]:
+    """The chains that are stopped, of those that these jobs stop."""
+    with rows.connect() as connection:
+        found = connection.scalars(
+            text("SELECT chain_id FROM chains WHERE disabled AND chain_id IN (10, 137)")
+        )
+        return set(found)
+
+
+def at(visit: Visit, path: str) -> Page:
+    """Signed in, and where the job starts."""
+    visit.sign_in(email_of(Role.OPERATOR))
+    return visit.open(path)
+
+
+def saved(page: Page) -> None:
+    """The page says that the change was made."""
+    page.locator("main .message-success").first.wait_for()
+
+
+def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server, rows: Engine, ledger: Ledger) -> None:
+    page = at(visit, "/admin/chains/")
+    with ledger.job("stop a chain", page) as work:
+        work.click(f"main a[href='/admin/chains/{OPTIMISM}/stop']")
+        assert page.evaluate("document.activeElement.name") == "disabled_reason"
+        work.fill("[name=disabled_reason]", "RPC compromised")
+        work.fill("[name=typed]", "OPTIMISM")
+        work.click(CONFIRM)
+        saved(page)
+    assert stopped(rows) == {OPTIMISM}
+    in_time(server, lambda answer: code(answer) == 500, src=OPTIMISM, dst=1)
+    page = visit.open("/admin/")
+    with ledger.job("resume a chain, from the banner of any page", page) as work:
+        work.click(f".incidents a[href='/admin/chains/{OPTIMISM}/resume']")
+        work.click(CONFIRM)
+        saved(page)
+    assert stopped(rows) == set()
+    in_time(server, lambda answer: code(answer) is None, src=OPTIMISM, dst=1)
+
+
+def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+    page = at(visit, "/admin/chains/")
+    several = "#several button:not([formaction]):not([type])"
+    with ledger.job("stop two chains at once", page) as work:
+        for chain in (OPTIMISM, POLYGON):
+            work.click(f"main input[type=checkbox][name=chain][value='{chain}']")
+        work.click(several)
+        work.fill("[name=disabled_reason]", "RPC compromised")
+        work.fill("[name=typed]", "stop 2 chains")
+        work.click(CONFIRM)
+        saved(page)
+    assert stopped(rows) == {OPTIMISM, POLYGON}
+    page = visit.open("/admin/chains/")
+    with ledger.job("resume both", page) as work:
+        for chain in (OPTIMISM, POLYGON):
+            work.click(f"main input[type=checkbox][name=chain][value='{chain}']")
+        work.click("#several button[formaction]")
+        work.click(CONFIRM)
+        saved(page)
+    assert stopped(rows) == set()
+
+
+def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+    page = at(visit, "/admin/pools/")
+    pool = value(rows, "SELECT id FROM pools WHERE chain_id = 1 AND symbol = 'USDT'")
+    with ledger.job("raise a cap in tokens", page) as work:
+        work.click(f"main a.row-link[href='/admin/pools/{pool}']")
+        work.fill("[name=total_cap]", "80 000 000.5")
+        work.click(PREVIEW)
+        work.click(CONFIRM)
+        saved(page)
+    assert int(value(rows, f"SELECT total_cap FROM pools WHERE id = {pool}")) == 80_000_000_500_000
+
+
+def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger: Ledger) -> None:
+    route = value(
+        rows, "SELECT id FROM routes WHERE symbol = 'USDT' AND src_chain_id = 1 AND dst_chain_id = 56"
+    )
+    fee = f"SELECT base_fee FROM routes WHERE id = {route}"
+    before, served = value(rows, fee), estimate(server)["base_fee"]
+    page = at(visit, f"/admin/routes/{route}")
+    page.locator("[name=base_fee]").fill("12")
+    page.locator(PREVIEW).click()
+    page.locator(CONFIRM).click()
+    saved(page)
+    assert value(rows, fee) != before
+    page = visit.open(f"/admin/routes/{route}")
+    with ledger.job("roll a fee back", page) as work:
+        work.click("main a[href^='/admin/history/?subject=']")
+        work.click(page.locator(RESTORE).first)
+        work.click(CONFIRM)
+        saved(page)
+    assert value(rows, fee) == before
+    in_time(server, lambda answer: answer["base_fee"] == served)
+
+
+def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+    page = at(visit, "/admin/blocked_networks/")
+    now = datetime.now(UTC)
+    with ledger.job("block a network for a day", page) as work:
+        work.click("main a[href='/admin/blocked_networks/new']")
+        work.fill("[name=cidr]", "198.51.100.0/24")
+        work.fill("[name=reason]", "a drill")
+        work.click("[data-end] input[type=radio][value='24h']")
+        work.click(PREVIEW)
+        work.click(CONFIRM)
+        saved(page)
+    ends = value(rows, "SELECT expires_at FROM blocked_networks WHERE cidr = '198.51.100.0/24'")
+    lasts = datetime.fromisoformat(ends).replace(tzinfo=UTC) - now
+    assert abs(lasts - timedelta(hours=24)) < timedelta(minutes=2)
+
+
+def test_a_transfer_is_found_from_an_explorer_url(visit: Visit, ledger: Ledger) -> None:
+    page = at(visit, f"/admin/transfers/{COMPLETED}")
+    link = page.locator("main a[href*='/tx/']").first.get_attribute("href")
+    page = visit.open("/admin/routes/")
+    with ledger.job("find a transfer from an explorer URL", page) as work:
+        work.press("/")
+        work.paste(f"{link}#eventlog")
+        work.press("Enter")
+        page.wait_for_url(f"**/admin/transfers/{COMPLETED}")
+    assert work.clicks == 0
+
+
+def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
+    page = at(visit, "/admin/")
+    with ledger.job("connect a chain and get a live estimate on it", page) as work:
+        work.click("nav a[href='/admin/chains/']")
+        work.click("main a[href='/admin/connect/']")
+        work.choose("[name=like]", str(OPTIMISM))
+        work.click(PREVIEW)
+        for name, typed in (("id", str(NEW)), ("name", "New"), ("explore_url", "https://explorer.example")):
+            work.fill(f"main [name={name}]", typed)
+        tokens = page.locator("main input[name^=token][name$=address]")
+        for number, contract in enumerate(tokens.all()):
+            work.fill(contract, f"0x{number + 1:040x}")
+        for liquidity in page.locator("main input[name^=token][name$=liquidity]").all():
+            work.fill(liquidity, "100000")
+        work.click("main form .form-actions button.primary")
+        work.click(CONFIRM)
+        page.wait_for_url(f"**/admin/estimates/*{NEW}*")
+        in_time(server, lambda answer: code(answer) is None, src=1, dst=NEW)
+        work.click("main form button.primary")
+        page.locator("main .outcome.message-success").wait_for()
+    assert work.clicks <= MOST_CLICKS_TO_CONNECT
+    for ends in ({"src": 1, "dst": NEW}, {"src": NEW, "dst": 1}):
+        assert int(estimate(server, **ends)["estimated_receive_amt"]) > 0
+
+
+def test_last_weeks_refunds_are_exported(visit: Visit, rows: Engine, ledger: Ledger) -> None:
+    page = at(visit, "/admin/transfers/")
+    with ledger.job("export last week's refunds", page) as work:
+        work.choose("main [name=status]", "all_refunds")
+        work.choose("main [name=within]", "7d")
+        work.click("main form.filters button:not([type])")
+        page.wait_for_url("**status=all_refunds*")
+        sent = work.download("main a[href*='/export.csv']")
+    lines = list(csv.DictReader(sent.path().read_text().splitlines()))
+    refunds = "SELECT count(*) FROM transfers WHERE status BETWEEN 6 AND 10 AND updated_at > {since}"
+    since = "strftime('%Y-%m-%d %H:%M:%S', 'now', '-7 days')"
+    assert len(lines) == value(rows, refunds.format(since=since)) > 0
+    assert {line["status"] for line in lines} >= {"7", "10"}, "also those that are over"

@@ -1,0 +1,27 @@
+"""A bound that the planner knows: readers keep plans for any parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import event
+
+from app.models.engine import reading
+from app.queries.transfers.listing import Branch, Span, newest_transfers
+from tests.applications import gateway_of
+
+
+def test_a_page_of_a_list_says_its_length_in_the_statement(app: Flask) -> None:
+    gateway, asked = gateway_of(app), []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    event.listen(gateway.reads, "before_cursor_execute", note)
+    try:
+        with reading(gateway.reads) as connection:
+            newest_transfers(connection, [Branch()], others={}, span=Span(), after=None, size=50)
+    finally:
+        event.remove(gateway.reads, "before_cursor_execute", note)
+    assert any(statement.count("LIMIT 51") == 2 for statement in asked), asked

@@ -1,0 +1,21 @@
+"""Whoever just changed the configuration can ask for it as it is now."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from app.services.network.document import import_network
+from app.services.network.snapshot import NetworkSnapshots
+from tests.actors import TESTER
+from tests.applications import gateway_of
+from tests.services.network.network_kit import changed, network, text
+
+
+def test_the_newest_is_read_while_others_wait(app: Flask) -> None:
+    gateway = gateway_of(app)
+    import_network(gateway, text(network()), actor=TESTER)
+    snapshots = NetworkSnapshots(gateway.engine, 3600)
+    assert snapshots.current().terms.chains[1].name == "Ethereum"
+    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
+    assert snapshots.current().terms.chains[1].name == "Ethereum", "within its age"
+    assert snapshots.newest().terms.chains[1].name == "Main"
