@@ -107,7 +107,7 @@ def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     assert tiers.count() == before + 1
     tiers.last.get_by_role("button", name="Remove").click()
     page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_text("Nothing is different").is_visible()
+    assert page.get_by_text("Nothing was changed, so there is nothing to save").is_visible()
 
 
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
@@ -120,7 +120,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("198.51.100.77/32").first.is_visible()
     visit.check_accessibility()
-    page.get_by_role("button", name="Add it").click()
+    page.get_by_role("button", name="Add blocked network").click()
     row = page.get_by_role("row").filter(has_text="198.51.100.77/32")
     assert "active" in row.inner_text()
 
@@ -147,7 +147,7 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
         "0x00000000000000000000000000000000000000c1\nno address\n"
     )
     page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_text("1 line is wrong").is_visible()
+    assert page.get_by_text("1 line has an error").is_visible()
     visit.check_accessibility()
     page.get_by_role("button", name="Back to the list").click()
     page.get_by_label("List, one entry per line").fill("0x00000000000000000000000000000000000000c1")

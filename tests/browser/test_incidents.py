@@ -87,7 +87,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     assert page.get_by_role("status").first.is_visible()
     page.get_by_role("link", name="Audit record").click()
     look(visit)
-    page.get_by_role("link", name="Open the row").click()
+    page.get_by_role("link", name="Open row").click()
     assert page.get_by_label("Block delay").input_value() == "120"
 
     time.sleep(0.01)

@@ -114,7 +114,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page = device.open("/admin/account/")
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Remove this laptop").click()
-    expect(page.get_by_text("The passkey “this laptop” is removed.")).to_be_visible()
+    expect(page.get_by_text("Passkey “this laptop” removed.")).to_be_visible()
 
 
 def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:

@@ -37,7 +37,7 @@ def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
     wanted = str(int(fee.input_value()) + 1)
     fee.fill(wanted)
     page.get_by_role("button", name="Preview change").click()
-    page.get_by_label("Why").fill(WHY)
+    page.get_by_label("Reason").fill(WHY)
     visit.check_accessibility()
     page.get_by_role("button", name="Propose change").click()
     page.wait_for_url("**/admin/proposals/1")
