@@ -91,7 +91,7 @@ def table_of_ids(text: str) -> Iterator[tuple[str, str]]:
 
 
 def test_the_example_id_is_at_the_status_it_says() -> None:
-    found = re.search(r"`printf '0x%064d' (\d+)` is at status (\d+), refund reason (\d+)", README)
+    found = re.search(r"`printf '0x%064d' (\d+)` has status (\d+) and refund reason (\d+)", README)
     assert found
     transfer_id = f"0x{int(found[1]):064d}"
     (transfer,) = [transfer for transfer in SANDBOX_TRANSFERS if transfer.transfer_id == transfer_id]

@@ -55,9 +55,9 @@ def _writing_complaint(gateway: Gateway) -> str | None:
     except SQLAlchemyError as error:
         return f"the database cannot be reached ({type(error).__name__})"
     if read_only:
-        return "the database is read-only: it is a standby or was set to read-only"
+        return "the database accepts no writes: it is a standby or was set to read-only"
     if refusal := writes_of(gateway.engine).complaint(gateway.engine):
-        return f"the database cannot be written ({refusal})"
+        return f"the database accepts no writes ({refusal})"
     return None
 
 

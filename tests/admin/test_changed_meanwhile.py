@@ -74,7 +74,7 @@ def test_a_row_that_is_removed_meanwhile_does_not_come_back_by_restoring(
         next(r for r in rows["routes"] if (r["src_chain_id"], r["dst_chain_id"]) == (1, 56))
     ))  # fmt: skip
     answer = send(operator, restore, preview, confirm="1")
-    assert "was removed meanwhile" in answer.text
+    assert "was removed while you were editing" in answer.text
     assert (1, 56) not in [(r["src_chain_id"], r["dst_chain_id"]) for r in document(network)["routes"]]
 
 

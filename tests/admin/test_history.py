@@ -49,7 +49,7 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
     assert record.detail.startswith("set base fees of ")
     told = operator.get(f"/admin/audit/{record.id}").text
     assert f"/admin/history/record/{record.id}/0" in told
-    assert "Restore what was before" in told
+    assert "Restore previous values" in told
     number = next(n for n, c in enumerate(json.loads(record.changes)) if "from 1 to 56" in c["subject"])
     assert operator.get(f"/admin/history/record/{record.id}/{number}").location == path
     for nowhere in (

@@ -52,7 +52,7 @@ def test_no_url_breaks_a_list(visitor: Visitor, name: str) -> None:
             answer = visitor.get(target, query_string=dict.fromkeys(filters, value) | {"search": value})
             assert answer.status_code == 200, (target, value)
             assert "<script>" not in answer.text
-            assert answer.mimetype == "text/csv" or "was left out" in answer.text or value == "\0"
+            assert answer.mimetype == "text/csv" or "The filter was ignored" in answer.text or value == "\0"
         query = {"sort": value, "desc": value, "page": value, "page_size": value}
         assert visitor.get(f"/admin/{name}/", query_string=query).status_code == 200, value
     for column in range(12):

@@ -47,12 +47,12 @@ def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:
 def test_the_switch(app: Flask, read: Gateway) -> None:
     visitor = signed_in(app, Role.OPERATOR)
     assert "Stop reading Ethereum" in visitor.get(PAGE).text
-    assert "Say why" in visitor.post(f"{PAGE}/stop", {"reason": ""}, follow_redirects=True).text
+    assert "Enter a reason" in visitor.post(f"{PAGE}/stop", {"reason": ""}, follow_redirects=True).text
     stopped = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"}, follow_redirects=True).text
     assert "Stopped reading Ethereum" in stopped and "The node moves." in stopped
     assert "by console:operator@example.org" in stopped or "by operator@example.org" in stopped
     assert (
-        "is stopped already" in visitor.post(f"{PAGE}/stop", {"reason": "again"}, follow_redirects=True).text
+        "is already stopped" in visitor.post(f"{PAGE}/stop", {"reason": "again"}, follow_redirects=True).text
     )
     started = visitor.post(f"{PAGE}/start", follow_redirects=True).text
     assert "Started reading Ethereum" in started and "Stop reading" in started
@@ -63,14 +63,14 @@ def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: Movable
     clock.forward(minutes=30)
     asked = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"})
     assert asked.status_code == 200 and "step_up-password" in asked.text
-    assert "not read any more" not in visitor.get(PAGE).text
+    assert "no longer read" not in visitor.get(PAGE).text
 
 
 def test_the_dashboard_calls_quiet_only_what_is_read(app: Flask, read: Gateway, clock: MovableClock) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    assert states(visitor.get("/admin/").text) == {"Ethereum": "quiet", "Optimism": "not read"}
+    assert states(visitor.get("/admin/").text) == {"Ethereum": "Quiet", "Optimism": "Not read"}
     clock.forward(minutes=2)
-    assert states(visitor.get("/admin/").text)["Ethereum"] == "not read"
+    assert states(visitor.get("/admin/").text)["Ethereum"] == "Not read"
 
 
 def states(page: str) -> dict[str, str]:

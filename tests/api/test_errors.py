@@ -144,7 +144,7 @@ def test_the_database_is_gone(open_app: Any, tmp_path: Any) -> None:
 def test_the_database_is_not_migrated(open_app: Any, tmp_path: Any) -> None:
     app: Flask = open_app(database_url=f"sqlite:///{tmp_path}/empty.db")
     message = assert_refused(app.test_client().get("/readyz"), 503, "unavailable", READY)
-    assert message.startswith("migrations: the database is at none, this version needs 0")
+    assert message.startswith("migrations: the database has revision none, this version needs 0")
 
 
 def test_ready(client: FlaskClient) -> None:

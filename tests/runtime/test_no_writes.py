@@ -102,7 +102,7 @@ def test_what_cannot_be_written_is_answered_and_told(
     assert client.get("/healthz").status_code == 200
     ready = client.get("/readyz")
     assert (ready.status_code, ready.headers["Retry-After"]) == (503, "1")
-    assert "takes no changes" in ready.json["err"]["msg"]
+    assert "accepts no writes" in ready.json["err"]["msg"]
     asked = client.post("/v2/getTransferStatus", json={"transfer_id": "ab" * 32})
     assert asked.status_code == 200  # it can still be read
     take_changes(app, disk)
@@ -134,5 +134,5 @@ def test_the_log_has_no_parameters(
     refuse_changes(app, disk)
     post(client, big(5000))
     take_changes(app, disk)
-    assert "takes no changes" not in caplog.text
+    assert "accepts no writes" not in caplog.text
     assert f"{5000:064x}" not in caplog.text

@@ -65,7 +65,11 @@ def document_from_configs(text: bytes) -> FromConfigs:
     try:
         document = _document(answer)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        lacking = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        lacking = (
+            f"{error} is missing"
+            if isinstance(error, KeyError)
+            else f"a value has an unexpected form ({error})"
+        )
         raise NetworkRefused((f"not an answer of getTransferConfigsForAll: {lacking}",)) from None
     rows = read_rows(document)
     return FromConfigs(document, tuple(differences(answer, configs_answer(rows))))

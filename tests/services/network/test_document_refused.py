@@ -198,7 +198,7 @@ BY_PATH = [
     ("blocked_networks.0.cidr", "fe80::%eth0/64", ": must be a network"),
     ("blocked_networks.0.cidr", "::ffff:203.0.113.0/120", ": must be written as IPv4"),
     ("blocked_networks.0.cidr", 3405803776, ": must be a network"),
-    ("blocked_networks.1.cidr", "203.0.113.0/24", "blocked_networks[1]: blocked network 203.0.113.0/24 is"),
+    ("blocked_networks.1.cidr", "203.0.113.0/24", "blocked_networks[1]: blocked network 203.0.113.0/24 must"),
     # validators
     ("validators.0.chain_id", 7, ": chain 7 is not among the chains"),
     ("validators.0.signer", "celrvaloper1abc", ": must be a 0x address"),
