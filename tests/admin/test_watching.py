@@ -63,7 +63,7 @@ def test_stopping_asks_who_it_is_again(app: Flask, read: Gateway, clock: Movable
     clock.forward(minutes=30)
     asked = visitor.post(f"{PAGE}/stop", {"reason": "the node moves"})
     assert asked.status_code == 200 and "step_up-password" in asked.text
-    assert "no longer read" not in visitor.get(PAGE).text
+    assert "Stop reading Ethereum" in visitor.get(PAGE).text
 
 
 def test_the_dashboard_calls_quiet_only_what_is_read(app: Flask, read: Gateway, clock: MovableClock) -> None:
