@@ -202,13 +202,6 @@ def test_the_villain_is_found_in_any_letter_case(visitor: Visitor) -> None:
     assert VILLAIN in page.text
 
 
-def test_a_line_leads_to_the_history_of_its_row(visitor: Visitor, network: Gateway) -> None:
-    page = visitor.get("/admin/chains/").text
-    assert 'aria-label="Show history of chain 56"' in page
-    assert visitor.get("/admin/history/?subject=chain+56").status_code in (200, 404), "404: never recorded"
-    assert "/admin/history/?subject=chain+56" in page
-
-
 def test_headings_are_in_sentence_case(visitor: Visitor) -> None:
     for section in (
         "chains",

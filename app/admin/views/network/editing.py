@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Final
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
-from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 
 from app.admin.access import EDIT, READ, Access, Audience
@@ -36,7 +35,6 @@ from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 _LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
-_HISTORY: Final = "history"
 _NO_ROW: Final = 0
 """The number of no row: an edit of it is refused, since the row was removed."""
 
@@ -89,9 +87,6 @@ class NetworkView(ListView):
 
     def __init__(self) -> None:
         self.of: Section = EDITABLE[self.model_class.__tablename__]
-        self.column_list = (*self.column_list, _HISTORY)
-        self.column_labels = {**self.column_labels, _HISTORY: "History"}
-        self.column_formatters = {**self.column_formatters, _HISTORY: lambda v, c, m, p: v.history_link(m)}
         super().__init__()
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
@@ -122,13 +117,6 @@ class NetworkView(ListView):
         """The searched columns as one phrase."""
         text = super().search_placeholder()
         return text and text.capitalize()
-
-    def history_link(self, model: Any) -> Markup:
-        """The way from a line of the list to what became of its row."""
-        subject = self.of.describe(_columns(model))
-        return Markup('<a href="{}" aria-label="Show history of {}">Show</a>').format(
-            url_for("history.index", subject=subject), subject
-        )
 
     def get_export_columns(self) -> list[tuple[Any, str]]:
         """The document's keys, so that an export has the names of an import."""
