@@ -32,6 +32,10 @@ PAGES = {
 }
 """What the README shows, by the name of the picture."""
 
+PHONE_PAGES = ("dashboard", "transfer")
+"""Those of them that are also pictured as a phone shows them."""
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
 SIZE: ViewportSize = {"width": 1280, "height": 900}
 ESTIMATE = (
     "{base}/v2/estimateAmt?src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT&amt={amount}"
@@ -96,18 +100,30 @@ def sign_in(page: Page, base: str, password: str) -> None:
 
 
 def picture(browser: Browser, base: str, password: str) -> None:
-    """Every page in both themes."""
+    """Every page in both themes, some also on a phone."""
     page = browser.new_page(viewport=SIZE, locale="en-GB", timezone_id="UTC")
     sign_in(page, base, password)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         for name, path in PAGES.items():
-            answer = page.goto(base + path)
-            if answer is None or not answer.ok:
-                raise SystemExit(f"{path} answered {answer and answer.status}")
-            page.wait_for_timeout(400)  # the chart draws itself
-            page.screenshot(path=IMAGES / f"{name}-{scheme}.png")
-            sys.stdout.write(f"docs/images/{name}-{scheme}.png\n")
+            take(page, base + path, f"{name}-{scheme}.png")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)
+    for name in PHONE_PAGES:
+        take(page, base + PAGES[name], f"{name}-phone.png")
+
+
+def take(page: Page, url: str, name: str) -> None:
+    """One picture.
+
+    :raises SystemExit: there is no such page.
+    """
+    answer = page.goto(url)
+    if answer is None or not answer.ok:
+        raise SystemExit(f"{url} answered {answer and answer.status}")
+    page.wait_for_timeout(400)  # the chart draws itself
+    page.screenshot(path=IMAGES / name)
+    sys.stdout.write(f"docs/images/{name}\n")
 
 
 def main() -> None:

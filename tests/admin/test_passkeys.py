@@ -262,7 +262,7 @@ def test_passkeys_are_named_listed_and_removed(app: Flask) -> None:
     assert not list_passkeys(gateway_of(app), account_id(app))
     assert actions(app)[0] == ("passkey.remove", "laptop")
     owner.post("/admin/account/remove-passkey", {"name": "laptop"})
-    assert "You have no passkey “laptop” (any more)." in owner.get("/admin/account/").text
+    assert "You have no passkey “laptop”. Reload the page." in owner.get("/admin/account/").text
 
 
 def test_who_wants_json_gets_no_fault(app: Flask) -> None:

@@ -102,4 +102,4 @@ def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> 
         assert len(given) == 1, "the primary and the replica say the same"
         assert json.loads(given.pop())["err"] is None
     assert "Traceback" not in log.read_text()
-    assert "the replica is not used: it does not answer" in log.read_text()
+    assert "the replica is not used: it does not respond" in log.read_text()
