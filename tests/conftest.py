@@ -1,8 +1,7 @@
 """What every test may use: databases, applications, and which tests run on which database.
 
 Both databases are migrated by Alembic; PostgreSQL comes as a wheel. A test that uses a database runs on
-SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``; of those in ``IN_HALVES`` everyday
-a half runs on each, and with ``FULL_TESTS=1`` all on both. A module or a test there says
+SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``. A module or a test there says
 ``@pytest.mark.every_database`` where the two databases could answer differently (money, order, comparison of
 text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot.
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +26,7 @@ from app import create_app
 from app.outages import FAILURES
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
-from tests.volume import FULL, volume
+from tests.volume import volume
 
 settings.register_profile(
     "gateway",
@@ -51,47 +49,10 @@ EVERY_DATABASE_AGAIN = ("admin/pages",)
 """Folders inside of these whose tests run on both."""
 
 
-IN_HALVES = ("services",)
-"""Folders of many small tests, of which everyday a half runs on each database, and all on both in full."""
-
-WORKERS_A_CORE = 2
-"""Many tests wait for processes and browsers, and leave their core to another."""
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """How many processes ``-n auto`` starts."""
-    return WORKERS_A_CORE * (os.cpu_count() or 1)
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Decide on which databases a test runs."""
     if "backend" in metafunc.fixturenames:
         metafunc.parametrize("backend", backends_of(metafunc.definition), indirect=True)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Everyday, leave out one of the two databases of small tests that no mark and no name asks for."""
-    if FULL or config.option.keyword or any("::" in argument for argument in config.args):
-        return
-    left_out = [item for item in items if _in_halves(item) and not _in_this_half(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(map(id, left_out))
-        items[:] = [item for item in items if id(item) not in gone]
-
-
-def _in_halves(item: pytest.Item) -> bool:
-    folder = item.path.parent.relative_to(Path(__file__).parent).as_posix()
-    if not folder.startswith(IN_HALVES) or any(item.iter_markers("every_database")):
-        return False
-    return len(backends_of(item)) > 1 and "backend" in getattr(item, "fixturenames", ())
-
-
-def _in_this_half(item: pytest.Item) -> bool:
-    """The same half on every machine: by the test's name without the database."""
-    backend = str(item.callspec.params["backend"])  # type: ignore[attr-defined]
-    name = item.nodeid.replace(backend, "")
-    return BACKENDS[zlib.crc32(name.encode()) % len(BACKENDS)] == backend
 
 
 def backends_of(test: pytest.Item) -> tuple[str, ...]:

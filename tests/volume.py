@@ -1,7 +1,7 @@
 """How much is tried by tests that try many inputs: everyday a part of each, in full with ``FULL_TESTS=1``.
 
 ``make test-all`` and continuous integration try everything. Every test runs in both: only how much it tries
-differs, and on which databases (``IN_HALVES`` in ``tests/conftest.py``).
+differs.
 """
 
 from __future__ import annotations
