@@ -101,9 +101,8 @@ def test_a_token_that_is_not_configured_is_counted_without_its_amounts(gateway: 
     assert (day.total.begun, day.unmeasured, day.tokens) == (3, 3, ())
 
 
+@pytest.mark.postgresql_alone
 def test_trends_read_the_kept_sums_alone(gateway: Gateway) -> None:
-    if gateway.engine.dialect.name != "postgresql":
-        pytest.skip("PostgreSQL's plans alone are looked at")
     feed(gateway, sent(1))
     with plans(gateway.reads) as seen:
         trend(gateway, Period.DAY)
