@@ -51,7 +51,9 @@ def confirmed(form: PreviewedForm) -> bool:
     """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
     if form.confirm.data and not form.as_previewed:
         flash(
-            "The decimals of a token were changed meanwhile. Nothing was saved: check the amounts.", "warning"
+            "The decimals of a token were changed while you were editing. "
+            "Nothing was saved: check the amounts.",
+            "warning",
         )
         return False
     return bool(form.confirm.data)

@@ -81,7 +81,7 @@ def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -
     """
     changes = _changes(gateway, text)
     if _fingerprint(audited(changes)) != shown:
-        raise Conflict("the configuration was changed since you compared it, so select again", ())
+        raise Conflict("the configuration was changed while you were editing; select again", ())
     wanted = [change for change in changes if picked.takes(change)]
     if not wanted:
         raise Invalid([FieldError("", "Select at least one difference")])
