@@ -118,8 +118,8 @@ class TestQuota:
         [
             (["--quota", "5"], "a quota needs both"),
             (["--per", "5"], "a quota needs both"),
-            (["--quota", "0", "--per", "5"], "from 1 to 1,000,000,000 events, not 0"),
-            (["--quota", "1", "--per", "0"], "must be from 1 to 2,678,400 seconds"),
+            (["--quota", "0", "--per", "5"], "from 1 to 1 000 000 000 events, not 0"),
+            (["--quota", "1", "--per", "0"], "must be from 1 to 2 678 400 seconds"),
         ],
     )
     def test_what_is_no_quota(self, cli: FlaskCliRunner, arguments: list[str], said: str) -> None:

@@ -20,6 +20,7 @@ from app.admin.forms.fields import (
     SymbolField,
     TextValueField,
 )
+from app.domain.amounts import grouped
 from app.services.network.edits.fees import FeeEdit
 
 LARGEST_LIST: Final = 16 * 1024 * 1024
@@ -38,7 +39,7 @@ class _FactorField(TextValueField):
     def parse(self, text: str) -> Fraction:
         factor = Fraction(number_text(text, "1.5"))
         if not 0 < factor <= _LARGEST_FACTOR:
-            raise ValueError(f"Enter a factor above 0 and at most {_LARGEST_FACTOR:,}.")
+            raise ValueError(f"Enter a factor above 0 and at most {grouped(_LARGEST_FACTOR)}.")
         return factor
 
 

@@ -303,7 +303,7 @@ class _RateForm(Form):
     )
     amplification = WholeField(
         "Amplification",
-        "The curve's A, from 1 to 1,000,000. A higher value keeps the rate near 1 for longer.",
+        "The curve's A, from 1 to 1 000 000. A higher value keeps the rate near 1 for longer.",
         only_for=("model", "stableswap"),
     )
 

@@ -17,6 +17,7 @@ from app.admin.views.base import ConsoleView
 from app.admin.views.lists import csv_line
 from app.admin.views.network.words import restore_page, told
 from app.admin.views.proposal_words import administered
+from app.domain.amounts import grouped
 from app.domain.audit import AuditedChange, Source, changes_network
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
@@ -127,7 +128,7 @@ class AuditView(ConsoleView):
         found = verify_audit(current_gateway())
         if found.fault is None:
             flash(
-                f"All {found.count:,} records are intact. Note the last one elsewhere: {found.head}.",
+                f"All {grouped(found.count)} records are intact. Note the last one elsewhere: {found.head}.",
                 "success",
             )
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, update
 
+from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.domain.errors import QuotaExceeded, Unauthorized
 from app.domain.reporting.quota import Quota
@@ -207,8 +208,9 @@ def charge(connection: Connection, token: IngestToken, events: int, now: datetim
     period = token.quota.period(now)
     used = usage_of(connection, token.name, period.start)
     if used + events > token.quota.events:
+        left = max(0, token.quota.events - used)
         raise QuotaExceeded(
-            f"this token may report {token.quota}, and {max(0, token.quota.events - used):,} are left until "
+            f"this token may report {token.quota}, and {grouped(left)} are left until "
             f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are kept; send all of it "
             "again then, repeated events do not count",
             retry_after=token.quota.retry_after(now),
