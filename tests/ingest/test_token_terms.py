@@ -149,7 +149,7 @@ class TestRotation:
             == client.get(CURSOR, headers=bearer(old)).get_json()
         )
         key = old.split("_")[1]
-        assert f"relayer-1 (key {key})" in cli.invoke(args=["ingest-tokens", "list"]).stdout
+        assert f"relayer-1 (key ID {key})" in cli.invoke(args=["ingest-tokens", "list"]).stdout
         assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", key]).exit_code == 0
         refused(post(client, heads(0, 1), old), 401, "unauthorized")
         assert verdict(post(client, heads(0, 1), new))["repeated"] == 1
