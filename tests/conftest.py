@@ -3,7 +3,8 @@
 Both databases are migrated by Alembic; PostgreSQL comes as a wheel. A test that uses a database runs on
 SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``. A module or a test there says
 ``@pytest.mark.every_database`` where the two databases could answer differently (money, order, comparison of
-text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot.
+text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot. One about what PostgreSQL
+alone has, such as its plans, says ``@pytest.mark.postgresql_alone``.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ ON_ONE_DATABASE = {
 }
 """Folders whose tests run on SQLite alone, and what they are about."""
 
+MARKED = {"one_database": BACKENDS[:1], "every_database": BACKENDS, "postgresql_alone": BACKENDS[1:]}
+"""Marks of tests, and the databases that a test with the mark runs on."""
+
 EVERY_DATABASE_AGAIN = ("admin/pages",)
 """Folders inside of these whose tests run on both."""
 
@@ -58,8 +62,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def backends_of(test: pytest.Item) -> tuple[str, ...]:
     """The databases that a test runs on: by the mark nearest to it, else by its folder."""
     for mark in test.iter_markers():
-        if mark.name in ("one_database", "every_database"):
-            return BACKENDS[:1] if mark.name == "one_database" else BACKENDS
+        if mark.name in MARKED:
+            return MARKED[mark.name]
     folder = test.path.parent.relative_to(Path(__file__).parent).as_posix()
     if folder.startswith(EVERY_DATABASE_AGAIN):
         return BACKENDS

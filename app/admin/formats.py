@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from app.admin.browsers import browser_name
 from app.admin.pages.freshness import shows_sandbox
 from app.admin.pages.labels import Tone
+from app.domain import amounts
 from app.domain.amounts import format_units
 from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
@@ -130,8 +131,8 @@ def share(ppm: int) -> str:
 
 
 def grouped(value: int | str | None) -> str:
-    """A whole number with thin spaces between its thousands."""
-    return "–" if value is None else f"{int(value):,}".replace(",", " ")
+    """A whole number with spaces between its thousands."""
+    return "–" if value is None else amounts.grouped(int(value))
 
 
 def figure(text: str) -> str:

@@ -16,6 +16,7 @@ from flask.cli import with_appcontext
 
 from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
+from app.domain.amounts import grouped
 from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.subjects import subject_of_chain, subject_of_route, subject_of_transfer
 from app.domain.wire_values import parse_transfer_id
@@ -91,8 +92,8 @@ def export() -> None:
     gateway = current_gateway()
     if pruned := count_pruned(gateway):
         click.echo(
-            f"note: {pruned:,} pruned transfers are not in this export, nor are the pool amounts that they "
-            "moved, and a database restored from it would not recognise their ids. A backup of the "
+            f"note: {grouped(pruned)} pruned transfers are not in this export, nor are the pool amounts "
+            "that they moved, and a database restored from it would not recognise their ids. A backup of the "
             "database has them.",
             err=True,
         )
@@ -205,16 +206,17 @@ def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterato
             "current epochs of pools)"
         )
     total = sum(found.transfers.values())
-    yield f"{'would prune' if dry_run else 'pruned'}: {total:,} transfers with {found.events:,} events"
+    done = "would prune" if dry_run else "pruned"
+    yield f"{done}: {grouped(total)} transfers with {grouped(found.events)} events"
     if found.oldest and found.newest:
         yield f"  from {found.oldest.isoformat()} to {found.newest.isoformat()}"
     for status, count in sorted(found.transfers.items()):
-        yield f"  {count:,} {status.name.removeprefix('TRANSFER_').lower()}"
+        yield f"  {grouped(count)} {status.name.removeprefix('TRANSFER_').lower()}"
     for (chain_id, symbol), moved in sorted(found.moved.items()):
         sums = f"sent {moved.sent}, relayed {moved.relayed}"
         yield f"  pool {symbol} on chain {chain_id} keeps their amounts: {sums}"
     for reason, count in sorted(found.kept.items()):
-        yield f"kept although finished and old: {count:,} ({reason})"
+        yield f"kept although finished and old: {grouped(count)} ({reason})"
 
 
 def _time(text: str, option: str) -> datetime:

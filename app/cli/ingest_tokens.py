@@ -72,7 +72,7 @@ def create(
 def rotate(name: str, expires: str | None, break_glass: str | None) -> None:
     """Create a second token NAME with the same scope and quota, and print it. It is shown this once.
 
-    Both are valid until the older one is revoked: ingest-tokens revoke NAME --key KEY.
+    Both are valid until the older one is revoked: ingest-tokens revoke NAME --key KEY_ID.
     """
     try:
         token = rotate_token(
@@ -108,7 +108,9 @@ def list_() -> None:
 
 @ingest_tokens.command("revoke")
 @click.argument("name")
-@click.option("--key", "key_id", help="Revoke only the token with this key, as shown by the list.")
+@click.option(
+    "--key", "key_id", metavar="KEY_ID", help="Revoke only the token with this key ID, as shown by the list."
+)
 def revoke(name: str, key_id: str | None) -> None:
     """Revoke the tokens NAME at once, in every process."""
     try:
@@ -121,7 +123,7 @@ def revoke(name: str, key_id: str | None) -> None:
 def _row(record: TokenRecord, one_of_several: bool, now: datetime) -> tuple[str, ...]:
     scope = record.scope
     return (
-        f"{record.name} (key {record.key_id})" if one_of_several else record.name,
+        f"{record.name} (key ID {record.key_id})" if one_of_several else record.name,
         _state(record, now),
         _members(None if scope.types is None else sorted(scope.types, key=TYPES.index)),
         _members(None if scope.chains is None else sorted(scope.chains)),

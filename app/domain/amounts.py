@@ -7,6 +7,7 @@ a float only where a person reads them (``rate_as_number``).
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
@@ -95,9 +96,18 @@ def format_units(amount: int, decimals: int) -> str:
 
 
 def tokens_text(smallest: int, decimals: int, symbol: str) -> str:
-    """An amount for a sentence, exact and with its token: ``1,234.5 USDT``."""
+    """An amount for a sentence, exact and with its token: ``1 234.5 USDT``."""
     whole, point, fraction = format_units(smallest, decimals).partition(".")
-    return f"{int(whole):,}{point}{fraction} {symbol}" if whole != "-0" else f"-0{point}{fraction} {symbol}"
+    return f"{whole if whole == '-0' else grouped(int(whole))}{point}{fraction} {symbol}"
+
+
+def grouped(number: int | Decimal) -> str:
+    """A number for people, with spaces between its thousands: ``1 234``.
+
+    No commas: the console's forms take spaces, and refuse a comma, which may be meant as a point.
+    """
+    text = f"{number:,f}" if isinstance(number, Decimal) else f"{number:,}"
+    return text.replace(",", " ")
 
 
 def rate_as_number(rate: Fraction) -> float:

@@ -19,6 +19,12 @@ from typing import Any, Final
 NO_MAC: Final = bytes(32)
 """The MAC before the first record's."""
 
+NETWORK_CHANGES: Final = "network."
+"""How the actions begin that change the network document: ``network.edit``, ``network.import`` and others."""
+
+SANDBOX_LOADED: Final = "sandbox.load"
+"""The action that fills an empty database, and with it the network document."""
+
 _KEY_LABEL: Final = b"transfer gateway audit key id"
 _KEY_ID_DIGITS: Final = 12
 
@@ -64,6 +70,14 @@ class AuditRecord:
     subject: str
     detail: str
     changes: str
+
+
+def changes_network(action: str) -> bool:
+    """Whether records of the action hold changes that were made to the network document.
+
+    Those of proposals hold changes of it, too, but nothing was changed by them.
+    """
+    return action == SANDBOX_LOADED or action.startswith(NETWORK_CHANGES)
 
 
 def changes_text(changes: Sequence[AuditedChange]) -> str:

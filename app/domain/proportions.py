@@ -6,6 +6,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Final
 
+from app.domain.amounts import grouped
+
 SIGNIFICANT_DIGITS: Final = 4
 
 
@@ -19,7 +21,7 @@ def number_text(number: Fraction) -> str:
 
 
 def _plain(number: Decimal) -> str:
-    text = f"{number:,f}"
+    text = grouped(number)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

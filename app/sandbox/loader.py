@@ -8,7 +8,7 @@ from datetime import timedelta
 import orjson
 from sqlalchemy import Connection
 
-from app.domain.audit import Actor
+from app.domain.audit import SANDBOX_LOADED, Actor
 from app.models.engine import reading, writing
 from app.queries.latency.newest_release import newest_release
 from app.queries.runtime.contents import first_reporter, is_empty
@@ -52,7 +52,7 @@ def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
         _expect_all_taken(verdict)
         loaded = f"sandbox loaded: {verdict.accepted} events"
         record(
-            connection, gateway.audit_keys, actor, "sandbox.load", "sandbox",
+            connection, gateway.audit_keys, actor, SANDBOX_LOADED, "sandbox",
             now=now, detail=loaded, changes=audited(changes),
         )  # fmt: skip
     return loaded

@@ -57,7 +57,7 @@ def test_a_chain_is_connected_as_its_example_was_shown(
     change(network, edit)
     fields = {"confirm": "1"} if step == "confirm" else BASE
     answer = send(operator, PATH, page, **fields)
-    assert "was changed meanwhile" in answer.text
+    assert "was changed while you were editing" in answer.text
     assert "Base" not in [row["name"] for row in document(network)["chains"]]
 
 
@@ -103,6 +103,7 @@ def test_an_amount_is_saved_as_it_was_previewed(operator: Visitor, network: Gate
     change(network, the_decimals_change)
     again = send(operator, path, preview, confirm="1")
     assert "8000000000000" not in [row.get("total_cap") for row in document(network)["pools"]]
+    assert "were changed while you were editing" in again.text
     assert 'name="confirm"' in again.text, "the preview with what it would be now"
     assert send(operator, path, again, confirm="1").status_code == 302
     assert "8000000000000" in [row.get("total_cap") for row in document(network)["pools"]]

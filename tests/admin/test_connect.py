@@ -23,7 +23,7 @@ BASE = {
     "contract_addr": VAULT,
     "token0_address": "0x00000000000000000000000000000000000000a1",
     "token0_decimal": "6",
-    "token0_liquidity": "1 000.5",
+    "token0_liquidity": "1 0\u20090\u202f0_.\u00a05",
     "token0_total_cap": "",
     "validators": f"{SIGNERS[0]} 10\r\n\r\n{SIGNERS[1]} 20",
 }
@@ -111,7 +111,8 @@ def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, n
         ({"token0_address": ""}, "Enter the token&#39;s contract on the new chain"),
         ({"token0_address": "0x12"}, "token0_address"),
         ({"token0_decimal": "99"}, "from 0 to 36"),
-        ({"token0_liquidity": "1,5"}, "Enter an amount in tokens"),
+        ({"token0_liquidity": "1,5"}, "without commas and with a decimal point, such as 12.5."),
+        ({"token0_liquidity": "1/5"}, "“1/5” is not a number. Enter digits, such as 12.5."),
         ({"token0_liquidity": "0.0000001"}, "at most 6 digits after the point"),
         ({"token0_total_cap": "9" * 78}, "the most that a contract can hold"),
         ({"validators": "0x12"}, "Line 1: enter an address"),
@@ -119,7 +120,7 @@ def test_the_estimate_that_follows_is_on_a_route_in_service(operator: Visitor, n
         ({"validators": f"{SIGNERS[0]} 0"}, "must add up to more than 0"),
         ({"validators": f"{SIGNERS[0]} 1\n{SIGNERS[0]} 1"}, "exists already"),
         ({"explore_url": "ftp://x"}, "explore_url"),
-        ({"route0_fee_there": "x"}, "Enter an amount in tokens"),
+        ({"route0_fee_there": "x"}, "“x” is not a number. Enter digits, such as 12.5."),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(

@@ -135,7 +135,7 @@ def test_who_is_slower_is_told(admin: Visitor, network: Gateway) -> None:
     route = shown(network, "routes", "USDT", 56, 1).row_id
     save(admin, f"/admin/routes/{route}", base_fee="5")
     answer = apply(admin, preview, "chain 1", confirm="1")
-    assert "was changed since you compared it" in answer.text
+    assert "was changed while you were editing" in answer.text
     assert "<strong>7</strong> rows differ" in answer.text, "compared again"
     assert document(network)["chains"][0]["name"] == "Ethereum"
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy.exc import OperationalError
 
 from app.admin.browsers import browser_name
 from app.admin.formats import when
-from app.admin.sign_in import datastore
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
-from tests.admin.visitor import Visitor, email_of, signed_in
+from tests.admin.visitor import Visitor, email_of, lose_database, signed_in
 
 LINUX = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"
 MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)"
@@ -93,11 +90,7 @@ def test_the_page_of_a_lost_database_has_its_styles_and_a_way_back(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = signed_in(app, Role.VIEWER)
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise OperationalError("select", {}, Exception("connection refused"))
-
-    monkeypatch.setattr(datastore, "find_account", fail)
+    lose_database(monkeypatch)
     answer = visitor.get("/admin/audit/?subject=56")
     assert answer.status_code == 503
     assert 'href="/admin/audit/?subject=56">Try again</a>' in answer.text

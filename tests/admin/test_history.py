@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import delete
 
 from app.domain.operators import Role
+from app.models.audit import AuditRecord, AuditSubject
+from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
@@ -58,6 +61,29 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
         f"/admin/history/record/{record.id}/99",
     ):
         assert operator.get(nowhere).status_code == 404
+
+
+@pytest.mark.parametrize("section", NEW)
+def test_a_row_that_the_log_never_saw_is_shown(operator: Visitor, network: Gateway, section: str) -> None:
+    path = f"/admin/{section}/new"
+    send(operator, path, send(operator, path, **NEW[section]), confirm="1")
+    row = f"/admin/{section}/{key_of_last(network, section)}"
+    subject = json.loads(last_record(network).changes)[0]["subject"]
+    with writing(network.engine) as connection:
+        connection.execute(delete(AuditSubject))
+        connection.execute(delete(AuditRecord))
+    page = operator.get("/admin/history/", query_string={"subject": subject})
+    assert page.status_code == 200
+    assert "No change of it is on record" in page.text
+    assert row in page.text
+    assert "This row was removed" not in page.text
+    for nowhere in ({"subject": f"{subject}9"}, {"subject": subject, "before": "1"}):
+        assert operator.get("/admin/history/", query_string=nowhere).status_code == 404, nowhere
+
+
+@pytest.mark.parametrize("number", ["٣", "9" * 30, "x"])
+def test_a_row_of_no_such_chain_has_no_history(operator: Visitor, network: Gateway, number: str) -> None:
+    assert operator.get("/admin/history/", query_string={"subject": f"chain {number}"}).status_code == 404
 
 
 def test_records_of_accounts_and_tokens_lead_to_them(app: Flask, network: Gateway) -> None:

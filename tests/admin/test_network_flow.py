@@ -127,7 +127,7 @@ def test_a_chain_that_changed_is_not_stopped_unseen(app: Flask, operator: Visito
 
 def test_base_fees_by_destination(app: Flask, operator: Visitor, network: Gateway) -> None:
     path = "/admin/routes/base-fees"
-    fields = {"dst_chain_id": "56", "symbol": "", "how": "factor", "factor": "1.5", "amount": ""}
+    fields = {"dst_chain_id": "56", "symbol": "", "how": "factor", "factor": "1.5\u202f0", "amount": ""}
     preview = send(operator, path, **fields)
     assert "USDT from Ethereum to BNB Chain" in preview.text
     assert "908 156 292 138 017 949" in preview.text.replace("\u2009", " ").replace("\u202f", " ")

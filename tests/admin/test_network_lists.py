@@ -218,3 +218,10 @@ def test_headings_are_in_sentence_case(visitor: Visitor) -> None:
         for heading in headings:
             first, *others = heading.split()
             assert first[0].isupper() and not any(word[0].isupper() for word in others), heading
+
+
+def test_stop_is_the_first_line_of_a_chains_card(operator: Visitor, network: Gateway) -> None:
+    """On a phone a row is a card, and its cells are lines of it."""
+    page = operator.get("/admin/chains/").text
+    first = page[page.index("<tbody>") :].partition("</tr>")[0]
+    assert re.findall(r'data-label="([^"]+)"', first)[:2] == ["Name", "Action"]

@@ -61,7 +61,7 @@ def test_a_note_that_cannot_be_taken_stays_in_its_field(app: Flask, sandbox: Gat
     answer = operator.post(f"{PAGE}/notes", {"text": long})
     assert answer.status_code == 200
     assert f">{long}</textarea>" in answer.text
-    assert "Write a note of 1 to 2,000 characters; this has 2,001." in answer.text
+    assert "Write a note of 1 to 2 000 characters; this has 2 001." in answer.text
     assert "Write a note of 1 to" in operator.post(f"{PAGE}/notes", {"text": " \n\0 "}).text
     assert shown(operator) == []
     assert operator.post(f"/admin/transfers/0x{'99' * 32}/notes", {"text": "x"}).status_code == 404

@@ -130,7 +130,7 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     token = authenticate(network, second[1].encode())
     assert (token.name, str(token.quota), token.expires_at is None) == (
         "watcher-eth",
-        "1,000 events in 60 s",
+        "1 000 events in 60 s",
         False,
     )
     assert admin.post(f"{path}/rotate", {}).location == path

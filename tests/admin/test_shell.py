@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask_admin import expose
-from sqlalchemy.exc import OperationalError
 
 from app import create_app
-from app.admin.sign_in import datastore
 from app.admin.views.base import ConsoleView
 from app.admin.views.lists import neutral_cell
 from app.domain.operators import Role
 from config import ALL_DOORS
-from tests.admin.visitor import Visitor, email_of, signed_in
+from tests.admin.visitor import Visitor, email_of, lose_database, signed_in
 from tests.applications import make_settings
 
 
@@ -39,11 +37,7 @@ def test_a_database_that_does_not_answer_is_said_on_a_page(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = signed_in(app, Role.VIEWER)
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise OperationalError("select", {}, Exception("connection refused"))
-
-    monkeypatch.setattr(datastore, "find_account", fail)
+    lose_database(monkeypatch)
     answer = visitor.get("/admin/")
     assert answer.status_code == 503
     assert "The database is not available" in answer.text

@@ -6,13 +6,16 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
+import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 from itsdangerous import URLSafeTimedSerializer
 from sqlalchemy import insert, select
+from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
+from app.admin.sign_in import datastore
 from app.domain.operators import Role
 from app.models.engine import writing
 from app.models.operators import Operator
@@ -98,6 +101,15 @@ class Visitor:
     def cookie(self) -> str:
         cookie = self.client.get_cookie("console", path="/admin")
         return cookie.value if cookie else ""
+
+
+def lose_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on the database does not answer when a page asks who is signed in."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OperationalError("select", {}, Exception("connection refused"))
+
+    monkeypatch.setattr(datastore, "find_account", fail)
 
 
 def signed_in(app: Flask, role: Role) -> Visitor:

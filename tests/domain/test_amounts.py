@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import re
 import sys
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -98,6 +101,33 @@ def test_amounts_for_people_are_exact(amount, decimals):
     text = amounts.format_units(amount, decimals)
     assert Fraction(text) == Fraction(amount, 10**decimals)
     assert "." not in text or text[-1] not in "0."
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (-1_204, "-1 204"),
+        (10**9, "1 000 000 000"),
+        (Decimal("1204.50"), "1 204.50"),
+        (Decimal("1E+3"), "1 000"),
+    ],
+)
+def test_thousands_are_grouped_by_spaces(number: int | Decimal, text: str) -> None:
+    assert amounts.grouped(number) == text
+
+
+def test_an_amount_of_a_sentence() -> None:
+    told = [amounts.tokens_text(amount, 6, "USDT") for amount in (1_234_500_000, -1_234_500_000, -500_000, 0)]
+    assert told == ["1 234.5 USDT", "-1 234.5 USDT", "-0.5 USDT", "0 USDT"]
+
+
+def test_nothing_else_groups_thousands() -> None:
+    """One place decides how: tables and sentences, the console and the commands say it alike."""
+    app = Path(amounts.__file__).parents[1]
+    found = [path.name for path in app.rglob("*.py") if re.search(r":,[fd]?\}", path.read_text())]
+    assert found == ["amounts.py"]
 
 
 def test_a_rate_for_people():

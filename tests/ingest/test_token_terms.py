@@ -118,8 +118,8 @@ class TestQuota:
         [
             (["--quota", "5"], "a quota needs both"),
             (["--per", "5"], "a quota needs both"),
-            (["--quota", "0", "--per", "5"], "from 1 to 1,000,000,000 events, not 0"),
-            (["--quota", "1", "--per", "0"], "must be from 1 to 2,678,400 seconds"),
+            (["--quota", "0", "--per", "5"], "from 1 to 1 000 000 000 events, not 0"),
+            (["--quota", "1", "--per", "0"], "must be from 1 to 2 678 400 seconds"),
         ],
     )
     def test_what_is_no_quota(self, cli: FlaskCliRunner, arguments: list[str], said: str) -> None:
@@ -149,7 +149,7 @@ class TestRotation:
             == client.get(CURSOR, headers=bearer(old)).get_json()
         )
         key = old.split("_")[1]
-        assert f"relayer-1 (key {key})" in cli.invoke(args=["ingest-tokens", "list"]).stdout
+        assert f"relayer-1 (key ID {key})" in cli.invoke(args=["ingest-tokens", "list"]).stdout
         assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", key]).exit_code == 0
         refused(post(client, heads(0, 1), old), 401, "unauthorized")
         assert verdict(post(client, heads(0, 1), new))["repeated"] == 1

@@ -79,12 +79,11 @@ def test_errors_are_those_of_core() -> None:
         assert len(direct.all(connection, VALUES)) == 3
 
 
+@pytest.mark.postgresql_alone  # SQLite has no server to lose
 @pytest.mark.usefixtures("fees")
 def test_a_lost_connection_is_dropped_and_named() -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
     reads = current_gateway().reads
-    if reads.dialect.name == "sqlite":
-        pytest.skip("there is no server to lose")
     with reading(reads) as connection:
         direct.all(connection, VALUES)
         process = connection.scalar(text("SELECT pg_backend_pid()"))

@@ -53,9 +53,8 @@ def test_a_patient_writer_gets_the_lock(engine: Engine, app: Flask) -> None:
         connection.execute(text("SELECT 1"))
 
 
+@pytest.mark.postgresql_alone  # SQLite has no such settings
 def test_limits_of_each_kind_on_postgresql(database_url: str) -> None:
-    if database_url.startswith("sqlite"):
-        pytest.skip("SQLite has no such settings")
     app = create_app(make_settings(database_url))  # no command has made this one patient
     gateway = gateway_of(app)
     assert settings(gateway.reads) == ("2s", "5s")
@@ -69,9 +68,8 @@ def test_limits_of_each_kind_on_postgresql(database_url: str) -> None:
         close_connections()
 
 
+@pytest.mark.postgresql_alone  # SQLite has no such limit
 def test_a_statement_that_takes_too_long_is_ended(engine: Engine) -> None:
-    if engine.dialect.name == "sqlite":
-        pytest.skip("SQLite has no such limit")
     with reading(engine) as connection, pytest.raises(OperationalError, match="statement timeout"):
         connection.execute(text("SELECT pg_sleep(5)"))
 

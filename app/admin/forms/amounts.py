@@ -13,7 +13,7 @@ from wtforms import Form, FormField, ValidationError
 from wtforms.utils import unset_value
 
 from app.admin.formats import grouped, units
-from app.admin.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.admin.forms.fields import ChoiceField, TextValueField, bound_beside, without_spaces
 from app.admin.network_names import Choices, token_decimals
 from app.domain.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.domain.crypto import parse_evm_address
@@ -146,7 +146,7 @@ class WithUnit(TextValueField):
         """
         unit = self.unit.unit
         if self.unit.text == SMALLEST:
-            digits = "".join(text.split()).replace("_", "")
+            digits = without_spaces(text)
             if not is_ascii_digits(digits) or len(digits) > _LONGEST_NUMBER:
                 raise ValueError(
                     "Enter smallest units as digits only, without a point, or choose tokens as the unit."
@@ -232,11 +232,11 @@ class AmountField(WithUnit):
 
 
 def number_text(text: str | None, example: str) -> str:
-    """A number without the spaces between its thousands, which a copied number may have.
+    """A decimal number as digits with at most one point, without the spaces between its thousands.
 
     :raises ValidationError: it is no number.
     """
-    joined = "".join((text or "").split()).replace("_", "")
+    joined = without_spaces(text or "")
     if not joined:
         raise ValidationError(f"Enter a number, such as {example}.")
     if "," in joined:

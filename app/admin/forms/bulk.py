@@ -8,7 +8,7 @@ from typing import Any, Final
 from flask_wtf.file import FileField
 from wtforms import ValidationError
 
-from app.admin.forms.amounts import AmountField, UnitOf
+from app.admin.forms.amounts import AmountField, UnitOf, number_text
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.ends import EndField
 from app.admin.forms.fields import (
@@ -20,7 +20,7 @@ from app.admin.forms.fields import (
     SymbolField,
     TextValueField,
 )
-from app.domain.amounts import parse_decimal
+from app.domain.amounts import grouped
 from app.services.network.edits.fees import FeeEdit
 
 LARGEST_LIST: Final = 16 * 1024 * 1024
@@ -37,12 +37,9 @@ class _FactorField(TextValueField):
     """A factor of fees."""
 
     def parse(self, text: str) -> Fraction:
-        try:
-            factor = parse_decimal(text.strip())
-        except ValueError:
-            raise ValueError("Enter a number with a decimal point, such as 1.5.") from None
+        factor = Fraction(number_text(text, "1.5"))
         if not 0 < factor <= _LARGEST_FACTOR:
-            raise ValueError(f"Enter a factor above 0 and at most {_LARGEST_FACTOR:,}.")
+            raise ValueError(f"Enter a factor above 0 and at most {grouped(_LARGEST_FACTOR)}.")
         return factor
 
 

@@ -20,7 +20,6 @@ from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 from app.admin.network_names import Choices, chain_choices, chain_names, percent, symbol_choices
 from app.domain.amounts import is_ascii_digits
 
-_SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
@@ -206,7 +205,7 @@ class DigitsField(TextValueField):
 
     def digits(self, text: str) -> str | None:
         """The digits; None for an empty text where it is allowed."""
-        digits = _SPACES.sub("", text)
+        digits = without_spaces(text)
         if not digits and not self.needed:
             return None
         if not is_ascii_digits(digits):
@@ -304,7 +303,7 @@ class _RateForm(Form):
     )
     amplification = WholeField(
         "Amplification",
-        "The curve's A, from 1 to 1,000,000. A higher value keeps the rate near 1 for longer.",
+        "The curve's A, from 1 to 1 000 000. A higher value keeps the rate near 1 for longer.",
         only_for=("model", "stableswap"),
     )
 
@@ -321,6 +320,11 @@ class RateField(FormField):
         if self.form.model.data == "fixed":
             return {"model": "fixed", "value": self.form.value.data or ""}
         return {"model": self.form.model.data, "amplification": self.form.amplification.data}
+
+
+def without_spaces(text: str) -> str:
+    """A typed or copied number without what groups its digits: spaces of any width, and underlines."""
+    return "".join(text.split()).replace("_", "")
 
 
 def locate(field: Field, path: str) -> tuple[Field, str]:

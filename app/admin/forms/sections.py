@@ -69,7 +69,7 @@ class ChainForm(RowForm):
     minimal_max_slippage = PpmField(
         "Minimum slippage (ppm)",
         "The contract accepts only a slippage above its own minimalMaxSlippage: enter the contract's value "
-        "plus 1. 10,000 ppm is 1 %.",
+        "plus 1. 10 000 ppm is 1 %.",
     )
     watch_from_block = WholeField(
         "Watch from block",

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from app.admin.pages.labels import ANOMALY_WORDS, STATUS_WORDS, UNKNOWN_ANOMALY, StatusWords
-from app.domain.amounts import format_units
+from app.domain.amounts import format_units, grouped
 from app.domain.codes import SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
@@ -43,7 +43,7 @@ class Count:
         return self.number >= COUNTED
 
     def __str__(self) -> str:
-        return f"{self.number:,}" + ("+" if self.at_least else "")
+        return f"{grouped(self.number)}" + ("+" if self.at_least else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from app.admin.views.base import ConsoleView
 from app.admin.views.lists import csv_line
 from app.admin.views.network.words import restore_page, told
 from app.admin.views.proposal_words import administered
-from app.domain.audit import AuditedChange, Source
+from app.domain.amounts import grouped
+from app.domain.audit import AuditedChange, Source, changes_network
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.log import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
@@ -127,7 +128,7 @@ class AuditView(ConsoleView):
         found = verify_audit(current_gateway())
         if found.fault is None:
             flash(
-                f"All {found.count:,} records are intact. Note the last one elsewhere: {found.head}.",
+                f"All {grouped(found.count)} records are intact. Note the last one elsewhere: {found.head}.",
                 "success",
             )
         else:
@@ -153,7 +154,7 @@ def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any
     found = told(change)
     if not found.section and change.subject.startswith(_ADMINISTERED):
         found = replace(found, lines=administered(found.lines))
-    made = found.section and not record.action.startswith("two_persons.")
+    made = found.section and changes_network(record.action)
     numbers = {"record_id": record.id, "number": number}
     return {
         "told": found,

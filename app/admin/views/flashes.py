@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from app.admin.formats import sentence
 from app.admin.forms.base import PreviewedForm
+from app.domain.amounts import grouped
 from app.services.audit.results import EditRefused, Saved
 from app.services.network.edits.results import NotConfirmed
 
@@ -25,7 +26,9 @@ def flash_saved(saved: Saved) -> None:
     if saved.proposal_id is not None:
         flash("Proposed. The change takes effect when someone else approves it.", "success")
         return
-    text = saved.brief or (saved.changes[0] if len(saved.changes) == 1 else f"{len(saved.changes):,} changes")
+    text = saved.brief or (
+        saved.changes[0] if len(saved.changes) == 1 else f"{grouped(len(saved.changes))} changes"
+    )
     text = shorten(text, _LONGEST_FLASH, placeholder=" …")
     link = url_for("audit.record", record_id=saved.record_id)
     flash(Markup('Done: {}. <a href="{}">Audit record {}</a>').format(text, link, saved.record_id), "success")
@@ -51,7 +54,9 @@ def confirmed(form: PreviewedForm) -> bool:
     """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
     if form.confirm.data and not form.as_previewed:
         flash(
-            "The decimals of a token were changed meanwhile. Nothing was saved: check the amounts.", "warning"
+            "The decimals of a token were changed while you were editing. "
+            "Nothing was saved: check the amounts.",
+            "warning",
         )
         return False
     return bool(form.confirm.data)

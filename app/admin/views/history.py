@@ -15,6 +15,7 @@ from app.admin.network_names import row_title
 from app.admin.views.base import ConsoleView
 from app.admin.views.network.times import typed_time
 from app.admin.views.network.words import BY_SECTION, restore_page, told
+from app.domain.audit import AuditedChange
 from app.runtime.gateway import current_gateway
 from app.services.audit.log import show_audit
 from app.services.network.past.at import network_at
@@ -46,7 +47,7 @@ class HistoryView(ConsoleView):
         subject = request.args.get("subject", "").replace("\0", "")[:_LONGEST]
         before = read_id(request.args.get("before", ""))
         found = row_history(current_gateway(), subject, before=before, limit=_PAGE)
-        if not found.changes:
+        if not found.changes and found.now is None:
             abort(404)
         return self.render(
             "console/history/row.html",
@@ -67,6 +68,7 @@ class HistoryView(ConsoleView):
                 for number, each in enumerate(found.changes)
             ],
             first_page=before is None,
+            unseen=told(AuditedChange(subject, None, found.now)).lines if not found.changes else (),
         )
 
     @expose("/record/<int:record_id>/<int:number>")
@@ -115,8 +117,8 @@ class HistoryView(ConsoleView):
 
 def _title(found: RowHistory) -> str:
     view = BY_SECTION.get(found.section.name) if found.section else None
-    change = found.changes[0].change
-    row = found.now or change.after or change.before or {}
+    change = found.changes[0].change if found.changes else None
+    row = found.now or (change and (change.after or change.before)) or {}
     title = row_title(view.one, row) if view else found.subject
     return title[:1].upper() + title[1:]
 

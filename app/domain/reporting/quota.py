@@ -7,6 +7,7 @@ from datetime import datetime
 from math import ceil
 from typing import Final
 
+from app.domain.amounts import grouped
 from app.domain.times import Epoch
 
 MAX_EVENTS: Final = 1_000_000_000
@@ -29,7 +30,7 @@ class Quota:
         return max(1, ceil((self.period(now).ends_at - now).total_seconds()))
 
     def __str__(self) -> str:
-        return f"{self.events:,} events in {self.seconds:,} s"
+        return f"{grouped(self.events)} events in {grouped(self.seconds)} s"
 
 
 def quota_fault(events: int | None, seconds: int | None) -> str | None:
@@ -39,7 +40,9 @@ def quota_fault(events: int | None, seconds: int | None) -> str | None:
     if events is None or seconds is None:
         return "a quota needs both a number of events and a number of seconds"
     if not 1 <= events <= MAX_EVENTS:
-        return f"the events of a quota must be from 1 to {MAX_EVENTS:,} events, not {events}"
+        return f"the events of a quota must be from 1 to {grouped(MAX_EVENTS)} events, not {events}"
     if not 1 <= seconds <= MAX_SECONDS:
-        return f"the period of a quota must be from 1 to {MAX_SECONDS:,} seconds (31 days), not {seconds}"
+        return (
+            f"the period of a quota must be from 1 to {grouped(MAX_SECONDS)} seconds (31 days), not {seconds}"
+        )
     return None

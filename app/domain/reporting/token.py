@@ -32,7 +32,7 @@ _MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 class IngestToken:
     """What the gateway knows of a token: never the token itself.
 
-    ``name`` is its reporter's. ``key_id`` is its public part; None for one of the environment.
+    ``name`` is its reporter's. ``key_id`` is the public part of its text; None for one of the environment.
     """
 
     name: str

@@ -8,13 +8,14 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, exists, or_, select
 
+from app.domain.audit import NETWORK_CHANGES, SANDBOX_LOADED
 from app.models.audit import SUBJECT_LENGTH, AuditRecord, AuditSubject
 from app.queries.audit.records import CHUNK, AuditRow
 
 _TABLE = AuditRecord.__table__
 
-_MADE: Final = or_(AuditRecord.action.startswith("network."), AuditRecord.action == "sandbox.load")
-"""Records of changes that were made. Those of proposals hold rows, too, but nothing was changed by them."""
+_MADE: Final = or_(AuditRecord.action.startswith(NETWORK_CHANGES), AuditRecord.action == SANDBOX_LOADED)
+"""Records of changes that were made: ``app.domain.audit.changes_network`` as SQL."""
 
 _CHANGES: Final = 500
 """Records whose changes alone are read at a time."""

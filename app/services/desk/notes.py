@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import delete, func, insert, select
 
+from app.domain.amounts import grouped
 from app.domain.audit import Actor
 from app.domain.keys import TransferId
 from app.models.desk.notes import NOTE_LENGTH, TransferNote
@@ -48,7 +49,9 @@ def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_i
     """
     said = _cleaned(text)
     if not 0 < len(said) <= NOTE_LENGTH:
-        raise NoteRefused(f"write a note of 1 to {NOTE_LENGTH:,} characters; this has {len(said):,}")
+        raise NoteRefused(
+            f"write a note of 1 to {grouped(NOTE_LENGTH)} characters; this has {grouped(len(said))}"
+        )
     with writing(gateway.engine) as connection:
         if status_of(connection, transfer_id) is None:
             raise NoteRefused("the gateway does not keep this transfer")

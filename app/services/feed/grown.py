@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
+from app.domain.amounts import grouped
 from app.models.engine import reading
 from app.queries.feed.grown import grown_transfers
 from app.runtime.gateway import Gateway
 
 _COMPLAINT = (
-    "this database was filled by `sandbox grow` for measurements: its {:,} transfers have no events; use "
+    "this database was filled by `sandbox grow` for measurements: its {} transfers have no events; use "
     "another database (DATABASE_URL)"
 )
 
@@ -25,7 +26,7 @@ def refuse_grown(connection: Connection) -> None:
     """
     transfers = grown_transfers(connection)
     if transfers is not None:
-        raise NoEventLog(_COMPLAINT.format(transfers))
+        raise NoEventLog(_COMPLAINT.format(grouped(transfers)))
 
 
 def grown_complaint(gateway: Gateway) -> str | None:

@@ -12,6 +12,7 @@ import orjson
 from marshmallow import Schema, ValidationError, fields
 
 from app.cooperation import in_turns
+from app.domain.amounts import grouped
 from app.domain.crypto import parse_evm_address
 from app.models.network import PATH_LENGTH
 from app.services.fields import Account, Text
@@ -178,7 +179,7 @@ class LinkPath(Text):
 class PlainNumber(fields.Field[float]):
     """A JSON number that is told to clients and in no sum: 0 to a billion. A whole one is kept as such."""
 
-    default_error_messages = {"invalid": f"must be a number from 0 to {MAX_NUMBER:,}"}
+    default_error_messages = {"invalid": f"must be a number from 0 to {grouped(MAX_NUMBER)}"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_NUMBER:

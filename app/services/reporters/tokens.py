@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, update
 
+from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.domain.errors import QuotaExceeded, Unauthorized
 from app.domain.reporting.quota import Quota
@@ -58,7 +59,7 @@ def revoke_token(gateway: Gateway, name: str, *, actor: Actor, key_id: str | Non
     It takes the writers' turn: when this returns, nothing more is accepted from the tokens' bearer
     in any process, not even the rest of an upload that has begun. Revoking again changes nothing.
 
-    :param key_id: the public part of the one token that is meant; without it all of the reporter's are.
+    :param key_id: the key ID of the one token that is meant; without it all of the reporter's are.
     :raises TokenRefused: there is no such token, or it is one of the environment.
     """
     if name in {token.name for token in gateway.environment_tokens}:
@@ -85,7 +86,7 @@ def _revoke(
 
 
 def documented(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the audit log keeps of a token: nothing of its text but the public part, not even the digest."""
+    """What the audit log keeps of a token: nothing of its text but the key ID, not even the digest."""
     kept = {column: row.get(column) for column in DOCUMENTED}
     kept |= {column: row[column] for column in DOCUMENTED_LIMITS if row.get(column) is not None}
     return {
@@ -207,8 +208,9 @@ def charge(connection: Connection, token: IngestToken, events: int, now: datetim
     period = token.quota.period(now)
     used = usage_of(connection, token.name, period.start)
     if used + events > token.quota.events:
+        left = max(0, token.quota.events - used)
         raise QuotaExceeded(
-            f"this token may report {token.quota}, and {max(0, token.quota.events - used):,} are left until "
+            f"this token may report {token.quota}, and {grouped(left)} are left until "
             f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are kept; send all of it "
             "again then, repeated events do not count",
             retry_after=token.quota.retry_after(now),

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import update
 
+from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.models import anomalies as table
 from app.models.engine import writing
@@ -47,7 +48,7 @@ def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> 
             gateway.audit_keys,
             actor,
             "anomaly.acknowledge",
-            waiting[0].subject if len(waiting) == 1 else f"{len(waiting):,} anomalies",
+            waiting[0].subject if len(waiting) == 1 else f"{grouped(len(waiting))} anomalies",
             now=now,
             detail=_sentence(waiting),
             changes=[_change(row, now, actor) for row in waiting],
@@ -73,7 +74,7 @@ def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
 def _sentence(rows: list[AnomalyRow]) -> str:
     if len(rows) == 1:
         return f"acknowledge {rows[0].kind} of {rows[0].subject}: {rows[0].detail}"
-    return f"acknowledge {len(rows):,} anomalies"
+    return f"acknowledge {grouped(len(rows))} anomalies"
 
 
 def _change(row: AnomalyRow, now: datetime, actor: Actor) -> AuditedChange:

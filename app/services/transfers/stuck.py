@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.models.anomalies import NOTE_LENGTH, StuckAcknowledgement
 from app.models.engine import writing
@@ -87,4 +88,4 @@ def _subject(row: ListedTransfer) -> str:
 
 
 def _what(rows: Sequence[ListedTransfer]) -> str:
-    return _subject(rows[0]) if len(rows) == 1 else f"{len(rows):,} transfers"
+    return _subject(rows[0]) if len(rows) == 1 else f"{grouped(len(rows))} transfers"

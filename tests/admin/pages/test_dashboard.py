@@ -299,9 +299,8 @@ def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
     assert not (got.stuck.transfers or got.refunds or got.anomalies or got.latencies or got.pools)
 
 
+@pytest.mark.postgresql_alone
 def test_nothing_reads_the_whole_table_of_transfers_or_events(gateway: Gateway) -> None:
-    if gateway.engine.dialect.name != "postgresql":
-        pytest.skip("PostgreSQL's plans alone are looked at")
     feed(gateway, sent(1), about(1, "refund.requested"))
     with plans(gateway.reads, gateway.engine) as seen:
         board = Dashboard(gateway)

@@ -154,10 +154,9 @@ def test_lines_say_amounts_and_chains_for_people(gateway: Gateway) -> None:
     assert nowhere.src is None and nowhere.dst is None
 
 
+@pytest.mark.postgresql_alone
 def test_no_list_reads_the_whole_table(gateway: Gateway) -> None:
     """PostgreSQL's plans of every kind of list, with sequential scans as dear as they are at ten millions."""
-    if gateway.engine.dialect.name != "postgresql":
-        pytest.skip("PostgreSQL's plans alone are looked at")
     fill(gateway, 2000)
     with gateway.engine.begin() as connection:
         connection.execute(text("ANALYZE transfers"))

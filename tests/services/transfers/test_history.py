@@ -137,10 +137,9 @@ class _Fixed:
         return self._snapshot
 
 
+@pytest.mark.postgresql_alone  # SQLite's plan has no numbers
 def test_a_page_reads_no_more_of_the_list_than_it_shows(gateway: Gateway) -> None:
     """By the plan that PostgreSQL keeps: the list is read by its key, the transfers by theirs."""
-    if gateway.engine.dialect.name != "postgresql":
-        pytest.skip("SQLite's plan has no numbers")
     with writing(gateway.engine) as connection:
         accounts = [*ACCOUNTS, *(f"0x{n}" for n in range(500))]
         add(connection, [(n, -n, accounts[n % 3], accounts[n % len(accounts)]) for n in range(1, 4001)])

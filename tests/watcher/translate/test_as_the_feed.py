@@ -27,8 +27,7 @@ from tests.watcher.logs import (
     log,
     send,
 )
-from tests.watcher.translate.test_payouts import added, executed, mint, relay, withdraw, withdrawn
-from tests.watcher.translate.test_sends import told
+from tests.watcher.translate.kit import added, executed, mint, relay, told, withdraw, withdrawn
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -24,15 +23,12 @@ from app.watcher.translate import retells, translate
 from tests.watcher.logs import (
     ALICE,
     BOB,
-    BRIDGE,
     HERE,
     ID,
     NETWORK,
     NO_ID,
     OTHER_ID,
     PAYOUT,
-    PEGGED,
-    POOL,
     THERE,
     THIRD,
     TOKEN,
@@ -44,36 +40,11 @@ from tests.watcher.logs import (
     tx_hash,
 )
 from tests.watcher.logs import TERMS as ONE
-from tests.watcher.translate.test_sends import told
+from tests.watcher.translate.kit import ID_OF_LOG, added, executed, mint, relay, told, withdraw, withdrawn
 
 TERMS = ONE
-AT = f"1:{block_hash(100)}:{tx_hash('one')}:4"
+AT = ID_OF_LOG
 PAID_AT = f"1:{block_hash(120)}:{tx_hash('later')}:2"
-
-
-def relay(**where: Any) -> Log:
-    return log("Relay", PAYOUT, ALICE, BOB, TOKEN, 7, THERE, ID, **where)
-
-
-def withdraw(refid: bytes = ID, **where: Any) -> Log:
-    return log("WithdrawDone", PAYOUT, 3, BOB, TOKEN, 7, refid, **where)
-
-
-def withdrawn(chain: int, ref: bytes = ID, **where: Any) -> Log:
-    return log("Withdrawn", PAYOUT, BOB, TOKEN, 7, chain, ref, ALICE, **{"contract": VAULT, **where})
-
-
-def mint(chain: int, ref: bytes = ID, **where: Any) -> Log:
-    return log("Mint", PAYOUT, PEGGED, BOB, 7, chain, ref, ALICE, **{"contract": BRIDGE, **where})
-
-
-def added(contract: bytes = POOL, **where: Any) -> Log:
-    return log("DelayedTransferAdded", PAYOUT, contract=contract, **{"index": 3, **where})
-
-
-def executed(contract: bytes = POOL, **where: Any) -> Log:
-    paid = {"block": 120, "index": 2, "tx": "later", **where}
-    return log("DelayedTransferExecuted", PAYOUT, BOB, TOKEN, 7, contract=contract, **paid)
 
 
 def types(events: object) -> list[type[Event]]:

@@ -27,7 +27,7 @@ from tests.watcher.logs import (
     log,
     send,
 )
-from tests.watcher.translate.test_sends import ID_OF_LOG, told
+from tests.watcher.translate.kit import ID_OF_LOG, told
 
 
 def test_a_rotation() -> None:

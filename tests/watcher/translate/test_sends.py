@@ -11,9 +11,8 @@ from app.domain.crypto import checksum_address
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import Event, TransferConfirmed, TransferSent
 from app.domain.watching.blocks import Log
-from app.domain.watching.network import WatchedNetwork
-from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
-from app.watcher.translate import Translation, translate
+from app.domain.watching.steps import WaitingKey, WaitingKind
+from app.watcher.translate import translate
 from tests.watcher.logs import (
     ALICE,
     BOB,
@@ -35,23 +34,12 @@ from tests.watcher.logs import (
     send,
     tx_hash,
 )
-
-
-def told(
-    *logs: Log,
-    read_to: int = 100,
-    waiting: tuple[Waiting, ...] = (),
-    network: WatchedNetwork = NETWORK,
-) -> Translation:
-    return translate(network, TERMS, logs, headers_of(*logs), waiting, read_to=BlockNumber(read_to))
+from tests.watcher.translate.kit import ID_OF_LOG, told
 
 
 def only(events: object) -> Event:
     [event] = events  # type: ignore[misc]
     return event
-
-
-ID_OF_LOG = f"1:{block_hash(100)}:{tx_hash('one')}:4"
 
 
 def test_a_pool_send() -> None:

@@ -29,7 +29,7 @@ from tests.watcher.logs import (
     log,
     send,
 )
-from tests.watcher.translate.test_payouts import added, executed, mint, relay, withdraw, withdrawn
+from tests.watcher.translate.kit import added, executed, mint, relay, withdraw, withdrawn
 
 POOL_THERE, BRIDGE_THERE, VAULT_THIRD = b"\x1a" * 20, b"\x0d" * 20, b"\x0e" * 20
 OTHER_TERMS = {

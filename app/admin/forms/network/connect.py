@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from fractions import Fraction
+from typing import Any
 
 from flask import request
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
-from app.admin.forms.amounts import SMALLEST, TOKENS, UnitField
-from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
+from app.admin.forms.amounts import SMALLEST, TOKENS, UnitField, number_text
+from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField, without_spaces
 from app.admin.forms.network.validators import ValidatorsField
 from app.admin.forms.sections import ChainForm
-from app.domain.amounts import format_units, is_uint256, parse_decimal
+from app.domain.amounts import format_units, is_uint256
 from app.services.network.edits.connect import Example, NewChain, NewRoute, NewToken
 from app.services.network.edits.results import FieldError
 from app.services.network.schema import MAX_DECIMALS
 
-_SPACES: Final = re.compile("[\\s_\u2009\u202f\u00a0]+")
-
 
 class UnitsField(TextValueField):
-    """An amount in whole tokens, such as 12.5; empty is None."""
+    """An amount, such as 12.5, in the unit that is chosen for all of its kind; empty is None."""
 
     attributes = {"autocomplete": "off", "inputmode": "decimal"}
 
     def parse(self, text: str) -> Any:
-        written = _SPACES.sub("", text)
-        if not written and not self.needed:
+        if not self.needed and not without_spaces(text):
             return None
-        try:
-            return parse_decimal(written)
-        except ValueError:
-            raise ValueError("Enter an amount in tokens with a decimal point, such as 12.5.") from None
+        return Fraction(number_text(text, "12.5"))
 
 
 class _TokenLine(Form):

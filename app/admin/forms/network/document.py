@@ -10,6 +10,7 @@ from wtforms import HiddenField, ValidationError
 
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.fields import NoteField
+from app.domain.amounts import grouped
 from app.services.network.edits.compare import Picked
 
 LARGEST_DOCUMENT: Final = 8 * 1024 * 1024
@@ -37,7 +38,8 @@ class DocumentForm(PreviewedForm):
             raise ValidationError("Choose a file, or paste a network document.")
         if len(field.text) > LARGEST_DOCUMENT:
             raise ValidationError(
-                f"The document is longer than {LARGEST_DOCUMENT:,} characters. Use the command line instead."
+                f"The document is longer than {grouped(LARGEST_DOCUMENT)} characters. "
+                "Use the command line instead."
             )
 
     @property

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.fields import NoteField
-from app.domain.amounts import is_ascii_digits
+from app.domain.amounts import grouped, is_ascii_digits
 
 _MOST: Final = 1000
 
@@ -30,7 +30,7 @@ class ValidatorsField(NoteField):
             elif words:
                 rows.append({"chain_id": chain_id, "signer": words[0], "power": words[1]})
         if len(rows) > _MOST:
-            errors.append(f"Enter at most {_MOST:,} lines.")
+            errors.append(f"Enter at most {grouped(_MOST)} lines.")
         own: Any = self
         own.errors = [*own.errors, *errors]
         return rows

@@ -65,8 +65,8 @@ class ChainsView(StopSeveral, NetworkView):
     new_label = "Add chain"
     access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
     column_list = (
-        "name", "chain_id", "disabled", "gas_token_symbol", "block_delay", "minimal_max_slippage",
-        "contract_addr", "act", "pick",
+        "name", "act", "disabled", "chain_id", "gas_token_symbol", "block_delay", "minimal_max_slippage",
+        "contract_addr", "pick",
     )  # fmt: skip
     column_labels = {
         "pick": "Select",

@@ -26,7 +26,8 @@ from app.services.network.edits.several import preview_edits, save_edits
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
 _CHANGED: Final = (
-    "What is copied was changed meanwhile. Nothing was saved: enter tokens and routes again, as they are now."
+    "What is copied was changed while you were editing. Nothing was saved: enter tokens and routes again, as "
+    "they are now."
 )
 _CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
 

@@ -16,6 +16,7 @@ from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import after_saving, note_unconfirmed
 from app.admin.views.network.times import typed_time
 from app.admin.views.network.words import ToldChange, told
+from app.domain.amounts import grouped
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
 from app.services.network.document import export_network
@@ -128,7 +129,7 @@ class DocumentView(ConsoleView):
         except NetworkRefused as refused:
             form.form_errors += refused.errors[:_MOST_ERRORS]
             if len(refused.errors) > _MOST_ERRORS:
-                form.form_errors.append(f"and {len(refused.errors) - _MOST_ERRORS:,} further errors")
+                form.form_errors.append(f"and {grouped(len(refused.errors) - _MOST_ERRORS)} further errors")
             return self.render("console/document/index.html", form=form), 400
         picked = getattr(form, "picked", None)
         return self.render(

@@ -12,7 +12,7 @@ from app.models.engine import reading
 from app.queries.network.rows import load_rows
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.planning import BLOCKED, EDITABLE
-from app.services.network.edits.results import RowUsers
+from app.services.network.edits.results import RowUsers, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def users_with_links(users: Iterable[RowUsers]) -> list[LinkedUsers]:
     pages = _pages()
     return [
         LinkedUsers(
-            f"{'over ' if each.at_least else ''}{each.count:,} {each.kind}{'' if each.count == 1 else 's'}",
+            ("over " if each.at_least else "") + counted(each.count, each.kind),
             tuple(pages.get(name) or (name, _transfer_page(name)) for name in each.names),
             each.count - len(each.names),
         )

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.cooperation import in_turns
+from app.domain.amounts import grouped
 from app.domain.audit import AuditedChange, changes_text
 from app.models.engine import reading_consistently
 from app.queries.network.rows import load_rows
@@ -81,13 +82,13 @@ def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -
     """
     changes = _changes(gateway, text)
     if _fingerprint(audited(changes)) != shown:
-        raise Conflict("the configuration was changed since you compared it, so select again", ())
+        raise Conflict("the configuration was changed while you were editing; select again", ())
     wanted = [change for change in changes if picked.takes(change)]
     if not wanted:
         raise Invalid([FieldError("", "Select at least one difference")])
     rows = ((c.section, c.before) for c in in_turns(wanted) if c.before is not None)
     present = {section.describe(row): fingerprint(section.documented(row)) for section, row in rows}
-    words = f"apply {len(wanted):,} of {counted(len(changes), 'difference')} of a network document"
+    words = f"apply {grouped(len(wanted))} of {counted(len(changes), 'difference')} of a network document"
     return Edits(
         edits_of(wanted, present), "network.import", words, about="network document", as_document=True
     )

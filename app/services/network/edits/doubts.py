@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.domain.amounts import grouped
 from app.domain.crypto import checksum_address, parse_evm_address
 from app.domain.keys import account_key
 from app.models.network import Chain, PeggedPair, Token
@@ -47,11 +48,11 @@ def account_doubts(connection: Connection, typed: Collection[str]) -> Iterator[E
 
 
 def _effect(lines: list[str], one: str, several: str, severity: Severity) -> Effect:
-    shown = lines[:SHOWN] + ([f"and {len(lines) - SHOWN:,} more"] if len(lines) > SHOWN else [])
+    shown = lines[:SHOWN] + ([f"and {grouped(len(lines) - SHOWN)} more"] if len(lines) > SHOWN else [])
     if len(lines) == 1:
         text, _, reason = lines[0].partition(": ")
         return Effect(f"{text} {one}: {reason}", severity)
-    return Effect(f"{len(lines):,} of these {several}", severity, tuple(shown))
+    return Effect(f"{grouped(len(lines))} of these {several}", severity, tuple(shown))
 
 
 def _why_no_account(text: str) -> str:

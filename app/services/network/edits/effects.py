@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.domain.amounts import tokens_text
+from app.domain.amounts import grouped, tokens_text
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
@@ -181,7 +181,7 @@ def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: d
     ):
         if column not in change.columns:
             continue
-        what = "total cap" if column == "total_cap" else f"epoch cap ({row['epoch_seconds']:,} s)"
+        what = "total cap" if column == "total_cap" else f"epoch cap ({grouped(row['epoch_seconds'])} s)"
         if cap is None and change.before is None:
             yield Effect(f"{name} has no {what}", Severity.PLAIN)
         elif cap is None:
@@ -251,8 +251,8 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
     """A warning where networks are so wide that they block more than was likely meant."""
     wide = [n for n in map(ip_network, cidrs) if n.prefixlen <= WIDE[n.version]]
     if wide:
-        lines = tuple(f"{n}: {n.num_addresses:,} addresses" for n in wide[:10])
-        name = "a very wide network" if len(wide) == 1 else f"{len(wide):,} very wide networks"
+        lines = tuple(f"{n}: {grouped(n.num_addresses)} addresses" for n in wide[:10])
+        name = "a very wide network" if len(wide) == 1 else f"{grouped(len(wide))} very wide networks"
         yield Effect(f"{name}: check that you want to block all of it", Severity.GRAVE, lines)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from app.domain.amounts import grouped
 from app.domain.codes import BridgeType
 from app.domain.estimate.network_terms import NetworkTerms, pegged_is_open, pool_is_open
 from app.domain.keys import ChainId, RouteKey
@@ -60,7 +61,7 @@ class RouteChanges:
             used = f": {counted(count, 'transfer')} in the last 24 hours" if count else ""
             lines.append(f"{route_text(opening.route_key, self.names)}{kind}{used}")
         rest = len(lines) - LISTED
-        return tuple(lines) if rest <= 0 else (*lines[:LISTED], f"and {rest:,} more")
+        return tuple(lines) if rest <= 0 else (*lines[:LISTED], f"and {grouped(rest)} more")
 
 
 def open_routes(terms: NetworkTerms) -> frozenset[OpenRoute]:

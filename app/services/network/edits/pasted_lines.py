@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
+from app.domain.amounts import grouped
 from app.domain.blocking import as_network
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
@@ -56,7 +57,9 @@ def read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterat
     for number, line in enumerate(_lines(text), 1):
         if number > MAX_LINES:
             yield InvalidLine(
-                number, "", f"the list has more than {MAX_LINES:,} lines: add the rest in a second list"
+                number,
+                "",
+                f"the list has more than {grouped(MAX_LINES)} lines: add the rest in a second list",
             )
             return
         stripped = line.strip()
@@ -79,7 +82,7 @@ def _read(
 
     columns, delimiter = COLUMNS[section.name], "\t" if "\t" in line else ","
     if len(line) > MAX_LINE:
-        return invalid(f"is longer than {MAX_LINE:,} characters")
+        return invalid(f"is longer than {grouped(MAX_LINE)} characters")
     try:
         (cells,) = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):

@@ -7,7 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
-from app.domain.amounts import format_units, tokens_text
+from app.domain.amounts import format_units, grouped, tokens_text
 from app.domain.estimate.base_fees import Reported, base_fee_now, outranking
 from app.domain.estimate.inputs import BaseFee, FeeTier, FixedRate, StableSwapRate
 from app.domain.estimate.network_terms import NetworkTerms
@@ -66,7 +66,9 @@ def _route_effects(
     if old.base_fee_max_age_seconds != new.base_fee_max_age_seconds:
         age = new.base_fee_max_age_seconds
         limit = (
-            "no maximum base-fee age" if age is None else f"no estimates with a base fee older than {age:,} s"
+            "no maximum base-fee age"
+            if age is None
+            else f"no estimates with a base fee older than {grouped(age)} s"
         )
         yield Effect(f"{name}: {limit}")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from app.domain.amounts import grouped
 from app.domain.audit import AuditedChange
 from app.domain.difference import FieldDifference
 from app.services.audit.results import EditRefused
@@ -107,7 +108,7 @@ class RowUsers:
 
     def __str__(self) -> str:
         more = self.count - len(self.names)
-        names = ", ".join(self.names) + (f" and {more:,} more" if more > 0 else "")
+        names = ", ".join(self.names) + (f" and {grouped(more)} more" if more > 0 else "")
         return f"{'over ' if self.at_least else ''}{counted(self.count, self.kind)} ({names})"
 
 
@@ -121,5 +122,5 @@ class InUse(EditRefused):
 
 
 def counted(count: int, kind: str, plural: str = "") -> str:
-    """The number with its noun in the singular or plural: ``1 route``, ``1,204 transfers``."""
-    return f"{count:,} {kind}" if count == 1 else f"{count:,} {plural or f'{kind}s'}"
+    """The number with its noun in the singular or plural: ``1 route``, ``1 204 transfers``."""
+    return f"{grouped(count)} {kind}" if count == 1 else f"{grouped(count)} {plural or f'{kind}s'}"

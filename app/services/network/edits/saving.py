@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.domain.amounts import grouped
 from app.domain.audit import Actor
 from app.domain.proposals.proposal import Proposal
 from app.queries.network.names import token_decimals
@@ -59,7 +60,7 @@ class Planned:
         first = self.changes[0]
         if self.about or len(self.changes) == 1:
             return self.about or first.section.describe(first.row)
-        return f"{len(self.changes):,} {first.section.name}"
+        return f"{grouped(len(self.changes))} {first.section.name}"
 
     def require_typed(self, typed: str) -> None:
         """Make sure that the name was typed, in upper or lower case.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from app.domain.amounts import grouped
 from app.domain.watching.configured import build_watching
 from app.domain.watching.terms import WatchTerms
 from app.services.network.edits.results import Effect, Severity
@@ -24,13 +25,15 @@ def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[R
 
 def _read(old: WatchTerms | None, new: WatchTerms) -> Iterator[Effect]:
     if old is None:
-        yield Effect(f"a running watcher reads {new.name} from block {new.from_block:,} on", Severity.NOTICE)
+        yield Effect(
+            f"a running watcher reads {new.name} from block {grouped(new.from_block)} on", Severity.NOTICE
+        )
     elif new.contracts - old.contracts:
         yield Effect(
-            f"{new.name} is read again from block {new.from_block:,} on, for the new contracts",
+            f"{new.name} is read again from block {grouped(new.from_block)} on, for the new contracts",
             Severity.NOTICE,
         )
     elif new.from_block < old.from_block:
-        yield Effect(f"{new.name} is read again from block {new.from_block:,} on", Severity.NOTICE)
+        yield Effect(f"{new.name} is read again from block {grouped(new.from_block)} on", Severity.NOTICE)
     if not new.rpc and (old is None or old.rpc):
         yield Effect(f"{new.name} has no nodes: it cannot be read", Severity.GRAVE)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Integer
 
+from app.domain.amounts import is_ascii_digits
 from app.domain.audit import AuditedChange, read_changes
 from app.models.engine import reading
 from app.queries.audit.records import AuditRow
@@ -18,7 +20,10 @@ from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.fields import read_time
 from app.services.network.edits.planning import COUNTED_BY_FEED, Edit
-from app.services.network.sections import Row, Section, key_of, section_of
+from app.services.network.sections import SECTIONS, Row, Section, key_of, section_of
+
+_LONGEST_NUMBER: Final = 18
+"""Digits of a chain's id that every database can compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,9 @@ class RowChange:
 class RowHistory:
     """The changes of one row, newest first.
 
-    :ivar section: that of the row; None where the log has no change of such a row.
+    There may be a row and no change of it: then it came by a way that the log does not see, such as SQL.
+
+    :ivar section: that of the row; None where neither the log nor the configuration has such a row.
     :ivar row_id: the number of the row; None where it is not there now.
     :ivar now: the row as it is now, as the document writes it.
     :ivar older: the id before which the next page begins.
@@ -80,6 +87,8 @@ def row_history(gateway: Gateway, subject: str, *, before: int | None, limit: in
             documented = found[0].change.after or found[0].change.before or {}
             section = section_of(subject, documented)
             row = _row_now(connection, section, documented)
+        elif before is None:
+            section, row = _row_named(connection, subject)
     older = records[limit - 1].id if len(records) > limit else None
     now = section.documented(row) if section and row else None
     return RowHistory(subject, section, row["id"] if row else None, now, found, older)
@@ -145,6 +154,24 @@ def _ended_pin(wanted: Mapping[str, Any], now: datetime) -> dict[str, None]:
     if until is None or read_time(until) > now:
         return {}
     return {"pinned_base_fee": None, "pinned_until": None}
+
+
+def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tuple[None, None]:
+    """The row that the log would name so, which is looked for by the first column of its section's key."""
+    for section in SECTIONS:
+        column = section.model.__table__.c[section.key[0]]
+        pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(section.label))
+        match = re.fullmatch(pattern, subject)
+        if match is None:
+            continue
+        text = match[column.key]
+        is_number = isinstance(column.type, Integer)
+        if is_number and (not is_ascii_digits(text) or len(text) > _LONGEST_NUMBER):
+            continue
+        for row in rows_with(connection, section.model, column.key, [int(text) if is_number else text]):
+            if section.describe(row) == subject:
+                return section, row
+    return None, None
 
 
 def _row_now(connection: Connection, section: Section | None, documented: Mapping[str, Any]) -> Row | None:

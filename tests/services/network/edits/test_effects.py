@@ -158,9 +158,9 @@ def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
     (effect,) = preview.effects
     assert effect.text == "USDT from Ethereum to BNB Chain: protocol fee changes"
     assert effect.details == (
-        "from 500,000 USDT: 0.04 % → 0.035 %",
-        "from 1,000,000 USDT: 0.03 % → 0.035 %",
-        "from 2,000,000 USDT: 0.03 % → 0 %",
+        "from 500 000 USDT: 0.04 % → 0.035 %",
+        "from 1 000 000 USDT: 0.03 % → 0.035 %",
+        "from 2 000 000 USDT: 0.03 % → 0 %",
     )
     assert effect.severity is Severity.GRAVE, "it drops to 0"
 
@@ -207,9 +207,9 @@ def test_caps_under_what_is_used(gateway: Gateway) -> None:
     put(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)
     over = look(gateway, "pools", 1, "USDT", total_cap="6000000000000", epoch_cap="7000000")
     assert texts(over) == [
-        "the new total cap of USDT on Ethereum is 6,000,000 USDT, but 6,000,000 USDT is used already: "
+        "the new total cap of USDT on Ethereum is 6 000 000 USDT, but 6 000 000 USDT is used already: "
         "no transfers to it until the balance is lower",
-        "the new epoch cap (3,600 s) of USDT on Ethereum is 7 USDT, but 7 USDT is used already: "
+        "the new epoch cap (3 600 s) of USDT on Ethereum is 7 USDT, but 7 USDT is used already: "
         "no transfers to it until the next epoch",
     ]
     assert over.severity is Severity.GRAVE

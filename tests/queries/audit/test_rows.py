@@ -1,0 +1,33 @@
+"""Which records are about changes that were made to the network document."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from flask import Flask
+
+from app.domain.audit import SANDBOX_LOADED, changes_network
+from app.models.engine import reading, writing
+from app.queries.audit.rows import record_of_made, records_of_row
+from app.runtime.gateway import current_gateway
+from app.services.audit.record import record
+from tests.actors import TESTER
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MADE = ("network.edit", "network.import", "network.base_fees", SANDBOX_LOADED)
+NOT_MADE = ("two_persons.propose", "two_persons.approve", "sandbox.freshen", "networks.edit", "network")
+
+
+@pytest.mark.parametrize("action", [*MADE, *NOT_MADE])
+def test_records_of_changes_that_were_made(app: Flask, action: str) -> None:
+    gateway = current_gateway()
+    with writing(gateway.engine) as connection:
+        number = record(connection, gateway.audit_keys, TESTER, action, "chain 56", now=NOON)
+    with reading(gateway.engine) as connection:
+        told = [
+            record_of_made(connection, number) is not None,
+            bool(records_of_row(connection, "chain 56")),
+            changes_network(action),
+        ]
+    assert told == [action in MADE] * 3
