@@ -91,11 +91,14 @@ def ask(port: int, method: str, path: str, body: str = "") -> bytes:
 
 
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
-    """Processor time that these processes and the living ones under them have used so far."""
+    """Processor time that these processes and all those under them have used so far.
+
+    What has ended counts with whoever waited for it, as PostgreSQL does for the process of each connection.
+    """
     total = 0.0
     for root in roots:
         for process in (root, *root.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
                 times = process.cpu_times()
-                total += times.user + times.system
+                total += times.user + times.system + times.children_user + times.children_system
     return total
