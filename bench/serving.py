@@ -25,6 +25,7 @@ class Served:
 
     port: int
     process: psutil.Process
+    host: str = "127.0.0.1"
 
 
 @contextmanager
@@ -102,3 +103,8 @@ def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
                 times = process.cpu_times()
                 total += times.user + times.system + times.children_user + times.children_system
     return total
+
+
+def worker_bytes(master: psutil.Process) -> list[float]:
+    """What each worker needs: its own memory and its part of what is shared."""
+    return [worker.memory_full_info().pss for worker in master.children()]

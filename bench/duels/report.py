@@ -35,10 +35,21 @@ def duel_lines(match: Match, duel: Duel) -> list[Line]:
     lines = []
     for bar in match.bars:
         found = estimate(duel.ratios(bar.figure))
-        verdict = bar.bound.judge(found.interval) if duel.others <= QUIET else Verdict.UNCLEAR
+        verdict = judged(bar.bound, found.interval, duel.others)
         text = f"{found.median:.2f} ({_written(found.interval)})"
         lines.append(Line(bar.what, bar.bound, text, cpu, duel.others, verdict))
     return lines
+
+
+def judged(bound: Bound, found: Interval, others: float, *, held_anyway: bool = False) -> Verdict:
+    """What may be said about a bar while others used so much of the machine.
+
+    :param held_anyway: more noise can only make the figure worse, so that a bar that is held is held.
+    """
+    verdict = bound.judge(found)
+    if others <= QUIET or (held_anyway and verdict is Verdict.HELD):
+        return verdict
+    return Verdict.UNCLEAR
 
 
 def _cpu_of_both(duel: Duel) -> tuple[list[float], list[float]]:
