@@ -63,8 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
     require_wrk()
     chosen = {c.name: c for c in CONTENDERS if not options.only or any(w in c.name for w in options.only)}
     matches = [match for match in MATCHES if {match.ours, match.theirs} <= set(chosen)]
-    with _arena(list(chosen.values()), options) as arena:
-        turns = {name: arena.turn_of(contender) for name, contender in chosen.items()}
+    with arena(list(chosen.values()), options) as all_of_them:
+        turns = {name: all_of_them.turn_of(contender) for name, contender in chosen.items()}
         lines, rounds = _fight(matches, turns, options.pairs)
         rounds += _parade(
             {name: turns[name] for name in turns if name not in _names(matches)}, options.rounds
@@ -99,7 +99,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def _arena(chosen: Sequence[Contender], options: argparse.Namespace) -> Iterator[Arena]:
+def arena(chosen: Sequence[Contender], options: argparse.Namespace) -> Iterator[Arena]:
+    """Filled databases and a server for each of the contestants, all of whom answer."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-http-")))
         database = stack.enter_context(postgres_server())
