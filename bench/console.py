@@ -81,7 +81,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--transfers", type=int, default=1_000_000)
     parser.add_argument("--records", type=int, default=RECORDS)
     parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--database", nargs="+", default=[], help="URLs of databases to ask and to add to")
+    parser.add_argument(
+        "--database",
+        nargs="+",
+        default=[],
+        help="URLs of databases to ask and to add to; their work counts as that of others",
+    )
     options = parser.parse_args(arguments)
     if options.quick:
         options.transfers, options.records, options.rounds = 2_000, 100, 2

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -38,10 +40,17 @@ def test_a_quick_run_tells_what_many_transfers_cost(capsys: pytest.CaptureFixtur
     assert "PostgreSQL, 5,000 transfers, 100 audit records" in report
 
 
+@pytest.fixture
+def kept() -> Iterator[str]:
+    """A folder beside pytest's own, which pytest closes to the user that PostgreSQL runs as."""
+    with TemporaryDirectory(prefix="gateway-bench-kept-") as folder:
+        yield folder
+
+
 def test_filled_databases_are_kept_for_a_second_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = ["--quick", "--without-console", "--keep", str(tmp_path)]
+    quick = ["--quick", "--without-console", "--keep", kept]
     scale.main(quick)
     assert "grew 5,000 in " in capsys.readouterr().err
     scale.main(quick)
