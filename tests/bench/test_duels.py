@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import psutil
@@ -13,6 +15,7 @@ from bench.duels.ratios import Bound, Verdict
 from bench.duels.report import Line, duel_lines, print_bars, steady_line
 from bench.duels.rounds import Duel, Round, duel, p99, rate
 from bench.load import Load
+from bench.serving import cpu_seconds
 
 CALM = QUIET / 2
 LOUD = QUIET + 0.01
@@ -61,6 +64,14 @@ def test_our_own_work_is_not_that_of_others() -> None:
     assert after.own - before.own >= 0.29
     assert after.busy - before.busy >= 0.2
     assert after.wall > before.wall
+
+
+def test_the_work_of_processes_that_have_ended_is_ours() -> None:
+    """The load generator, and PostgreSQL's process of each connection."""
+    before = cpu_seconds([psutil.Process()])
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-I", "-c", busy], check=True)
+    assert cpu_seconds([psutil.Process()]) - before >= 0.45
 
 
 @pytest.mark.parametrize(
