@@ -91,10 +91,11 @@ def idle_clients(server: Listener, count: int) -> Iterator[None]:
 
     :raises SystemExit: this process may not have so many.
     """
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most not in (resource.RLIM_INFINITY,) and most < count + _MORE_FILES:
-        raise SystemExit(f"{count} connections need `ulimit -n {count + _MORE_FILES}` or more")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count + _MORE_FILES, most))
+    needed = count + _MORE_FILES
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < needed:
+        raise SystemExit(f"{count} connections need `ulimit -n {needed}` or more")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, needed), most))
     sockets: list[socket.socket] = []
     try:
         for number in range(count):
