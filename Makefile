@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo test test-all check bench fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
+.PHONY: help run demo test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -50,12 +50,16 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http feed scale console watch
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, feed, scale, console or watch; docs/performance.md)
+BENCHES := http server feed scale console watch
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, feed, scale, console or watch; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
 	done; exit $$missed
+
+profile: ## draw a flame graph of a server under load into build/profile.svg (ARGS="estimate PostgreSQL gunicorn"; docs/performance.md)
+	$(VENV) requirements-bench.txt
+	@$(BIN)/python -m bench.profile $(ARGS)
 
 fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 10,000
 	$(VENV) requirements-dev.txt
@@ -93,5 +97,5 @@ screenshots: ## take pictures of the console for docs/images/ (needs Chromium)
 ##@ Cleaning up
 
 clean: ## remove .venv and caches; keep instance/ with the database and the keys
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .tmp
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .tmp
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from sqlalchemy import Connection, LargeBinary, Table, text
+from sqlalchemy import Connection, Table, text
 
-Row = Sequence[str]
-"""A text for each column of the table: bytes in hex, times (UTC) as ``2026-01-31 12:00:00.000000``."""
+Row = str
+"""A line of PostgreSQL's COPY with its end: the columns of the table with tabs between them, bytes in hex
+behind ``HEX``, times (UTC) as ``2026-01-31 12:00:00.000000``. Values hold no tab, line end or backslash."""
 
 NULL: Final = "\\N"
+HEX: Final = "\\\\x"
 
 _CONSTRAINTS: Final = text(
     "SELECT conrelid::regclass::text AS of, quote_ident(conname) AS name,"
@@ -26,49 +28,48 @@ _INDEXES: Final = text(
 )
 
 
-def fill(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Insert rows, by COPY on PostgreSQL. Values hold no tab, no line end and no backslash."""
+def fill(connection: Connection, table: Table, rows: Sequence[Row], *, emptied: bool = False) -> None:
+    """Insert rows, by COPY on PostgreSQL.
+
+    :param emptied: by ``without_indexes`` in this transaction. PostgreSQL then writes the rows as VACUUM
+        would leave them, so that no page need be written twice.
+    """
     if not rows:
         return
     names = [column.name for column in table.columns]
-    binary = [index for index, column in enumerate(table.columns) if _is_binary(column.type)]
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL timezone = 'UTC'")
         cursor: Any = connection.connection.cursor()
-        with cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as copy:
-            copy.write("".join(_line(row, binary) for row in rows))
+        how = " (FREEZE)" if emptied else ""
+        with cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN{how}") as copy:
+            copy.write("".join(rows))
         return
     marks = ", ".join("?" for _ in names)
     connection.exec_driver_sql(
-        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})",
-        [_values(row, binary) for row in rows],
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})", [_values(row) for row in rows]
     )
 
 
-def _is_binary(kind: Any) -> bool:
-    return isinstance(getattr(kind, "impl", kind), LargeBinary)
+def _values(row: Row) -> tuple[str | bytes | None, ...]:
+    return tuple(map(_value, row.rstrip("\n").split("\t")))
 
 
-def _line(row: Row, binary: list[int]) -> str:
-    if binary == [0]:  # the usual case, without a loop
-        return "\\\\x" + "\t".join(row) + "\n"
-    return "\t".join("\\\\x" + value if n in binary else value for n, value in enumerate(row)) + "\n"
-
-
-def _values(row: Row, binary: list[int]) -> tuple[str | bytes | None, ...]:
-    values: list[str | bytes | None] = [None if value == NULL else value for value in row]
-    for index in binary:
-        values[index] = bytes.fromhex(row[index])
-    return tuple(values)
+def _value(text: str) -> str | bytes | None:
+    if text.startswith(HEX):
+        return bytes.fromhex(text[len(HEX) :])
+    return None if text == NULL else text
 
 
 @contextmanager
 def without_indexes(connection: Connection, tables: Sequence[Table]) -> Iterator[None]:
-    """Inside the block PostgreSQL's tables have no keys and indexes; building them at the end is faster.
+    """Empty the tables. Inside the block those of PostgreSQL have no keys and indexes: to build them at the
+    end is faster, and where the log is minimal nothing of such tables is written into it.
 
     All within the caller's transaction: if it fails, the tables are as before.
     """
     if connection.dialect.name != "postgresql":
+        for table in reversed(tables):
+            connection.execute(table.delete())
         yield
         return
     names = {"names": [table.name for table in tables]}
@@ -78,8 +79,9 @@ def without_indexes(connection: Connection, tables: Sequence[Table]) -> Iterator
         connection.exec_driver_sql(f"ALTER TABLE {row.of} DROP CONSTRAINT {row.name}")
     for row in indexes:
         connection.exec_driver_sql(f"DROP INDEX {row.name}")
+    connection.exec_driver_sql(f"TRUNCATE {', '.join(names['names'])}")
     yield
-    connection.exec_driver_sql("SET LOCAL maintenance_work_mem = '512MB'")
+    connection.exec_driver_sql("SET LOCAL maintenance_work_mem = '1GB'")
     for row in constraints:
         connection.exec_driver_sql(f"ALTER TABLE {row.of} ADD CONSTRAINT {row.name} {row.definition}")
     for row in indexes:

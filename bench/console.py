@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+import psutil
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
@@ -33,7 +34,8 @@ from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.record import record
 from app.services.operators.accounts import create_account, find_account
-from bench.database import gateway_on, postgres
+from bench.database import gateway_on, postgres_server
+from bench.duels.noise import QUIET, cores, read_clocks, share_of_others
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers
 
@@ -65,12 +67,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     missed = 0
     with ExitStack() as stack:
-        for name, url in _databases(options, stack):
+        for name, url, roots in _databases(options, stack):
             with gateway_on(url) as app:
-                _fill(current_gateway(), options)
-                measured = _measure(app, options.rounds)
-            missed += _report(name, options, measured)
-    return int(missed > 0)
+                fill(current_gateway(), options.transfers, options.records)
+                visited = measure(app, options.rounds, roots)
+            missed += report(name, options.transfers, options.records, visited)
+    return int(missed > 0 and not options.quick)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -79,35 +81,43 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--transfers", type=int, default=1_000_000)
     parser.add_argument("--records", type=int, default=RECORDS)
     parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--database", nargs="+", default=[], help="URLs of databases to ask and to add to")
+    parser.add_argument(
+        "--database",
+        nargs="+",
+        default=[],
+        help="URLs of databases to ask and to add to; their work counts as that of others",
+    )
     options = parser.parse_args(arguments)
     if options.quick:
         options.transfers, options.records, options.rounds = 2_000, 100, 2
     return options
 
 
-def _databases(options: argparse.Namespace, stack: ExitStack) -> Iterator[tuple[str, str]]:
+def _databases(
+    options: argparse.Namespace, stack: ExitStack
+) -> Iterator[tuple[str, str, list[psutil.Process]]]:
     if options.database:
-        yield from ((url.partition(":")[0], url) for url in options.database)
+        yield from ((url.partition(":")[0], url, []) for url in options.database)
         return
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-console-")))
-    yield "sqlite", f"sqlite:///{folder / 'gateway.db'}"
-    yield "postgresql", stack.enter_context(postgres())
+    yield "sqlite", f"sqlite:///{folder / 'gateway.db'}", []
+    database = stack.enter_context(postgres_server())
+    yield "postgresql", database.url, [database.process]
 
 
-def _fill(gateway: Gateway, options: argparse.Namespace) -> None:
+def fill(gateway: Gateway, transfers: int, records: int) -> None:
     """What is missing of transfers, records and the account."""
     with reading(gateway.engine) as connection:
         empty = connection.scalar(select(Transfer.transfer_id).limit(1)) is None
     if empty:
-        grow(gateway, SyntheticTransfers(options.transfers, gateway.clock()), actor=OPERATOR)
+        grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
     with writing(gateway.engine) as connection:
         known = connection.scalar(select(func.max(AuditRecord.id))) or 0
-        for number in range(known, options.records):
+        for number in range(known, records):
             chain = CHAINS[number % len(CHAINS)]
             before, after = ({"id": chain, "block_delay": delay} for delay in (number, number + 1))
             change = AuditedChange(f"chain {chain}", before, after)
-            at = gateway.clock() - timedelta(days=7) * (options.records - number) / options.records
+            at = gateway.clock() - timedelta(days=7) * (records - number) / records
             record(
                 connection, gateway.audit_keys, OPERATOR, "network.edit", f"chain {chain}",
                 now=at, detail=f"block delay {number + 1}", changes=[change],
@@ -184,15 +194,27 @@ def _pages(gateway: Gateway) -> dict[str, str]:
     }
 
 
-def _measure(app: Flask, rounds: int) -> list[Measured]:
-    """Visit every page in each round, so that no page always has the quieter moment."""
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """All pages, and the share of all cores that others used meanwhile."""
+
+    pages: list[Measured]
+    others: float
+
+
+def measure(app: Flask, rounds: int, roots: Sequence[psutil.Process]) -> Visited:
+    """Visit every page in each round, so that no page always has the quieter moment.
+
+    :param roots: the database's process, where it is not under this one.
+    """
     client = _signed_in(app)
     pages = _pages(current_gateway())
     measured = {name: Measured(name) for name in pages}
+    before = read_clocks(roots)
     for number in range(-1, rounds):  # the first warms up and is not counted
         for name, path in pages.items():
             _visit(client, path, measured[name], counted=number >= 0)
-    return list(measured.values())
+    return Visited(list(measured.values()), share_of_others(before, read_clocks(roots), cores()))
 
 
 def _visit(client: FlaskClient, path: str, into: Measured, *, counted: bool) -> None:
@@ -224,21 +246,24 @@ def _signed_in(app: Flask) -> FlaskClient:
     return client
 
 
-def _report(database: str, options: argparse.Namespace, measured: list[Measured]) -> int:
-    """A line a page, the slowest first; how many are slower than they may be."""
-    print(f"\n{database}, {options.transfers:,} transfers, {options.records:,} audit records, ms a page")
+def report(database: str, transfers: int, records: int, visited: Visited) -> int:
+    """A line a page, the slowest first; how many are slower than they may be, on a quiet machine."""
+    print(f"\n{database}, {transfers:,} transfers, {records:,} audit records, ms a page")
     print("page | least | median | p99 | processor, least | kB")
-    missed = 0
-    for each in sorted(measured, key=lambda each: -min(each.wall)):
+    slow = 0
+    for each in sorted(visited.pages, key=lambda each: -min(each.wall)):
         p99 = sorted(each.wall)[math.ceil(0.99 * len(each.wall)) - 1]
-        slow = p99 > AT_MOST_MS
-        missed += slow
+        slow += p99 > AT_MOST_MS
         print(
             f"{each.name:<36} | {min(each.wall):>7.1f} | {statistics.median(each.wall):>7.1f} | {p99:>7.1f}"
-            f" | {min(each.cpu):>7.1f} | {each.size / 1000:>6.0f}{'  SLOW' if slow else ''}"
+            f" | {min(each.cpu):>7.1f} | {each.size / 1000:>6.0f}{'  SLOW' if p99 > AT_MOST_MS else ''}"
         )
-    print(f"{missed} of {len(measured)} pages over {AT_MOST_MS} ms at the 99th percentile")
-    return missed
+    noisy = visited.others > QUIET
+    print(
+        f"{slow} of {len(visited.pages)} pages over {AT_MOST_MS} ms at the 99th percentile; others used "
+        f"{visited.others:.0%} of the cores{': too noisy to tell' if noisy and slow else ''}"
+    )
+    return 0 if noisy else slow
 
 
 if __name__ == "__main__":

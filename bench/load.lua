@@ -1,4 +1,5 @@
 -- wrk draws each request at random from a file: method, path and body, separated by tabs, one a line.
+-- The second argument is how many milliseconds a connection waits before it asks again.
 -- Ends with one line of figures for bench/load.py.
 
 local threads = 0
@@ -10,6 +11,8 @@ end
 local requests = {}
 function init(args)
   math.randomseed(seed)
+  local pause = tonumber(args[2])
+  if pause > 0 then function delay() return pause end end
   for line in io.lines(args[1]) do
     local method, path, body = line:match("^(%u+)\t(%S+)\t(.*)$")
     local headers = {}

@@ -25,6 +25,7 @@ class Served:
 
     port: int
     process: psutil.Process
+    host: str = "127.0.0.1"
 
 
 @contextmanager
@@ -91,11 +92,19 @@ def ask(port: int, method: str, path: str, body: str = "") -> bytes:
 
 
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
-    """Processor time that these processes and the living ones under them have used so far."""
+    """Processor time that these processes and all those under them have used so far.
+
+    What has ended counts with whoever waited for it, as PostgreSQL does for the process of each connection.
+    """
     total = 0.0
     for root in roots:
         for process in (root, *root.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
                 times = process.cpu_times()
-                total += times.user + times.system
+                total += times.user + times.system + times.children_user + times.children_system
     return total
+
+
+def worker_bytes(master: psutil.Process) -> list[float]:
+    """What each worker needs: its own memory and its part of what is shared."""
+    return [worker.memory_full_info().pss for worker in master.children()]

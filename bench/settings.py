@@ -14,9 +14,9 @@ from pathlib import Path
 
 from bench.contenders import GUNICORN, OURS, POSTGRES, Contender, Setting, command, settings_for
 from bench.database import postgres_server
-from bench.http import measure, prepare
+from bench.duels.rounds import Round, measure, p99, rate
+from bench.http import prepare
 from bench.load import require_wrk
-from bench.report import Round, p99, rate
 from bench.serving import serving
 
 ROUNDS = 9

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import checksum_address
@@ -56,8 +56,7 @@ _UNUSUAL: Final[tuple[Callable[[TransferBuilder], TransferBuilder], ...]] = (
 """Every course without a release; a refund is the most common."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyntheticTransfer:
+class SyntheticTransfer(NamedTuple):
     """One transfer: which, when (microseconds since 1970), and how long until its release."""
 
     digest: str

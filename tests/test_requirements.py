@@ -38,6 +38,7 @@ USED_OTHERWISE = {
     "openapi-python-client": "tests/openapi generates a client with it",
     "pytest-xdist": "make test",
     "nh3": "Flask-Security cleans the names of passkeys with it",
+    "py-spy": "make profile",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
     "types-protobuf": "make types",

@@ -1,0 +1,68 @@
+"""Which two are asked in turns, and what must hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bench.contenders import FASTAPI, FLOOR, FLOOR_GRANIAN, SMALLEST
+from bench.duels.ratios import Bound
+from bench.duels.rounds import Round, p99, rate
+
+STATUS: Final = "status, PostgreSQL, gunicorn"
+STATUS_GRANIAN: Final = "status, PostgreSQL, granian"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A figure of the first over that of the second."""
+
+    what: str
+    figure: Callable[[Round], float]
+    bound: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two contestants, by name."""
+
+    ours: str
+    theirs: str
+    bars: tuple[Bar, ...]
+
+
+SHOWN: Final = Bound()
+
+MATCHES: Final = (
+    Match(
+        "estimate, PostgreSQL, gunicorn",
+        SMALLEST,
+        (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.6)),),
+    ),
+    Match(
+        "estimate, SQLite, gunicorn",
+        SMALLEST,
+        (Bar("estimate on SQLite / smallest Flask route", rate, SHOWN),),
+    ),
+    Match(STATUS, FASTAPI, (Bar("status / FastAPI with asyncpg", rate, Bound(at_least=0.7)),)),
+    Match(
+        STATUS_GRANIAN, FASTAPI, (Bar("status, Granian / FastAPI with asyncpg", rate, Bound(at_least=0.95)),)
+    ),
+    Match(
+        STATUS,
+        FLOOR,
+        (
+            Bar("status / floor", rate, Bound(at_least=0.95)),
+            Bar("status / floor, p99", p99, Bound(at_most=1.2)),
+        ),
+    ),
+    Match(STATUS_GRANIAN, FLOOR_GRANIAN, (Bar("status / floor, both under Granian", rate, SHOWN),)),
+    Match("latency, PostgreSQL, gunicorn", FLOOR, (Bar("latency / floor", rate, Bound(at_least=0.95)),)),
+    Match(FLOOR, FLOOR, (Bar("control: the floor against itself", rate, SHOWN),)),
+)
+"""The control tells how far from 1 a ratio comes without any difference."""
+
+STEADY: Final = STATUS
+STEADY_BOUND: Final = Bound(at_least=0.7)
+"""The slowest round of this contestant over its median round."""

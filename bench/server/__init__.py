@@ -1,0 +1,1 @@
+"""How the shipped server bears many, slow, idle and busy clients."""

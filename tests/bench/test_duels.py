@@ -1,0 +1,155 @@
+"""Two contestants in turns, and what is said about them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from bench.duels.bars import MATCHES, STATUS, STEADY, Bar, Match
+from bench.duels.noise import QUIET, Clocks, read_clocks, share_of_others
+from bench.duels.ratios import Bound, Verdict
+from bench.duels.report import Line, duel_lines, print_bars, steady_line
+from bench.duels.rounds import Duel, Round, duel, p99, rate
+from bench.load import Load
+from bench.serving import cpu_seconds
+
+CALM = QUIET / 2
+LOUD = QUIET + 0.01
+
+
+def measured(name: str = "ours", requests: int = 100, p99_us: int = 10, others: float = CALM) -> Round:
+    """A round of one second."""
+    return Round(name, Load(requests, 1.0, 100, 5, p99_us, 0), 40.0, 2.0, others)
+
+
+def fought(ours: list[int], theirs: list[int], others: float = CALM) -> Duel:
+    pairs = zip(ours, theirs, strict=True)
+    return Duel([(measured("a", a, others=others), measured("b", b, others=others)) for a, b in pairs])
+
+
+def match(bound: Bound, figure: Callable[[Round], float] = rate) -> Match:
+    return Match("a", "b", (Bar("a / b", figure, bound),))
+
+
+def test_the_first_pair_warms_up_and_who_begins_changes() -> None:
+    asked: list[str] = []
+    figures = iter(range(1, 100))
+
+    def turn(name: str) -> Round:
+        asked.append(name)
+        return measured(name, next(figures))
+
+    made = duel(lambda: turn("a"), lambda: turn("b"), 3)
+    assert "".join(asked) == "abbaabba"
+    assert [(a.name, b.name) for a, b in made.pairs] == [("a", "b")] * 3
+    assert [(a.load.requests, b.load.requests) for a, b in made.pairs] == [(4, 3), (5, 6), (8, 7)]
+    assert made.ratios(rate) == [4 / 3, 5 / 6, 8 / 7]
+
+
+def test_others_are_what_was_busy_and_not_ours() -> None:
+    before = Clocks(wall=10.0, busy=100.0, own=7.0)
+    assert share_of_others(before, Clocks(12.0, 103.0, 9.0), 2) == 0.25
+    assert share_of_others(before, Clocks(12.0, 103.0, 10.01), 2) == 0, "ticks"
+
+
+def test_our_own_work_is_not_that_of_others() -> None:
+    before, until = read_clocks([]), psutil.Process().cpu_times().user + 0.3
+    while psutil.Process().cpu_times().user < until:
+        sum(range(10_000))
+    after = read_clocks([])
+    assert after.own - before.own >= 0.29
+    assert after.busy - before.busy >= 0.2
+    assert after.wall > before.wall
+
+
+def test_the_work_of_processes_that_have_ended_is_ours() -> None:
+    """The load generator, and PostgreSQL's process of each connection."""
+    before = cpu_seconds([psutil.Process()])
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-I", "-c", busy], check=True)
+    assert cpu_seconds([psutil.Process()]) - before >= 0.45
+
+
+@pytest.mark.parametrize(
+    ("ours", "others", "verdict"),
+    [
+        (95, CALM, Verdict.HELD),
+        (50, CALM, Verdict.MISSED),
+        (95, LOUD, Verdict.UNCLEAR),
+        (50, LOUD, Verdict.UNCLEAR),
+    ],
+)
+def test_only_a_quiet_machine_holds_or_misses_a_bar(ours: int, others: float, verdict: Verdict) -> None:
+    (line,) = duel_lines(match(Bound(at_least=0.7)), fought([ours] * 8, [100] * 8, others))
+    assert line.verdict is verdict
+    assert str(line) == (
+        f"| a / b | ≥ 0.7 | {ours / 100:.2f} ({ours / 100:.2f} to {ours / 100:.2f}) | 42 / 42 "
+        f"| {others:.0%} | {verdict.value} |"
+    )
+
+
+def test_an_interval_across_the_bar_is_not_clear() -> None:
+    (line,) = duel_lines(match(Bound(at_least=0.7)), fought([60, 80] * 8, [100] * 16))
+    assert line.verdict is Verdict.UNCLEAR
+
+
+def test_a_ratio_of_times_has_its_bar_above() -> None:
+    duelled = Duel([(measured("a", p99_us=15), measured("b", p99_us=10))] * 8)
+    (line,) = duel_lines(match(Bound(at_most=1.2), p99), duelled)
+    assert line.verdict is Verdict.MISSED
+
+
+@pytest.mark.parametrize(
+    ("rates", "others", "verdict"),
+    [
+        ([100, 90, 71, 100], [CALM] * 4, Verdict.HELD),
+        ([100, 90, 60, 100], [CALM] * 4, Verdict.MISSED),
+        ([100, 90, 60, 100], [CALM, CALM, LOUD, CALM], Verdict.HELD),  # somebody else was at work just then
+        ([100, 90, 95, 100], [CALM, LOUD, LOUD, CALM], Verdict.UNCLEAR),  # too little is left
+        ([100, 90, 60, 100], [LOUD] * 4, Verdict.UNCLEAR),
+    ],
+)
+def test_the_slowest_round_counts_where_the_machine_was_quiet(
+    rates: list[int], others: list[float], verdict: Verdict
+) -> None:
+    rounds = [measured(STEADY, r, others=o) for r, o in zip(rates, others, strict=True)]
+    line = steady_line([measured("another", 1), *rounds])
+    assert line is not None
+    assert line.verdict is verdict
+    assert steady_line([measured("another")]) is None
+
+
+def lines(*verdicts: Verdict, others: float = CALM, bound: Bound | None = None) -> Iterator[Line]:
+    for verdict in verdicts:
+        yield Line("what", bound or Bound(at_least=1), "1", "1 / 1", others, verdict)
+
+
+def test_only_a_missed_bar_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert print_bars(list(lines(Verdict.HELD, Verdict.UNCLEAR)))
+    assert "The machine was quiet" in capsys.readouterr().out
+    assert not print_bars(list(lines(Verdict.HELD, Verdict.MISSED)))
+    assert print_bars(list(lines(Verdict.MISSED, bound=Bound()))), "it is shown and no bar"
+
+
+def test_a_noisy_machine_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert print_bars([*lines(Verdict.UNCLEAR, others=0.3), *lines(Verdict.HELD)])
+    assert "Too noisy to tell: others used up to 30% of the cores (12% at most), in 1 of 2 lines" in (
+        capsys.readouterr().out
+    )
+
+
+def test_the_bars_are_those_that_were_agreed() -> None:
+    agreed = {bar.what: str(bar.bound) for each in MATCHES for bar in each.bars if bar.bound.is_bar}
+    assert agreed == {
+        "estimate / smallest Flask route": "≥ 0.6",
+        "status / FastAPI with asyncpg": "≥ 0.7",
+        "status, Granian / FastAPI with asyncpg": "≥ 0.95",
+        "status / floor": "≥ 0.95",
+        "status / floor, p99": "≤ 1.2",
+        "latency / floor": "≥ 0.95",
+    }
+    assert STEADY == STATUS
