@@ -33,7 +33,7 @@ from tests.api.shapes import ESTIMATE
 from tests.applications import OpenApp, gateway_of
 from tests.databases import SharedDatabase
 from tests.services.estimates.estimate_kit import NOON, USDT, answer, ask, celr, configure, feed_fee, move
-from tests.services.estimates.two_processes import EPOCH_SECONDS, TwoProcesses
+from tests.services.estimates.two_processes import TwoProcesses
 from tests.services.feed.world import fill_network, forget_events
 from tests.services.network.network_kit import network, text
 from tests.timer import Timer
@@ -46,7 +46,7 @@ ASKERS = 50
 moves = st.one_of(
     st.tuples(st.just("write"), st.integers(0, 1), st.integers(1, 10**30)),
     st.tuples(st.just("ask"), st.integers(0, 1)),
-    st.tuples(st.just("wait"), st.sampled_from([0.0, 0.4, 0.999, 1.0, 20.0, EPOCH_SECONDS + 0.5])),
+    st.tuples(st.just("wait"), st.sampled_from([0.0, 0.4, 0.999, 1.0, 60.5])),
 )
 
 
@@ -103,10 +103,10 @@ def test_in_any_order_of_writes_and_questions_no_answer_is_too_old_or_mixed(
     fill_network(database, gateways[0].engine)
 
     @settings(max_examples=volume(200, 30))
-    @given(st.lists(moves, max_size=25))
-    def hold(steps: list[tuple[Any, ...]]) -> None:
+    @given(st.lists(moves, max_size=25), st.sampled_from([2, 60]))
+    def hold(steps: list[tuple[Any, ...]], epoch_seconds: int) -> None:
         forget_events(gateways[0])
-        both = TwoProcesses(gateways, AGE)
+        both = TwoProcesses(gateways, AGE, epoch_seconds)
         for name, *arguments in steps:
             getattr(both, name)(*arguments)
         both.ask(0)
@@ -128,6 +128,21 @@ def test_a_process_keeps_what_another_changes_until_the_age_is_reached(
     assert both.ask(1) == 0
     both.wait(0.1)
     assert both.ask(0) == 0
+
+
+@pytest.mark.parametrize("epoch_seconds", [60, 2])
+def test_when_an_epoch_ends_its_volume_is_not_used_again(
+    open_app: OpenApp, database: SharedDatabase, epoch_seconds: int
+) -> None:
+    gateways = gateway_of(open_app()), gateway_of(open_app())
+    fill_network(database, gateways[0].engine)
+    both = TwoProcesses(gateways, AGE, epoch_seconds)
+    both.wait(0.5)
+    both.write(0, 5)
+    for _ in range(2):
+        both.ask(0)
+        both.wait(0.5)  # the next epoch has begun, and what was read is young enough
+    assert both.known[-1].volumes.total() == 5
 
 
 def test_routes_are_kept_apart(gateway: Gateway, statements: Statements) -> None:

@@ -19,8 +19,9 @@ from app.services.estimates.facts import kept_facts
 from tests.services.feed.world import NOW, event, feed, sent
 from tests.timer import Timer
 
-EPOCH_SECONDS = 60
-SRC = PoolState(epoch_cap=1, epoch_seconds=EPOCH_SECONDS)
+START = NOW + timedelta(seconds=59)
+"""Soon after it an epoch ends, whatever its length."""
+
 ROUTE = RouteKey("USDT", 1, 2)  # type: ignore[arg-type]  # chain ids are numbers
 
 
@@ -49,10 +50,11 @@ class Facts:
 class TwoProcesses:
     """Their clocks are one, which the test moves; each has its own engines and its own memory."""
 
-    def __init__(self, gateways: tuple[Gateway, Gateway], max_age: float) -> None:
+    def __init__(self, gateways: tuple[Gateway, Gateway], max_age: float, epoch_seconds: int = 60) -> None:
         self.timer = Timer()
         self.began = self.timer.now
         self.max_age = max_age
+        self.src = PoolState(epoch_cap=1, epoch_seconds=epoch_seconds)
         self.processes = [replace(each, clock=self.clock, kept_reads=self._memory(each)) for each in gateways]
         self.known = [Facts(self.timer.now)]
 
@@ -60,7 +62,11 @@ class TwoProcesses:
         return KeptReads(self.max_age, writes_of(gateway.engine), self.timer)
 
     def clock(self) -> Any:
-        return NOW + timedelta(seconds=self.timer.now - self.began)
+        return START + timedelta(seconds=self.timer.now - self.began)
+
+    def _epoch(self) -> Epoch:
+        assert self.src.epoch_seconds
+        return Epoch.at(self.clock(), self.src.epoch_seconds)
 
     def wait(self, seconds: float) -> None:
         self.timer.now += seconds
@@ -68,7 +74,7 @@ class TwoProcesses:
     def write(self, process: int, amount: int) -> None:
         """A batch that moves every part of the facts: a send, liquidity on the other side, and a fee."""
         last, now = self.known[-1], self.timer.now
-        number, at = last.batches + 1, now - self.began
+        number, at = last.batches + 1, (self.clock() - NOW).total_seconds()
         result = feed(
             self.processes[process],
             sent(number, at=at, amount=str(amount)),
@@ -79,14 +85,14 @@ class TwoProcesses:
             ),
         )  # fmt: skip
         assert (result.accepted, result.refused) == (3, [])
-        epoch = Epoch.at(self.clock(), EPOCH_SECONDS)
+        epoch = self._epoch()
         volumes = last.volumes + Counter({epoch.start: amount})
         self.known.append(Facts(now, process, number, last.sent + amount, volumes))
 
     def ask(self, process: int) -> float:
         """Ask, and check the answer; returns its age."""
-        now, epoch = self.timer.now, Epoch.at(self.clock(), EPOCH_SECONDS)
-        found, age = kept_facts(self.processes[process], ROUTE, SRC, self.clock())
+        now, epoch = self.timer.now, self._epoch()
+        found, age = kept_facts(self.processes[process], ROUTE, self.src, self.clock())
         assert 0 <= age < self.max_age
         right = [facts for facts in self.known if facts.matches(found, epoch)]
         assert right, (found, self.known, epoch)
