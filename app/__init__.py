@@ -30,6 +30,7 @@ from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
+from app.runtime.kept_reads import KeptReads
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.services.network.snapshot import NetworkSnapshots
@@ -79,6 +80,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             reads=reads,
             feed=db.engines["feed"],
             public_reads=_public_reads(settings, db.engines),
+            kept_reads=KeptReads(settings.config_max_age_seconds, writes_of(db.engine)),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock),

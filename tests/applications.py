@@ -19,10 +19,12 @@ from app import create_app
 from app.admin.sign_in import setup
 from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
+from app.models.connections.writes import writes_of
 from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
+from app.runtime.kept_reads import KeptReads
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase
@@ -31,6 +33,10 @@ OpenApp = Callable[..., Flask]
 
 CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 """Argon2id that takes no time: the console's tests verify what they hash themselves."""
+
+
+FACTS_KEPT_SECONDS = 30
+"""So long are facts kept in the shared applications, for what their process writes must be seen at once."""
 
 
 def make_settings(database_url: str, **changes: object) -> Settings:
@@ -75,6 +81,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
+        kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),
     )
 
 
@@ -120,6 +127,8 @@ class Applications:
             with pytest.MonkeyPatch.context() as monkeypatch:
                 cheap_passwords(monkeypatch)
                 app = create_app(settings, clock=clock)
+            if kept:
+                renew_gateway(app, clock)
             app.extensions["listeners"] = _listeners(app)
         app.test_client_class = client_class
         self._taken.append((app, kept))

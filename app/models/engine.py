@@ -125,6 +125,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     except DBAPIError as error:
         writes.note(error)
         raise
+    finally:
+        writes.ended()
     writes.note(None)
     for callback in callbacks:
         callback()

@@ -15,6 +15,7 @@ from app.models.connections.patience import COMMAND, set_patience
 from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.kept_reads import KeptReads
 from app.runtime.public_reads import PublicReads
 from app.runtime.snapshot import SnapshotSource
 
@@ -37,6 +38,8 @@ class Gateway:
     """For batches of events: its few connections are all that uploads can keep waiting."""
     public_reads: PublicReads
     """For public answers, which a replica may give."""
+    kept_reads: KeptReads
+    """For public answers that may be a moment old."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: SnapshotSource

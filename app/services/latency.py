@@ -16,7 +16,8 @@ from app.runtime.gateway import Gateway
 def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> float:
     """The exact median, in seconds, of the transfers released in the last 7 days.
 
-    Disabled chains are answered too.
+    Disabled chains are answered too. A median is kept for a moment, and so is that there is none: the 7 days
+    then end when it was read.
 
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
     :raises Unavailable: the configuration cannot be read.
@@ -28,8 +29,12 @@ def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainI
         )
     chains = gateway.snapshots.current().terms.chain_infos
     src, dst = _known(chains, src_chain_id), _known(chains, dst_chain_id)
-    bounds = window(gateway.clock())
-    middle = gateway.public_reads.ask(middle_latencies, src_chain_id, dst_chain_id, *bounds)
+    middle, _ = gateway.kept_reads.ask(
+        (middle_latencies, src_chain_id, dst_chain_id),
+        lambda: gateway.public_reads.ask(
+            middle_latencies, src_chain_id, dst_chain_id, *window(gateway.clock())
+        ),
+    )
     if not middle:
         raise GatewayError(
             f"no transfer from {src.name} to {dst.name} was released in the last 7 days",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from urllib.parse import parse_qs
 
@@ -16,8 +17,10 @@ from app.domain.operators import Role
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
+from app.services.feed.ingest import ingest_lines
 from tests.admin.test_transfers import pre
 from tests.admin.visitor import Visitor, signed_in
+from tests.builders.events import EventBuilder
 
 GOOD = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
 
@@ -162,3 +165,18 @@ def test_what_is_tried_is_not_counted(app: Flask, sandbox: Gateway, monkeypatch:
     assert not counted
     visitor.get(f"/v2/estimateAmt?{SANDBOX_ESTIMATES[0].query}")
     assert len(counted) == 1
+
+
+def test_the_age_of_pools_and_fees_is_shown_and_what_the_feed_says_is_seen_at_once(
+    app: Flask, sandbox: Gateway
+) -> None:
+    visitor = signed_in(app, Role.VIEWER)
+    fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
+    for amount in ("1", "2"):
+        at = sandbox.clock() + timedelta(seconds=int(amount))
+        report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
+        assert ingest_lines(sandbox, [json.dumps(report).encode()], "test").accepted == 1
+        page = ask(visitor, **GOOD)
+        assert json.loads(pre(page, "answer"))["base_fee"] == amount
+        assert re.search(r"<dt>Pools and fee</dt><dd>Read (just now|\d+\.\d s ago)</dd>", page)
+    assert "<dt>Pools and fee</dt>" not in ask(visitor, **GOOD | {"dst": "1"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from flask import Flask
@@ -13,18 +12,9 @@ from app.runtime.gateway import current_gateway
 from app.runtime.replica import Replica
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
+from tests.timer import Timer
 
 MAX_LAG = 5.0
-
-
-@dataclass
-class Timer:
-    """A monotonic clock that the test moves."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

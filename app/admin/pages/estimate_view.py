@@ -29,6 +29,9 @@ from app.domain.freshness import age_in_words
 
 RATE_DECIMALS: Final = 18
 
+_YOUNGEST_SHOWN: Final = 0.1
+"""Seconds; what was read since is of now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -113,7 +116,8 @@ class EstimateView:
     """Everything behind one estimate.
 
     ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no route or
-    pegged pair is known. ``received`` is None beside a refusal. ``least`` and ``most`` are the amounts that
+    pegged pair is known. ``facts_age`` says how old the pools' balances and the reported fee are; empty where
+    they do not count. ``received`` is None beside a refusal. ``least`` and ``most`` are the amounts that
     pass, whatever was asked for. Both are None where none passes, ``most`` also where there is no bound.
     """
 
@@ -121,6 +125,7 @@ class EstimateView:
     bridge_type_words: str
     rate_source: str
     fee_source: str
+    facts_age: str
     terms: tuple[TermLine, ...]
     limits: tuple[LimitLine, ...]
     checks: tuple[CheckLine, ...]
@@ -141,6 +146,7 @@ def estimate_view(inputs: EstimateInputs) -> EstimateView:
         bridge_type_words=BRIDGE_TYPE_WORDS[explained.bridge_type],
         rate_source=_rate_source(inputs, explained),
         fee_source=_fee_source(inputs, explained),
+        facts_age=_facts_age(inputs.facts_age),
         terms=tuple(_term(term, units) for term in explained.terms),
         limits=tuple(_limit(limit, units) for limit in explained.limits),
         checks=tuple(
@@ -246,6 +252,12 @@ def _fee_source(inputs: EstimateInputs, explained: Explanation) -> str:
     longest = inputs.route.base_fee_max_age_seconds
     good = f"; valid for {longest} seconds" if longest is not None else ""
     return f"{source}{since}{good}"
+
+
+def _facts_age(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return "just now" if seconds < _YOUNGEST_SHOWN else f"{seconds:.1f} s ago"
 
 
 def _term(term: Term, units: _Units) -> TermLine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -191,6 +192,10 @@ class CurvePrice:
         return low
 
 
+_kept_invariant = lru_cache(maxsize=1024)(invariant)
+"""Worked out once for the balances of two pools, whatever amounts are asked about."""
+
+
 def price_of(transfer: TransferTerms) -> Price | None:
     """The price on these terms, or ``None`` for a curve with an empty side. Raises ``CurveUnsettled``."""
     rate = transfer.rate
@@ -204,7 +209,7 @@ def price_of(transfer: TransferTerms) -> Price | None:
     y = scale_down(transfer.pools.dst.balance, dst_decimals, CURVE_DECIMALS)
     if x == 0 or y == 0:
         return None
-    d = invariant(x, y, rate.amplification)
+    d = _kept_invariant(x, y, rate.amplification)
     return CurvePrice(rate.amplification, x, y, d, src_decimals, dst_decimals)
 
 

@@ -39,6 +39,13 @@ class Writes:
     def __init__(self) -> None:
         self.refused: str | None = None
         """Why it was refused, as a name of the driver's; None where it was not."""
+        self.mark = object()
+        """Another object after each transaction: what was read before may be out of date."""
+
+    def ended(self) -> None:
+        """Set another mark, however the transaction ended: a commit can fail after it was done."""
+        # A number that is counted up could be put back by a thread that was interrupted.
+        self.mark = object()
 
     def note(self, error: BaseException | None) -> None:
         """Note how a transaction ended; None for well. Other errors say nothing about the database."""

@@ -8,9 +8,8 @@ from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.estimate import refusals as refuse
 from app.domain.keys import ChainId, PoolKey, RouteKey
-from app.domain.times import Epoch
-from app.queries.estimates.facts import estimate_facts
 from app.runtime.gateway import Gateway
+from app.services.estimates.facts import kept_facts
 
 
 def token_bound(gateway: Gateway, chain_id: ChainId | int, token_addr: str) -> int | None:
@@ -29,10 +28,8 @@ def token_bound(gateway: Gateway, chain_id: ChainId | int, token_addr: str) -> i
     pool = snapshot.terms.pools.get(PoolKey(ChainId(chain_id), symbol))
     if pool is None:
         return None
-    capped = pool.epoch_cap is not None and pool.epoch_seconds
-    epoch = Epoch.at(gateway.clock(), pool.epoch_seconds) if capped and pool.epoch_seconds else None
     here = RouteKey(symbol, ChainId(chain_id), ChainId(chain_id))
-    facts = gateway.public_reads.ask(estimate_facts, here, epoch)
+    facts, _ = kept_facts(gateway, here, pool, gateway.clock())
     now = pool.moved_by(facts.src, facts.epoch_volume)
     rests = (now.inbound_limit, now.epoch_rest, now.total_rest)
     return max(0, min(rest for rest in rests if rest is not None))

@@ -10,10 +10,9 @@ from app.domain.estimate.base_fees import base_fee_now
 from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, RouteBlock
 from app.domain.estimate.pricing import wants_pegged
-from app.domain.times import Epoch
-from app.queries.estimates.facts import estimate_facts
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
+from app.services.estimates.facts import kept_facts
 
 
 def estimate_transfer(
@@ -38,19 +37,19 @@ def estimate_transfer(
 def estimate_inputs(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> EstimateInputs:
-    """Everything that the estimate depends on: the configuration, and the pools and fees read now."""
+    """Everything that the estimate depends on: the configuration, and pools and fees, kept or read now."""
     now = gateway.clock()
     inputs = _configured(gateway.snapshots.current(), request, now, usr_addr, caller)
     route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool
     if route is None or src is None or dst is None or wants_pegged(inputs):
         return inputs
-    epoch = Epoch.at(now, src.epoch_seconds) if src.epoch_cap is not None and src.epoch_seconds else None
-    facts = gateway.public_reads.ask(estimate_facts, request.route_key, epoch)
+    facts, age = kept_facts(gateway, request.route_key, src, now)
     return replace(
         inputs,
         route=replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now)),
         src_pool=src.moved_by(facts.src, facts.epoch_volume),
         dst_pool=dst.moved_by(facts.dst),
+        facts_age=age,
     )
 
 

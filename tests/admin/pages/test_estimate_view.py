@@ -186,6 +186,14 @@ def view_of(gateway: Gateway, request: EstimateRequest, usr_addr: str | None = N
     return estimate_view(estimate_inputs(gateway, request, usr_addr, None))
 
 
+@pytest.mark.parametrize(
+    ("age", "words"),
+    [(None, ""), (0.0, "just now"), (0.09, "just now"), (0.1, "0.1 s ago"), (2.34, "2.3 s ago")],
+)
+def test_the_age_of_what_was_read_is_told(age: float | None, words: str) -> None:
+    assert estimate_view(usdt(facts_age=age)).facts_age == words
+
+
 def test_the_sandboxs_estimates_and_errors(sandbox: Gateway) -> None:
     for told in SANDBOX_ESTIMATES:
         view = view_of(sandbox, request_of(told.query))

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.domain.estimate import pricing
+from app.domain.estimate.estimate import estimate
 from app.domain.estimate.stableswap import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
 from tests.domain.estimate import oracle
+from tests.domain.estimate.estimate_cases import ask, on_curve
 from tests.volume import volume
 
 HUGE = 10**30
@@ -170,3 +173,11 @@ def test_every_curve_of_pools_out_of_balance_settles():
 def test_an_iteration_that_does_not_settle_ends():
     with pytest.raises(CurveUnsettled, match=str(MAX_STEPS)):
         invariant(1, 2**1200, 1)
+
+
+def test_the_invariant_is_worked_out_once_for_all_amounts() -> None:
+    inputs = on_curve()
+    pricing._kept_invariant.cache_clear()
+    for amt in range(10**6, 10**6 + 20):
+        estimate(ask(inputs, amt=amt))
+    assert pricing._kept_invariant.cache_info().misses == 1

@@ -1,4 +1,4 @@
-"""The estimate service: configuration from the snapshot, pools and fees read afresh, every code."""
+"""The estimate service: configuration from the snapshot, pools and fees of now, every code."""
 
 from __future__ import annotations
 

@@ -38,18 +38,9 @@ from tests.actors import TESTER
 from tests.domain.estimate.estimate_cases import pool_with
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
+from tests.timer import Timer
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-@dataclass
-class Timer:
-    """A clock that stands still until it is moved."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @dataclass
