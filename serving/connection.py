@@ -55,7 +55,7 @@ class Connection:
         self._silence: float | None = None
         self._deadline = math.inf
         self._patience = 0.0
-        self._in_body = False
+        self._in_body = self._used = False
         self._piece = LARGEST_PIECE
         self._turn_began = self._read_at = monotonic()
         self._held: list[bytes] | None = None
@@ -70,6 +70,8 @@ class Connection:
 
     def await_request(self, seconds: float) -> None:
         """Wait for the next request for so long; once it begins, its head has ``HEAD_SECONDS``."""
+        # What a new connection says is mostly there. While it waited, it would have to leave for others.
+        self._used = self.begun
         self.begun = self._in_body = self.waited = False
         self._silence = None
         self._deadline = monotonic() + seconds
@@ -95,6 +97,8 @@ class Connection:
 
         :raises TooSlow: they did not come in time.
         """
+        if self._used and not (self._in_body or self.begun):
+            self._wait(max(0.0, self._deadline - monotonic()))
         size = self._give_way(size)
         began = monotonic()
         left = self._patience if self._in_body else self._deadline - began
@@ -103,8 +107,6 @@ class Connection:
         if left <= 0:
             raise TooSlow
         try:
-            if not (self._in_body or self.begun):
-                self._wait(left)
             self._sock.settimeout(left)
             data = self._sock.recv(size)
         except TimeoutError:
@@ -123,13 +125,13 @@ class Connection:
 
         Reading finds nothing right after an answer, so it is not tried before.
 
-        :raises TimeoutError: nothing came.
+        :raises TooSlow: nothing came.
         """
         if self._readable is None:
             self._readable = get_hub().loop.io(self._sock.fileno(), _READ)
         self.waited = True
-        wait_until(self._readable, seconds, TimeoutError())
-        self._turn_began = monotonic()
+        wait_until(self._readable, seconds, TooSlow())
+        self._turn_began = self._read_at = monotonic()
 
     def __enter__(self) -> Connection:
         return self
@@ -153,7 +155,7 @@ class Connection:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """For the time of one answer: its head, which gunicorn sends by itself, goes out with what follows it.
+        """For the time of one answer: its head, which gunicorn sends by itself, goes out with what follows.
 
         Gunicorn makes the head when it has a piece of the body, so nothing is kept waiting.
         """

@@ -34,8 +34,11 @@ class Wire:
         after, data = self._pieces[0]
         self.now += min(after, seconds)
         if after > seconds:
-            raise TimeoutError
+            raise TooSlow
         self._pieces[0] = (0, data)
+
+    def fileno(self) -> int:
+        return 0
 
     def settimeout(self, seconds: float | None) -> None:
         self._timeout = seconds
@@ -62,7 +65,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def made(*pieces: tuple[float, bytes]) -> tuple[Connection, Wire]:
         wire = Wire(list(pieces))
         monkeypatch.setattr(under_test, "monotonic", lambda: wire.now)
-        monkeypatch.setattr(Connection, "_wait", lambda _, seconds: wire.wait(seconds))
+        monkeypatch.setattr(under_test, "wait_until", lambda _watcher, seconds, _late: wire.wait(seconds))
         return Connection(wire), wire  # type: ignore[arg-type]
 
     yield made
@@ -218,15 +221,18 @@ def test_what_a_client_does_not_take_at_once_is_sent_in_turns() -> None:
     assert b"".join(taken) == bytes(range(256)) * 8192
 
 
-def test_a_request_is_waited_for_by_the_loop_and_only_then_read() -> None:
+def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None:
     """Also one that is there already: then others have their turn, and reading never comes too early."""
     one, other = socket.socketpair()
     turns: list[str] = []
-    with Connection(gevent.socket.socket(fileno=one.detach())) as connection:
+    with Connection(gevent.socket.socket(fileno=one.detach())) as connection:  # type: ignore[arg-type]
+        other.sendall(b"GET")
+        connection.await_request(FIRST_BYTE_SECONDS)
+        assert connection.recv(8192) == b"GET"
+        assert not connection.waited
         other.sendall(b"GET")
         gevent.spawn(turns.append, "another")
         connection.await_request(FIRST_BYTE_SECONDS)
-        assert not connection.waited
         assert connection.recv(8192) == b"GET"
         assert connection.waited
         assert turns == ["another"]
@@ -235,3 +241,25 @@ def test_a_request_is_waited_for_by_the_loop_and_only_then_read() -> None:
             connection.recv(8192)
     connection.shutdown(socket.SHUT_RDWR)
     other.close()
+
+
+def test_a_used_connection_has_a_deadline_for_its_next_request(serve) -> None:
+    connection, wire = serve((0, b"GET"), (80.0, b"GET"))
+    connection.await_request(FIRST_BYTE_SECONDS)
+    connection.recv(8192)
+    connection.await_request(75)
+    assert read_until_cut_off(connection) == 0
+    assert wire.now == 1000 + 75
+
+
+def test_what_an_answer_took_does_not_count_as_parsing(serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a browser's head would come in several pieces after some answers."""
+    asked: list[int] = []
+    connection, wire = serve(*[(0, b"GET")] * 10)
+    receive = wire.recv
+    monkeypatch.setattr(wire, "recv", lambda size: asked.append(size) or receive(size))
+    for _ in range(10):
+        connection.await_request(FIRST_BYTE_SECONDS)
+        connection.recv(8192)
+        wire.now += 0.014
+    assert set(asked) == {8192}
