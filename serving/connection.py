@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any, Final
+
+from gevent import get_hub
+from gevent.socket import wait as wait_until
 
 FIRST_BYTE_SECONDS: Final = 10.0
 """How long a new connection may say nothing. One that was used before may stay idle for ``keepalive``."""
@@ -31,6 +36,9 @@ SMALLEST_PIECE: Final = 512
 LARGEST_PIECE: Final = 1 << 20
 """Bytes read at once, by how long they take to parse."""
 
+_READ: Final = 1
+"""What gevent's loop calls a file descriptor that can be read."""
+
 
 class TooSlow(TimeoutError):
     """The client took longer than it may; its connection is of no further use."""
@@ -47,18 +55,24 @@ class Connection:
         self._silence: float | None = None
         self._deadline = math.inf
         self._patience = 0.0
-        self._in_body = False
+        self._in_body = self._used = False
         self._piece = LARGEST_PIECE
         self._turn_began = self._read_at = monotonic()
+        self._held: list[bytes] | None = None
+        self._readable: Any = None
         self.begun = False
         """Whether anything of the request has come in."""
+        self.waited = False
+        """Whether others had their turn before the request came."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
 
     def await_request(self, seconds: float) -> None:
         """Wait for the next request for so long; once it begins, its head has ``HEAD_SECONDS``."""
-        self.begun = self._in_body = False
+        # What a new connection says is mostly there. While it waited, it would have to leave for others.
+        self._used = self.begun
+        self.begun = self._in_body = self.waited = False
         self._silence = None
         self._deadline = monotonic() + seconds
 
@@ -83,6 +97,8 @@ class Connection:
 
         :raises TooSlow: they did not come in time.
         """
+        if self._used and not (self._in_body or self.begun):
+            self._wait(max(0.0, self._deadline - monotonic()))
         size = self._give_way(size)
         began = monotonic()
         left = self._patience if self._in_body else self._deadline - began
@@ -90,8 +106,8 @@ class Connection:
             left = self._silence
         if left <= 0:
             raise TooSlow
-        self._sock.settimeout(left)
         try:
+            self._sock.settimeout(left)
             data = self._sock.recv(size)
         except TimeoutError:
             raise TooSlow from None
@@ -103,6 +119,27 @@ class Connection:
             self._deadline = now + HEAD_SECONDS
         self._read_at = now
         return data
+
+    def _wait(self, seconds: float) -> None:
+        """Let all others run until something has come, also where it has already.
+
+        Reading finds nothing right after an answer, so it is not tried before.
+
+        :raises TooSlow: nothing came.
+        """
+        if self._readable is None:
+            self._readable = get_hub().loop.io(self._sock.fileno(), _READ)
+        self.waited = True
+        wait_until(self._readable, seconds, TooSlow())
+        self._turn_began = self._read_at = monotonic()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Forget the file descriptor, before the socket is closed."""
+        if self._readable is not None:
+            self._readable.close()
 
     def _give_way(self, size: int) -> int:
         """Let others have their turn. How much to read: less where what was read last took long to parse."""
@@ -116,13 +153,34 @@ class Connection:
             self._turn_began = monotonic()
         return min(size, self._piece)
 
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """For the time of one answer: its head, which gunicorn sends by itself, goes out with what follows.
+
+        Gunicorn makes the head when it has a piece of the body, so nothing is kept waiting.
+        """
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            if held:
+                self.sendall(held[0])
+
     def sendall(self, data: bytes) -> None:
-        """Send everything.
+        """Send everything, but for the first piece of an answer, which is held back for the second.
 
         :raises TooSlow: the client does not take it.
         """
+        if self._held is not None:
+            if not self._held:
+                self._held.append(data)
+                return
+            data, self._held = self._held[0] + data, None
         self._sock.settimeout(SEND_SECONDS)
         try:
-            self._sock.sendall(data)
+            sent = self._sock.send(data)
+            if sent < len(data):
+                self._sock.sendall(memoryview(data)[sent:])
         except TimeoutError:
             raise TooSlow from None

@@ -107,8 +107,8 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         :param addr: where it comes from, as ``accept`` told it.
         """
         try:
-            with self._places.taken_by(addr) as holder:
-                self._serve(listener, Connection(client), addr, holder)
+            with self._places.taken_by(addr) as holder, Connection(client) as connection:
+                self._serve(listener, connection, addr, holder)
         except NoPlace:
             util.write_error(
                 client, 503, "Service Unavailable", "too many connections: try again in a moment"
@@ -126,13 +126,15 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 req = None
                 with self._places.waiting(connection, holder):
                     req = next(parser)
+                if not connection.waited:
+                    # A client that sends requests in advance must not keep all others waiting.
+                    gevent.sleep(0)
                 connection.await_body()
-                self.handle_request(listener, req, connection, addr)
+                with connection.answering():
+                    self.handle_request(listener, req, connection, addr)
                 if not _read_to_end(parser):
                     return
                 connection.await_request(self.cfg.keepalive)
-                # A client whose next request is here already must not keep all others waiting.
-                gevent.sleep(0)
         except (StopIteration, http.errors.NoMoreData):
             pass  # one of the two sides is done
         except TooSlow:

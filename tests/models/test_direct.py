@@ -94,3 +94,16 @@ def test_a_lost_connection_is_dropped_and_named() -> None:
     assert lost.value.connection_invalidated
     with reading(reads) as connection:
         assert len(direct.all(connection, VALUES)) == 3
+
+
+@pytest.mark.usefixtures("fees")
+def test_a_connection_keeps_one_cursor_for_each_select() -> None:
+    one, other = (DirectSelect(STATEMENT, lambda *values: values) for _ in range(2))
+    with reading(current_gateway().reads) as connection:
+        for direct in (one, other) * 3:
+            assert len(direct.all(connection, VALUES)) == 3
+        kept = connection.info[one], connection.info[other]
+        assert kept[0] is not kept[1]
+        for direct in (one, other):
+            direct.all(connection, VALUES)
+        assert (connection.info[one], connection.info[other]) == kept

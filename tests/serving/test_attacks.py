@@ -71,8 +71,8 @@ def test_connections_come_out_even(server: Server) -> None:
 
 
 def test_slow_clients_hold_up_nobody(server: Server) -> None:
-    """The gateway answered 2 of 16 probes while 20 such clients were there; here are 240."""
-    with slow_clients(server, silent=120, dripping=120):
+    """The gateway answered 2 of 16 probes while 20 such clients were there; here are 400."""
+    with slow_clients(server, silent=200, dripping=200):
         assert slowest_answer(server, 2.0) < 1
 
 

@@ -58,7 +58,11 @@ class DirectSelect(Generic[Row]):
         if ready is None:
             return self._by_core(connection, values)
         sql, parameters = ready.sql, ready.parameters(values)
-        cursor = connection.connection.cursor()
+        # Kept with the driver's connection: asked the same text again, a cursor of psycopg knows what to do.
+        kept = connection.info
+        cursor = kept.get(self)
+        if cursor is None:
+            cursor = kept[self] = connection.connection.cursor()
         try:
             for listener in connection.engine.dispatch.before_cursor_execute:
                 sql, parameters = listener(connection, cursor, sql, parameters, None, False)
@@ -66,9 +70,9 @@ class DirectSelect(Generic[Row]):
             found = cursor.fetchall()
         except dialect.loaded_dbapi.Error:
             # Core asks again: it knows which errors mean that the connection is lost, and names them all.
-            return self._by_core(connection, values)
-        finally:
+            del kept[self]
             cursor.close()
+            return self._by_core(connection, values)
         return [self._made(ready, row) for row in found]
 
     def _made(self, ready: _Ready, row: Any) -> Row:
