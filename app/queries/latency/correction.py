@@ -6,6 +6,7 @@ window, and any of the future, are added or subtracted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,11 +60,14 @@ def total_of(numbers: ColumnElement[int], over: dict[str, Any] | None = None) ->
     return cast(total if over is None else total.over(**over), BigInteger)
 
 
-def correction_to_window() -> CTE:
+def correction_to_window(records: Sequence[ColumnElement[bool]] = RECORDS_OF_PAIR) -> CTE:
     """Corrections of the counts to the window: 1 more or 1 less for a latency, which often add up to 0.
 
     Where nothing is counted, it is the whole window.
+
+    :param records: which records are looked at: those of one pair, or with no condition those of all.
     """
+    columns = (RECORD.src_chain_id, RECORD.dst_chain_id, RECORD.latency_us)
     since = func.coalesce(select(LatencyWindow.since).scalar_subquery(), _NEVER, type_=UtcTime)
     counted = select(since.label("since")).cte("counted").c.since
     behind = counted < AFTER
@@ -75,13 +79,11 @@ def correction_to_window() -> CTE:
     released = RECORD.released_at
     in_window = _one_if((released > AFTER) & (released <= UNTIL))
     between = (
-        select(RECORD.latency_us, (in_window - _one_if(released > span.c.since)).label("n"))
+        select(*columns, (in_window - _one_if(released > span.c.since)).label("n"))
         .select_from(span.join(RECORDS, true()))
-        .where(*RECORDS_OF_PAIR, released > span.c.low, released <= span.c.high)
+        .where(*records, released > span.c.low, released <= span.c.high)
     )
     # Of two lower bounds SQLite would take the first, so that the span's end is no condition here.
     high = select(span.c.high).scalar_subquery()
-    future = select(RECORD.latency_us, (-_one_if(released > high)).label("n")).where(
-        *RECORDS_OF_PAIR, released > UNTIL
-    )
+    future = select(*columns, (-_one_if(released > high)).label("n")).where(*records, released > UNTIL)
     return union_all(between, future).cte("correction")

@@ -6,17 +6,31 @@ along, and the few records by which it is corrected to the window of this moment
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import JSON, BigInteger, Connection, Select, case, cast, null, select, true, tuple_, union_all
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    cast,
+    null,
+    select,
+    tuple_,
+    union_all,
+)
 
 from app.domain.keys import ChainId
 from app.domain.transfer.kept_middle import KeptMiddle
 from app.models.connections.direct import DirectSelect
 from app.models.latencies import LatencyMiddle
-from app.queries.latency.correction import DST, SRC, correction_to_window, number, total_of
+from app.queries.latency.correction import DST, RECORDS_OF_PAIR, SRC, correction_to_window, number, total_of
 
 Pair = tuple[ChainId, ChainId]
 """Source and destination."""
@@ -25,33 +39,42 @@ _MIDDLES: Final = LatencyMiddle.__table__.alias("m")
 _MIDDLE: Final = _MIDDLES.c
 
 
-def _kept_and_correction() -> Select[*tuple[Any, ...]]:
-    """The kept row, and rows of corrections: a latency and how many more there are.
+def _kept_and_correction(
+    kept: Sequence[ColumnElement[bool]] = (), records: Sequence[ColumnElement[bool]] = ()
+) -> Select[*tuple[Any, ...]]:
+    """Rows that are kept, and rows of corrections: two chains, a latency and how many more there are.
 
     What is under the latencies that are kept comes as one of them, and so does what is over them.
+
+    :param kept: which rows are wanted.
+    :param records: of which records corrections are wanted.
     """
-    correction = correction_to_window()
-    kept = select(_MIDDLE.low, _MIDDLE.high, _MIDDLE.below, _MIDDLE.above, _MIDDLE.latencies).where(
-        _MIDDLE.src_chain_id == SRC, _MIDDLE.dst_chain_id == DST
-    )
-    row = kept.cte("kept")
+    correction = correction_to_window(records)
+    pair = (_MIDDLE.src_chain_id, _MIDDLE.dst_chain_id)
+    row = select(*pair, _MIDDLE.low, _MIDDLE.high, _MIDDLE.below, _MIDDLE.above, _MIDDLE.latencies)
+    rows = row.where(*kept).cte("kept")
     place = case(
-        (correction.c.latency_us < row.c.low, row.c.low - number(1)),
-        (correction.c.latency_us > row.c.high, row.c.high + number(1)),
+        (correction.c.latency_us < rows.c.low, rows.c.low - number(1)),
+        (correction.c.latency_us > rows.c.high, rows.c.high + number(1)),
         else_=correction.c.latency_us,
+    )
+    same = and_(
+        correction.c.src_chain_id == rows.c.src_chain_id, correction.c.dst_chain_id == rows.c.dst_chain_id
     )
     n = total_of(correction.c.n)
     nothing = cast(null(), BigInteger)
     moved = (
-        select(place.label("low"), n, nothing, nothing, cast(null(), JSON))
-        .select_from(row.join(correction, true()))
-        .group_by(place)
+        select(rows.c.src_chain_id, rows.c.dst_chain_id, place, n, nothing, nothing, cast(null(), JSON))
+        .select_from(rows.join(correction, same))
+        .group_by(rows.c.src_chain_id, rows.c.dst_chain_id, place)
         .having(n != number(0))
     )
-    return select(union_all(select(row), moved).subquery())
+    return select(union_all(select(rows), moved).subquery())
 
 
-_KEPT: Final = DirectSelect(_kept_and_correction(), lambda *columns: columns)
+_OF_PAIR: Final = (_MIDDLE.src_chain_id == SRC, _MIDDLE.dst_chain_id == DST)
+_KEPT: Final = DirectSelect(_kept_and_correction(_OF_PAIR, RECORDS_OF_PAIR), lambda *columns: columns)
+_ALL_KEPT: Final = _kept_and_correction()
 
 
 def kept_middle(
@@ -63,13 +86,23 @@ def kept_middle(
         kept does not tell.
     """
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    kept, correction = None, dict[int, int]()
-    for low, high, below, above, latencies in _KEPT.all(connection, bounds):
+    return _corrected(_KEPT.all(connection, bounds)).get((src_chain_id, dst_chain_id))
+
+
+def all_kept_middles(connection: Connection, after: datetime, until: datetime) -> dict[Pair, Sequence[int]]:
+    """The same of every pair of which what is kept tells it."""
+    return _corrected(connection.execute(_ALL_KEPT, {"after": after, "until": until}))
+
+
+def _corrected(rows: Iterable[Sequence[Any]]) -> dict[Pair, Sequence[int]]:
+    kept, corrections = dict[Pair, KeptMiddle](), defaultdict[Pair, dict[int, int]](dict)
+    for src, dst, low, high, below, above, latencies in rows:
         if latencies is None:
-            correction[low] = high
+            corrections[src, dst][low] = high
         else:
-            kept = KeptMiddle(low, high, below, above, dict(latencies))
-    return None if kept is None else kept.middle(correction)
+            kept[src, dst] = KeptMiddle(low, high, below, above, dict(latencies))
+    middles = {pair: middle.middle(corrections[pair]) for pair, middle in kept.items()}
+    return {pair: middle for pair, middle in middles.items() if middle is not None}
 
 
 def kept_middles(connection: Connection, pairs: Iterable[Pair]) -> dict[Pair, KeptMiddle]:
