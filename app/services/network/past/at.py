@@ -66,7 +66,7 @@ class _Rows:
         self._places: dict[str, _Place] = {}
 
     def take_back(self, change: AuditedChange) -> None:
-        """Make a row what it was before the change; note a row that was not what the change had made of it."""
+        """Make a row what it was before the change; note one that was not what the change had made of it."""
         place = self._place_of(change.subject, change.after or change.before or {})
         if place is None:
             return
