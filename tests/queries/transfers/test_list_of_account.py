@@ -18,7 +18,9 @@ from tests.volume import volume
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 ACCOUNTS = st.sampled_from(["a", "b", None])
-TRANSFERS = st.lists(st.tuples(ACCOUNTS, ACCOUNTS, st.integers(0, 5), st.sampled_from(["X", "Y"])), max_size=25)
+TRANSFERS = st.lists(
+    st.tuples(ACCOUNTS, ACCOUNTS, st.integers(0, 5), st.sampled_from(["X", "Y"])), max_size=25
+)
 """Sender, receiver, the second of the last change, and the token."""
 
 
