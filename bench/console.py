@@ -115,12 +115,13 @@ def fill(gateway: Gateway, transfers: int, records: int) -> None:
         known = connection.scalar(select(func.max(AuditRecord.id))) or 0
         for number in range(known, records):
             chain = CHAINS[number % len(CHAINS)]
-            before, after = ({"id": chain, "block_delay": delay} for delay in (number, number + 1))
+            # Each begins with what the last one of its chain has made.
+            before, after = ({"id": chain, "block_delay": delay} for delay in (number, number + len(CHAINS)))
             change = AuditedChange(f"chain {chain}", before, after)
             at = gateway.clock() - timedelta(days=7) * (records - number) / records
             record(
                 connection, gateway.audit_keys, OPERATOR, "network.edit", f"chain {chain}",
-                now=at, detail=f"block delay {number + 1}", changes=[change],
+                now=at, detail=f"block delay {number + len(CHAINS)}", changes=[change],
             )  # fmt: skip
     if find_account(gateway, email=EMAIL) is None:
         create_account(gateway, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
@@ -155,11 +156,14 @@ def _pages(gateway: Gateway) -> dict[str, str]:
         "dashboard, a month": "/admin/?period=month",
         "transfers": "/admin/transfers/",
         "transfers, a pair": "/admin/transfers/?src=1&dst=56",
+        "transfers, from a chain": "/admin/transfers/?src=1",
+        "transfers, to a chain": "/admin/transfers/?dst=56",
         "transfers, a rare status": "/admin/transfers/?status=9",
         "transfers, refunds of a week": "/admin/transfers/?status=all_refunds&within=7d",
         "transfers, a token, a week": "/admin/transfers/?token=WETH&within=7d",
         "transfers, until long ago": f"/admin/transfers/?until={sent}",
         "transfers, of an account": f"/admin/transfers/?account={some.sender}",
+        "transfers, of an account, a token": f"/admin/transfers/?account={some.sender}&token=WETH",
         "transfers, of an account, refunds": f"/admin/transfers/?account={some.sender}&status=refunds",
         "transfers, nothing matches": "/admin/transfers/?src=56&dst=1&status=9&token=WETH",
         "stuck, the bridge": "/admin/transfers/?stuck=bridge",

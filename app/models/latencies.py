@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, SmallInteger
+from sqlalchemy import JSON, BigInteger, SmallInteger
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId
@@ -38,3 +38,22 @@ class LatencyWindow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     since: Mapped[datetime] = mapped_column(UtcTime)
+
+
+class LatencyMiddle(Base):
+    """The middle of the counted latencies of a pair of chains, and its neighbours (``transfer.kept_middle``).
+
+    A pair without a row has not been written about since the counts began.
+    """
+
+    __tablename__ = "latency_middles"
+
+    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    low: Mapped[int] = mapped_column(BigInteger, doc="microseconds")
+    high: Mapped[int] = mapped_column(BigInteger, doc="microseconds")
+    below: Mapped[int] = mapped_column(BigInteger, doc="how many latencies are under low")
+    above: Mapped[int] = mapped_column(BigInteger, doc="how many are over high")
+    latencies: Mapped[list[list[int]]] = mapped_column(
+        JSON, doc="[microseconds, how many] pairs of the others, sorted"
+    )

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, sel
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.models.audit import AuditRecord, AuditSubject
+from app.queries.transfers.bounds import at_most
 
 CHUNK = 100
 """Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
@@ -63,7 +64,7 @@ def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> I
 
 def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, limit: int) -> list[AuditRow]:
     """The newest records with an id under ``before``, newest first, without their changes."""
-    query = _matching(select(*_LISTED), wanted).order_by(AuditRecord.id.desc()).limit(limit)
+    query = _matching(select(*_LISTED), wanted).order_by(AuditRecord.id.desc()).limit(at_most(limit))
     if before is not None:
         query = query.where(AuditRecord.id < before)
     return list(connection.execute(query))

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, exists, or_, select
 from app.domain.audit import NETWORK_CHANGES, SANDBOX_LOADED
 from app.models.audit import SUBJECT_LENGTH, AuditRecord, AuditSubject
 from app.queries.audit.records import CHUNK, AuditRow
+from app.queries.transfers.bounds import at_most
 
 _TABLE = AuditRecord.__table__
 
@@ -30,7 +31,7 @@ def records_of_row(
 
     :param subject: the row as the log names it, such as ``chain 56``.
     """
-    query = select(_TABLE).where(_MADE, _names(subject)).order_by(AuditRecord.id.desc()).limit(limit)
+    query = select(_TABLE).where(_MADE, _names(subject)).order_by(AuditRecord.id.desc()).limit(at_most(limit))
     if before is not None:
         query = query.where(AuditRecord.id < before)
     return list(connection.execute(query))
@@ -51,7 +52,7 @@ def network_changes_since(connection: Connection, since: datetime) -> Iterator[s
         query = select(AuditRecord.id, AuditRecord.changes).where(_MADE, AuditRecord.at > since)
         if last is not None:
             query = query.where(AuditRecord.id < last)
-        rows = connection.execute(query.order_by(AuditRecord.id.desc()).limit(_CHANGES)).all()
+        rows = connection.execute(query.order_by(AuditRecord.id.desc()).limit(at_most(_CHANGES))).all()
         if not rows:
             return
         for row in rows:

@@ -1,12 +1,13 @@
 """How long did transfers take, between every two chains at once?
 
-Nothing is sorted: the pairs are those that have counts, and each is asked for its ranks as the public latency
-is (app/queries/latency/middle.py). Where nothing is counted yet, the latencies of the window are.
+Nothing is sorted: the pairs are those that have counts. All middles that are kept are read at once
+(app/queries/latency/kept.py); the others and the 90th percentiles are found from counts, pair by pair
+(app/queries/latency/middle.py). Where nothing is counted yet, the latencies of the window are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -18,6 +19,7 @@ from app.domain.keys import ChainId
 from app.domain.transfer.latency import WIDE
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
+from app.queries.latency.kept import all_kept_middles
 from app.queries.latency.middle import latencies_at, the_middle, the_ninth_tenth
 
 
@@ -59,19 +61,26 @@ def pair_orders(connection: Connection, after: datetime, until: datetime) -> Ite
     since = connection.scalar(select(LatencyWindow.since))
     # Whoever was released before the counts begin is found by time: usually nobody who is in the window.
     counted = until if since is None else since
-    for pair in in_turns(connection.execute(_PAIRS, {"after": after, "counted": counted}).all()):
-        order = _order(connection, pair, after, until)
+    pairs = connection.execute(_PAIRS, {"after": after, "counted": counted}).all()
+    kept = all_kept_middles(connection, after, until)
+    for pair in in_turns(pairs):
+        middle = kept.get((pair.src_chain_id, pair.dst_chain_id))
+        order = _order(connection, pair, after, until, middle)
         if order is not None:
             yield order
 
 
 def _order(
-    connection: Connection, pair: Row[*tuple[Any, ...]], after: datetime, until: datetime
+    connection: Connection,
+    pair: Row[*tuple[Any, ...]],
+    after: datetime,
+    until: datetime,
+    middle: Sequence[int] | None,
 ) -> PairOrder | None:
     bounds = {"src": pair.src_chain_id, "dst": pair.dst_chain_id, "after": after, "until": until}
-    middle = connection.execute(_MIDDLE, bounds).all()
-    p90 = connection.execute(_NINTH_TENTH, bounds).all()
-    if not middle or not p90:
+    if middle is None:
+        middle = connection.scalars(_MIDDLE, bounds).all()
+    p90 = connection.execute(_NINTH_TENTH, bounds).all() if middle else []
+    if not p90:
         return None  # all of its releases have left the window since they were counted
-    values = tuple(row.latency_us for row in middle)
-    return PairOrder(pair.src_chain_id, pair.dst_chain_id, middle[0].total, values, p90[0].latency_us)
+    return PairOrder(pair.src_chain_id, pair.dst_chain_id, p90[0].total, tuple(middle), p90[0].latency_us)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from app.domain.keys import TransferId
 from app.models.anomalies import Anomaly
+from app.queries.transfers.bounds import at_most
 from app.queries.transfers.by_status import COUNTED
 
 AnomalyRow = Row[*tuple[Any, ...]]
@@ -32,7 +33,9 @@ def anomalies_of(connection: Connection, transfer_id: TransferId) -> Sequence[An
 def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
     """Anomalies that nobody has acknowledged, the newest first."""
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
-    return connection.execute(found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(size)).all()
+    return connection.execute(
+        found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(at_most(size))
+    ).all()
 
 
 def count_open_anomalies(connection: Connection) -> int:

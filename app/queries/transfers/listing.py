@@ -85,11 +85,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Transfers whose leading columns of one index have these values, and which meet the conditions."""
+    """Transfers whose leading columns of one index have these values, and which meet the conditions.
+
+    :ivar elsewhere: a column by name and its value in the transfers that another branch has. They are read
+        and left out afterwards: they may be nearly all, and a branch is not walked to its end for the others.
+    """
 
     columns: tuple[InstrumentedAttribute[Any], ...] = ()
     values: tuple[int | str, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    elsewhere: tuple[str, str] | None = None
 
 
 EVERYTHING: Final = [Branch()]
@@ -97,8 +102,8 @@ EVERYTHING: Final = [Branch()]
 
 def by_account(account: str) -> list[Branch]:
     """Transfers from or to an account, each once."""
-    not_sent = Transfer.sender.is_distinct_from(account)
-    return [Branch((Transfer.sender,), (account,)), Branch((Transfer.receiver,), (account,), (not_sent,))]
+    sent = Branch((Transfer.sender,), (account,))
+    return [sent, Branch((Transfer.receiver,), (account,), elsewhere=("sender", account))]
 
 
 def by_open_status(statuses: Sequence[int]) -> list[Branch]:
@@ -160,8 +165,7 @@ def newest_transfers(
     if not branches:
         return Page((), None)
     depth = max(SCANNED // len(branches), size + 1) if others else size + 1
-    walks = [_walk(branch, span, after).limit(at_most(depth)).subquery() for branch in branches]
-    walked = union_all(*(select(walk) for walk in walks)).subquery()
+    walked = union_all(*(_own(branch, _walk(branch, span, after), depth) for branch in branches)).subquery()
     meets = [walked.c[name].in_(values) for name, values in others.items()]
     newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
     rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(at_most(size + 1))).all()
@@ -196,6 +200,18 @@ def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any
         conditions.append(or_(at < after.at, transfer_id < after.transfer_id))
     order = (*(column.desc() for column in columns), transfer_id.desc())
     return select(*COLUMNS).where(*conditions).order_by(*order)
+
+
+def _own(branch: Branch, walk: Select[*tuple[Any, ...]], depth: int) -> Select[*tuple[Any, ...]]:
+    """So many rows of a branch, without those that another branch has.
+
+    Every one of a list's first rows is among as many first rows of its branch, with these or without.
+    """
+    rows = walk.limit(at_most(depth)).subquery()
+    if branch.elsewhere is None:
+        return select(rows)
+    name, value = branch.elsewhere
+    return select(rows).where(rows.c[name].is_distinct_from(value))
 
 
 def _frontier(

@@ -1,8 +1,9 @@
-"""Writing latencies, and how many there are of about each length, in the transaction of their facts.
+"""Writing latencies, how many there are of about each length, and their middle, in one transaction.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
 seven-day window from behind. A reader corrects them by the few records in between
-(app/queries/latency/middle.py), so medians are exact (docs/decisions/0010-latency-counts.md).
+(app/queries/latency/correction.py), so medians are exact (docs/decisions/0010-latency-counts.md). The middle
+of each pair and its neighbours are moved along with the counts (docs/decisions/0036-kept-middles.md).
 """
 
 from __future__ import annotations
@@ -16,11 +17,20 @@ from sqlalchemy import Connection, Select, delete, func, insert, literal_column,
 
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import Latency
+from app.domain.transfer.kept_middle import KeptMiddle
 from app.domain.transfer.latency import FINE, WIDE, window
-from app.models.latencies import LatencyCount, LatencyWindow
+from app.models.latencies import LatencyCount, LatencyMiddle, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.upsert import add_up, upsert
-from app.queries.feed.latency_counts import FineKey, counted_since, released_between
+from app.queries.feed.latency_counts import (
+    FineKey,
+    LatencyKey,
+    counted_since,
+    released_between,
+    released_between_of_middles,
+)
+from app.queries.latency.around import latencies_around
+from app.queries.latency.kept import Pair, kept_middles
 
 STEP: Final = timedelta(seconds=10)
 """How far the window's start may be ahead of what is counted before the counts follow."""
@@ -39,10 +49,11 @@ def write_latencies(
     upsert(connection, LatencyRecord, rows)
     since = counted_since(connection) if gone or rows else None
     if since is not None:
-        change: Counter[FineKey] = Counter()
+        change: Counter[LatencyKey] = Counter()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
         change.update(_key(latency) for latency in after.values() if latency.released_at > since)
-        _count(connection, change)
+        _count(connection, _by_fine(change))
+        _move_middles(connection, change, since)
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
@@ -56,6 +67,8 @@ def follow_window(connection: Connection, now: datetime) -> None:
     elif after - since >= STEP:
         left_behind = released_between(connection, since, after)
         _count(connection, {key: -count for key, count in left_behind.items()})
+        left_middles = released_between_of_middles(connection, since, after)
+        _move_middles(connection, {key: -count for key, count in left_middles.items()}, after)
         upsert(connection, LatencyWindow, [{"id": _ONLY, "since": after}])
 
 
@@ -69,15 +82,19 @@ def recount(connection: Connection, now: datetime) -> None:
     for width in (WIDE, FINE):
         connection.execute(insert(LatencyCount).from_select(_COUNT_COLUMNS, _counted_after(after, width)))
     connection.execute(insert(LatencyWindow).values(id=_ONLY, since=after))
+    pairs = connection.execute(select(*_COUNTED_PAIR).distinct()).all()
+    _keep(connection, {(src, dst): latencies_around(connection, src, dst, after) for src, dst in pairs})
 
 
 def forget_counts(connection: Connection) -> None:
     """Count nothing: medians are found from the records alone until the next event comes in."""
     connection.execute(delete(LatencyWindow))
     connection.execute(delete(LatencyCount))
+    connection.execute(delete(LatencyMiddle))
 
 
 _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
+_COUNTED_PAIR: Final = (LatencyCount.src_chain_id, LatencyCount.dst_chain_id)
 _PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
 
 
@@ -87,8 +104,16 @@ def _counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
     return counted.where(LatencyRecord.released_at > since).group_by(*_PAIR, bucket)
 
 
-def _key(latency: Latency) -> FineKey:
-    return latency.src_chain_id, latency.dst_chain_id, latency.microseconds >> FINE
+def _key(latency: Latency) -> LatencyKey:
+    return latency.src_chain_id, latency.dst_chain_id, latency.microseconds
+
+
+def _by_fine(change: Mapping[LatencyKey, int]) -> Counter[FineKey]:
+    """The change of the fine counts."""
+    moved: Counter[FineKey] = Counter()
+    for (src, dst, latency), n in change.items():
+        moved[src, dst, latency >> FINE] += n
+    return moved
 
 
 def _row(transfer_id: bytes, latency: Latency) -> dict[str, Any]:
@@ -114,6 +139,43 @@ def _count(connection: Connection, change: Mapping[FineKey, int]) -> None:
         [dict(zip(_COUNT_COLUMNS, (*key, n), strict=True)) for key, n in keys.items()],
     )
     _drop_empty(connection, {(src, dst) for (src, dst, _, _), n in keys.items() if n < 0})
+
+
+def _move_middles(connection: Connection, change: Mapping[LatencyKey, int], since: datetime) -> None:
+    """Let the middles of the pairs follow a change that their counts have made already.
+
+    A middle that is not kept yet, or that gets near to the end of what is kept, is found among the records
+    released after ``since``.
+    """
+    changes: dict[Pair, dict[int, int]] = {}
+    for (src, dst, latency), n in change.items():
+        if n:
+            changes.setdefault((src, dst), {})[latency] = n
+    if not changes:
+        return
+    kept, moved = kept_middles(connection, changes), dict[Pair, KeptMiddle]()
+    for pair, change_of_pair in changes.items():
+        middle = kept[pair].moved(change_of_pair) if pair in kept else None
+        moved[pair] = (
+            latencies_around(connection, *pair, since) if middle is None or middle.is_off_centre else middle
+        )
+    _keep(connection, moved)
+
+
+def _keep(connection: Connection, middles: Mapping[Pair, KeptMiddle]) -> None:
+    rows = [
+        {
+            "src_chain_id": src,
+            "dst_chain_id": dst,
+            "low": middle.low,
+            "high": middle.high,
+            "below": middle.below,
+            "above": middle.above,
+            "latencies": sorted(middle.values.items()),
+        }
+        for (src, dst), middle in middles.items()
+    ]
+    upsert(connection, LatencyMiddle, rows)
 
 
 def _drop_empty(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -14,10 +15,13 @@ from sqlalchemy.dialects.postgresql import psycopg
 
 from app.domain.codes import TransferHistoryStatus
 from app.domain.transfer.latency import median_seconds, window
+from app.models.connections.direct import DirectSelect
 from app.models.engine import reading, writing
 from app.models.transfers import LatencyRecord, Transfer
+from app.queries.latency.kept import _KEPT
 from app.queries.latency.middle import _MIDDLE, middle_latencies
 from app.runtime.gateway import current_gateway
+from app.services.feed.latencies import recount
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 
@@ -60,12 +64,19 @@ def middle() -> list[int]:
         return list(middle_latencies(connection, 1, 56, *window(NOW)))
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 11, 100])
-def test_median_of_random_latencies(app: Flask, count: int) -> None:
-    latencies = [random.Random(count).randrange(10**9) for _ in range(count)]
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 11, 100, 1001])
+@pytest.mark.parametrize(
+    "different", [10**9, 10**6, 50], ids=["all apart", "in two buckets", "nearly all the same"]
+)
+def test_median_of_random_latencies(app: Flask, count: int, different: int) -> None:
+    latencies = [random.Random(count).randrange(different) for _ in range(count)]
     record(latencies)
-    assert len(middle()) == 2 - count % 2
-    assert median_seconds(middle()) == median(latencies) / 10**6
+    for kept in (False, True):
+        if kept:
+            with writing(current_gateway().engine) as connection:
+                recount(connection, NOW)
+        assert len(middle()) == 2 - count % 2
+        assert median_seconds(middle()) == median(latencies) / 10**6
 
 
 def test_nothing_counted(app: Flask) -> None:
@@ -92,8 +103,13 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> N
     assert middle() == ([5] if counted else [])
 
 
-def test_one_statement_and_two_rows_at_most(app: Flask) -> None:
+@pytest.mark.parametrize(("counted", "asked"), [(True, 1), (False, 2)])
+def test_one_statement_where_the_middle_is_kept(app: Flask, counted: bool, asked: int) -> None:
+    """Where nothing is counted, a second one finds the middle from the records alone."""
     record(list(range(1000)))
+    if counted:
+        with writing(current_gateway().engine) as connection:
+            recount(connection, NOW)
     statements: list[str] = []
     engine = current_gateway().engine
 
@@ -105,10 +121,11 @@ def test_one_statement_and_two_rows_at_most(app: Flask) -> None:
         assert middle() == [499, 500]
     finally:
         event.remove(engine, "before_cursor_execute", note)
-    assert len(statements) == 1
+    assert len(statements) == asked
 
 
-def test_the_driver_parses_the_statement_once() -> None:
+@pytest.mark.parametrize("select", [_KEPT, _MIDDLE])
+def test_the_driver_parses_the_statement_once(select: DirectSelect[Any]) -> None:
     """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
-    text = str(_MIDDLE._statement.compile(dialect=psycopg.dialect()))
+    text = str(select._statement.compile(dialect=psycopg.dialect()))
     assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from app.domain.transfer import kept_middle
+from app.domain.transfer.kept_middle import ROOM, SLACK
 from app.domain.transfer.latency import FINE, WIDE, median_seconds, window
 from app.models.engine import reading, writing
-from app.models.latencies import LatencyCount, LatencyWindow
+from app.models.latencies import LatencyCount, LatencyMiddle, LatencyWindow
 from app.models.transfers import LatencyRecord
+from app.queries.latency import around
 from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
 from app.services.feed.latencies import forget_counts, recount
@@ -79,9 +84,36 @@ def assert_median(gateway: Gateway, now: datetime) -> None:
                 assert median_seconds(middle) == median(inside) / 10**6
 
 
-@given(acts=ACTS)
+def assert_middles(gateway: Gateway) -> None:
+    """What is kept of each pair is so much of its counted records, sorted, as its row says."""
+    with reading(gateway.engine) as connection:
+        since = connection.scalar(select(LatencyWindow.since))
+        middles = connection.execute(select(LatencyMiddle.__table__)).all()
+        records = connection.execute(select(LatencyRecord.__table__)).all()
+    counted = [
+        (r.src_chain_id, r.dst_chain_id, r.latency_us) for r in records if since and r.released_at > since
+    ]
+    for m in middles:
+        found = [us for src, dst, us in counted if (src, dst) == (m.src_chain_id, m.dst_chain_id)]
+        assert m.below == sum(us < m.low for us in found)
+        assert m.above == sum(us > m.high for us in found)
+        inside = Counter(us for us in found if m.low <= us <= m.high)
+        assert [tuple(each) for each in m.latencies] == sorted(inside.items())
+
+
+@given(acts=ACTS, room=st.sampled_from([1, 2, ROOM]))
 @settings(max_examples=volume(25))
-def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tuple[Any, ...]]) -> None:
+def test_counts_are_right_after_whatever_happens(
+    gateway: Gateway, acts: list[tuple[Any, ...]], room: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (kept_middle, around):
+            patch.setattr(module, "ROOM", room)
+        patch.setattr(kept_middle, "SLACK", min(room, SLACK))
+        act_and_compare(gateway, acts)
+
+
+def act_and_compare(gateway: Gateway, acts: list[tuple[Any, ...]]) -> None:
     now, told = NOW, set[str]()
     with writing(gateway.engine) as connection:
         forget_counts(connection)
@@ -107,6 +139,7 @@ def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tu
                 with writing(gateway.engine) as connection:
                     forget_counts(connection)
         assert counts(gateway) == recounted(gateway)
+        assert_middles(gateway)
         assert_median(gateway, now)
 
 

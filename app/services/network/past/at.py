@@ -38,35 +38,67 @@ class NetworkAt:
     gaps: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the row that changes tell of is: its section and its identity, which come of these values."""
+
+    section: Section
+    identity: tuple[Any, ...]
+    values: tuple[tuple[str, Any], ...]
+
+    def is_of(self, documented: Documented) -> bool:
+        """Whether the row has the same key, written the same way."""
+        return all(documented.get(name) == value for name, value in self.values)
+
+
 class _Rows:
-    """The documented rows of every section by their keys."""
+    """The documented rows of every section by their keys.
+
+    :ivar gaps: rows that a change does not fit to, in the order in which they were found.
+    """
 
     def __init__(self, rows: Mapping[str, Iterable[Documented]]) -> None:
         self.by_section: dict[str, dict[tuple[Any, ...], Documented]] = {
             section.name: {_identity(section, row): row for row in in_turns(rows[section.name])}
             for section in SECTIONS
         }
+        self.gaps: dict[str, None] = {}
+        self._places: dict[str, _Place] = {}
 
-    def take_back(self, change: AuditedChange) -> bool:
-        """Make a row what it was before the change; whether it was what the change had made of it."""
-        section = section_of(change.subject, change.after or change.before or {})
-        if section is None:
-            return True
+    def take_back(self, change: AuditedChange) -> None:
+        """Make a row what it was before the change; note one that was not what the change had made of it."""
+        place = self._place_of(change.subject, change.after or change.before or {})
+        if place is None:
+            return
+        section, identity = place.section, place.identity
         rows = self.by_section[section.name]
-        identity = _identity(section, change.after or change.before or {})
-        known = rows.get(identity)
-        # As a rule the texts are the same: the defaults of what they leave out are asked for only if not.
-        fits = known == change.after or _whole(section, known) == _whole(section, change.after)
+        if change.subject not in self.gaps:
+            known = rows.get(identity)
+            # As a rule the texts are the same: the defaults of what they leave out are asked for only if not.
+            if known != change.after and _whole(section, known) != _whole(section, change.after):
+                self.gaps[change.subject] = None
         if change.before is None:
             rows.pop(identity, None)
         else:
             rows[identity] = change.before
-        return fits
+
+    def _place_of(self, subject: str, documented: Documented) -> _Place | None:
+        """Found once for all the changes of a row, which may be thousands; None where it is about no row."""
+        place = self._places.get(subject)
+        if place is None or not place.is_of(documented):
+            section = section_of(subject, documented)
+            if section is None:
+                return None
+            key = key_of(section, documented) or {}
+            names = (section.schema.fields[column].data_key or column for column in section.key)
+            values = tuple((name, documented[name]) for name in names)
+            place = self._places[subject] = _Place(section, section.identity(key), values)
+        return place
 
 
 def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
     """The configuration as it was at a time, and what is different now."""
-    count, gaps = 0, dict[str, None]()
+    count = 0
     with reading_consistently(gateway.engine) as connection:
         present = {
             section.name: [section.documented(row) for row in in_turns(load_rows(connection, section.model))]
@@ -76,14 +108,13 @@ def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
         for changes in network_changes_since(connection, at):
             count += 1
             for change in in_turns(reversed(read_changes(changes))):
-                if not then.take_back(change):
-                    gaps[change.subject] = None
+                then.take_back(change)
     return NetworkAt(
         at,
         document_of({name: list(rows.values()) for name, rows in then.by_section.items()}),
         tuple(_differences(then, now)),
         count,
-        tuple(gaps)[:_MOST_GAPS],
+        tuple(then.gaps)[:_MOST_GAPS],
     )
 
 

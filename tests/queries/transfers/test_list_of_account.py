@@ -1,0 +1,66 @@
+"""A list of an account has each of its transfers once, on pages of any size, whoever sends to whom."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from flask import Flask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, insert
+
+from app.domain.codes import TransferHistoryStatus
+from app.models.engine import reading, writing
+from app.models.transfers import Transfer
+from app.queries.transfers.listing import Cursor, Span, by_account, newest_transfers
+from tests.applications import gateway_of
+from tests.volume import volume
+
+NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
+ACCOUNTS = st.sampled_from(["a", "b", None])
+TRANSFERS = st.lists(
+    st.tuples(ACCOUNTS, ACCOUNTS, st.integers(0, 5), st.sampled_from(["X", "Y"])), max_size=25
+)
+"""Sender, receiver, the second of the last change, and the token."""
+
+
+@given(transfers=TRANSFERS, size=st.integers(1, 6), symbol=st.sampled_from([None, "X"]))
+@settings(max_examples=volume(60))
+def test_each_once_in_order(
+    app: Flask, transfers: list[tuple[str | None, str | None, int, str]], size: int, symbol: str | None
+) -> None:
+    gateway = gateway_of(app)
+    rows = [
+        {
+            "transfer_id": number.to_bytes(32, "big"),
+            "status": TransferHistoryStatus.TRANSFER_COMPLETED,
+            "refund_reason": 0,
+            "updated_at": NOW + timedelta(seconds=second),
+            "sender": sender,
+            "receiver": receiver,
+            "symbol": token,
+        }
+        for number, (sender, receiver, second, token) in enumerate(transfers)
+    ]
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(Transfer))
+        if rows:
+            connection.execute(insert(Transfer), rows)
+    expected = [
+        (row["updated_at"], row["transfer_id"])
+        for row in rows
+        if "a" in (row["sender"], row["receiver"]) and symbol in (None, row["symbol"])
+    ]
+    found: list[tuple[datetime, bytes]] = []
+    after: Cursor | None = None
+    with reading(gateway.reads) as connection:
+        for _page in range(30):
+            page = newest_transfers(
+                connection, by_account("a"), others={"symbol": (symbol,)} if symbol else {}, span=Span(),
+                after=after, size=size,
+            )  # fmt: skip
+            found += [(row.updated_at, row.transfer_id) for row in page.rows]
+            after = page.rest
+            if after is None:
+                break
+    assert found == sorted(expected, reverse=True)  # type: ignore[type-var]
