@@ -1,7 +1,7 @@
 """Whether what stands between this process and PostgreSQL is what the settings say.
 
-A pooler that shares connections between transactions is not seen by whoever uses it. Where it is not known of,
-a statement that one client prepared may be run for another: answers could be wrong
+A pooler that shares connections between transactions is not seen by whoever uses it. Where it is not known
+of, a statement that one client prepared may be run for another: answers could be wrong
 (docs/decisions/0033-behind-a-pooler.md).
 """
 
@@ -23,8 +23,8 @@ _TRIES: Final = 5
 
 _REFUSED_TRANSACTION: Final = "not allowed in statement pooling mode"
 _NO_TRANSACTIONS: Final = (
-    "DATABASE_URL leads through a pooler that keeps no transaction together: set its pool_mode = transaction, "
-    "and DATABASE_POOLER=1"
+    "DATABASE_URL leads through a pooler that keeps no transaction together: set its pool_mode = "
+    "transaction, and DATABASE_POOLER=1"
 )
 
 _SENSIBLE: Final = dict(zip(LIMITS, ("20s", "2s", "60s"), strict=True))
@@ -93,7 +93,7 @@ def _announced_process(connection: Connection) -> int:
 
 
 def _is_shared(outside: Connection, engine: Engine) -> bool:
-    """Whether a connection that is open is lent to another one meanwhile, or answers from several processes."""
+    """Whether what an open connection uses is lent to another one meanwhile, or changes."""
     first = server_process(outside)
     for _ in range(_TRIES):
         with engine.connect() as connection, connection.begin():

@@ -49,7 +49,7 @@ class Bouncer:
         values = {"server": socket, "folder": folder, "port": _PORT, "mode": mode, "size": size}
         self._file("pgbouncer.ini", _CONFIG.format_map(values))
         self._file("users", '"gateway" ""\n"bare" ""\n')
-        os.chown(folder, os.stat(socket).st_uid, -1)
+        os.chown(folder, Path(socket).stat().st_uid, -1)
         self._process: subprocess.Popen[bytes] | None = None
 
     def _file(self, name: str, content: str) -> None:
@@ -65,7 +65,7 @@ class Bouncer:
         assert PROGRAM
         self._process = subprocess.Popen(
             [PROGRAM, "-q", str(self._folder / "pgbouncer.ini")],
-            user=os.stat(self._socket).st_uid,
+            user=Path(self._socket).stat().st_uid,
             stdout=subprocess.DEVNULL,
             stderr=(self._folder / "log").open("ab"),
         )

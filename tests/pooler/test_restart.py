@@ -1,4 +1,4 @@
-"""PgBouncer is killed and started again under traffic: what was answered is there, and others are told to wait."""
+"""PgBouncer is killed under traffic and started again: what was answered is there, others shall wait."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ class Session(NamedTuple):
 
 def server_process(connection: Connection) -> int:
     """The id of the server's process that answers this statement."""
-    return connection.scalars(_process).one()
+    process: int = connection.scalars(_process).one()
+    return process
 
 
 def session_of(connection: Connection) -> Session:
