@@ -154,6 +154,7 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535)
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
+    database_pooler: bool = False
     replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
     secret_key: str = ""
     audit_key: str = ""
@@ -304,6 +305,21 @@ class Settings(BaseSettings):
         both = value, info.data.get("database_url", "postgresql")
         if value and not all(url.startswith("postgresql") for url in both):
             raise ValueError("must be a postgresql: URL, and DATABASE_URL, too: only PostgreSQL has replicas")
+        return value
+
+    @field_validator("database_pooler")
+    @classmethod
+    def _behind_a_pooler(cls, value: bool, info: ValidationInfo) -> bool:
+        if not value or "database_url" not in info.data:
+            return value
+        for name in ("database_url", "database_replica_url"):
+            url = make_url(info.data.get(name) or "postgresql://")
+            if url.get_backend_name() != "postgresql":
+                raise ValueError("needs a postgresql: DATABASE_URL")
+            if "options" in url.query:
+                raise ValueError(
+                    f"{name.upper()} has options, which a pooler does not pass on: set them by ALTER ROLE"
+                )
         return value
 
 

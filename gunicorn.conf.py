@@ -24,7 +24,9 @@ from gunicorn import glogging, util
 
 from app.api.unread import unread_answer
 from app.extensions import db
+from app.runtime.gateway import current_gateway
 from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
+from app.runtime.pooler import check_pooler
 from config import INSTANCE, load_settings
 from serving.refusals import FewRefusals
 from serving.shares import SHARES
@@ -111,9 +113,13 @@ logging.basicConfig(level=_settings.log_level, handlers=[_handler])
 
 
 def on_starting(server: Any) -> None:
-    """Refuse what this worker does not do."""
+    """Refuse what this worker does not do, and a database that cannot be used this way."""
     if server.cfg.is_ssl:
         sys.exit("certfile: TLS is not supported here; use a proxy in front, see docs/scaling.md")
+    with server.app.wsgi().app_context():
+        check_pooler(current_gateway())
+        for engine in db.engines.values():
+            engine.dispose()
 
 
 def when_ready(server: Any) -> None:

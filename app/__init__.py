@@ -71,9 +71,10 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     migrate.init_app(app, db)
     with app.app_context():
         reads = db.engines["reads"]
-        prepare(db.engine, CONSOLE)
-        prepare(reads, PUBLIC)
-        prepare(db.engines["feed"], FEED)
+        pooled = settings.database_pooler
+        prepare(db.engine, CONSOLE, pooled=pooled)
+        prepare(reads, PUBLIC, pooled=pooled)
+        prepare(db.engines["feed"], FEED, pooled=pooled)
         share_writes(db.engines["feed"], writes_of(db.engine))
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
@@ -129,7 +130,7 @@ def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> P
     if "replica" not in engines:
         return PublicReads(engines[None], engines["reads"])
     prepare_replica(engines["replica"])  # first: its way to connect has shorter deadlines
-    prepare(engines["replica"], PUBLIC)
+    prepare(engines["replica"], PUBLIC, pooled=settings.database_pooler)
     replica = Replica(engines["replica"], engines["reads"], settings.replica_max_lag_seconds)
     return PublicReads(engines[None], engines["reads"], replica)
 

@@ -221,6 +221,17 @@ def test_a_printed_database_url_holds_no_password() -> None:
         assert "host/name" in shown_url(url)
 
 
+def test_a_pooler_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_POOLER", "1")
+    with pytest.raises(ConfigError, match="DATABASE_POOLER: needs a postgresql: DATABASE_URL"):
+        load_settings()
+    monkeypatch.setenv("DATABASE_URL", "postgresql://pooler/name")
+    assert load_settings().database_pooler
+    monkeypatch.setenv("DATABASE_URL", "postgresql://pooler/name?options=-c%20jit%3Doff")
+    with pytest.raises(ConfigError, match="DATABASE_URL has options"):
+        load_settings()
+
+
 def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_REPLICA_URL", "postgresql://replica/name")
     monkeypatch.setenv("DATABASE_URL", "postgresql://primary/name")

@@ -10,6 +10,7 @@ from flask.cli import AppGroup, with_appcontext
 from app.runtime.audit_keys import AuditKeyUnusable
 from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway
+from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint
 from app.services.proposals.results import ReasonMissing, SecondPersonNeeded
 from app.terminal import Refusal
@@ -42,3 +43,5 @@ def _check_database() -> None:
     current_gateway().work_as_command()
     if complaint := database_complaint(current_gateway()):
         raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+    if complaint := pooler_complaint(current_gateway()):
+        raise Refusal(complaint)

@@ -18,6 +18,7 @@ from app.models.connections.patience import (
     take_advisory_lock,
 )
 from app.models.connections.pool import FairPool
+from app.models.connections.pooler import prepare_pooled
 from app.models.connections.sqlite import prepare_sqlite
 from app.models.connections.writes import writes_of
 
@@ -73,17 +74,24 @@ def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
     }
 
 
-def prepare(engine: Engine, patience: Patience) -> None:
-    """Attach the connection behaviour this application relies on. Call once per engine."""
+def prepare(engine: Engine, patience: Patience, *, pooled: bool = False) -> None:
+    """Attach the connection behaviour this application relies on. Call once per engine.
+
+    :param pooled: whether a pooler shares PostgreSQL's connections between transactions.
+    """
     set_patience(engine, patience)
     reader = bool(engine.get_execution_options().get(READER))
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, reader=reader, writer_option=WRITER)
     if engine.dialect.name == "postgresql":
-        _prepare_postgresql(engine, reader=reader)
+        _wait_for_servers(engine)
+        if pooled:
+            prepare_pooled(engine, reader=reader)
+        else:
+            _set_limits_once(engine, reader=reader)
 
 
-def _prepare_postgresql(engine: Engine, *, reader: bool) -> None:
+def _wait_for_servers(engine: Engine) -> None:
     wait_by_greenlets()
 
     @event.listens_for(engine, "do_connect")
@@ -91,11 +99,12 @@ def _prepare_postgresql(engine: Engine, *, reader: bool) -> None:
         for name, value in _CONNECT.items():
             params.setdefault(name, value)
 
+
+def _set_limits_once(engine: Engine, *, reader: bool) -> None:
     @event.listens_for(engine, "connect")
     def _set_limits(dbapi: Any, _record: Any) -> None:
         # Planning a median takes five times as long as running it. All reads of public answers use an
-        # index, whatever the parameters. Behind a pooler that shares server connections the settings may
-        # reach other clients, or not all of ours (docs/scaling.md).
+        # index, whatever the parameters.
         planning = {"plan_cache_mode": "force_generic_plan", "jit": "off"} if reader else {}
         set_session_limits(dbapi, patience_of(engine), **planning)
 

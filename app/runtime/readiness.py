@@ -16,6 +16,7 @@ from app.models.connections.writes import writes_of
 from app.models.engine import ask
 from app.queries.runtime.readiness import applied_migrations, is_read_only
 from app.runtime.gateway import Gateway
+from app.runtime.pooler import pooler_complaint
 
 _MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
 
@@ -26,6 +27,8 @@ def what_is_wrong(gateway: Gateway) -> str | None:
     The first thing that is wrong hides the others, which follow from it.
     """
     if complaint := database_complaint(gateway):
+        return complaint
+    if complaint := pooler_complaint(gateway):
         return complaint
     if complaint := _writing_complaint(gateway):
         return complaint

@@ -17,6 +17,7 @@ from app.domain.errors import Unavailable
 from app.domain.keys import ChainId
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.log_lines import LineFormatter
+from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint
 from app.services.watching.chains import watched_chains
 from app.services.watching.terms import watch_terms
@@ -49,6 +50,8 @@ def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: 
     gateway = current_gateway()
     if complaint := database_complaint(gateway):
         raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+    if complaint := pooler_complaint(gateway):
+        raise Refusal(complaint)
     try:
         only = _only(gateway, chains)
         if check:

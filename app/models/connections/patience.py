@@ -53,7 +53,26 @@ def set_session_limits(dbapi: Any, patience: Patience, **settings: str) -> None:
 
     They are set by a statement and not by the startup packet's ``options``, which PgBouncer refuses.
     """
-    limits = {
+    autocommit, dbapi.autocommit = dbapi.autocommit, True
+    names = _limits(patience) | settings
+    asked = ", ".join("set_config(%s, %s, false)" for _ in names)
+    dbapi.execute(f"SELECT {asked}", [word for pair in names.items() for word in pair])
+    dbapi.autocommit = autocommit
+
+
+def set_transaction_limits(connection: Connection) -> None:
+    """Set the limits for the transaction that begins now, and nothing beyond it, in one round trip.
+
+    For connections that a pooler lends to others after each transaction.
+    """
+    names = _limits(patience_of(connection))
+    asked = ", ".join("set_config(%s, %s, true)" for _ in names)
+    connection.exec_driver_sql(f"SELECT {asked}", tuple(word for pair in names.items() for word in pair))
+
+
+def _limits(patience: Patience) -> dict[str, str]:
+    """The limits as PostgreSQL names them."""
+    return {
         "statement_timeout": _milliseconds(patience.statement),
         "lock_timeout": _milliseconds(patience.lock),
         # A process that was stopped within a transaction must not keep its locks.
@@ -62,11 +81,6 @@ def set_session_limits(dbapi: Any, patience: Patience, **settings: str) -> None:
         # the year 1 BC, which Python cannot read.
         "TimeZone": "UTC",
     }
-    autocommit, dbapi.autocommit = dbapi.autocommit, True
-    names = limits | settings
-    asked = ", ".join("set_config(%s, %s, false)" for _ in names)
-    dbapi.execute(f"SELECT {asked}", [word for pair in names.items() for word in pair])
-    dbapi.autocommit = autocommit
 
 
 _LOCKED: Final = text(

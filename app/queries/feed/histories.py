@@ -13,6 +13,7 @@ from sqlalchemy import Connection, exists, or_, select
 from app.domain.keys import TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_id_of
 from app.domain.transfer.events import (
+    BlockEvent,
     EventType,
     NetworkStatus,
     RefundPrepared,
@@ -27,7 +28,7 @@ from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
-from app.queries.feed.standing import load_reorgs
+from app.queries.feed.standing import Reach, load_reorgs
 from app.queries.transfers.refund_asks import asked_at
 from app.queries.transfers.withdraw_ids import paid_for
 
@@ -132,23 +133,40 @@ def _reorgs_reaching(
     for event in arriving:
         if event.transfer_id in chains:
             chains[event.transfer_id] |= _chains_of([event])
-    first_seq: dict[int, int] = {}
-    for transfer_id, events in logged.items():
+    blocks = _highest_blocks(logged, arriving)
+    reaches: dict[int, Reach] = {}
+    for transfer_id, block in blocks.items():
         for chain_id in chains[transfer_id]:
-            first_seq[chain_id] = min(events[0].seq, first_seq.get(chain_id, events[0].seq))
+            first, highest = reaches.get(chain_id, (logged[transfer_id][0].seq, block))
+            reaches[chain_id] = Reach(min(first, logged[transfer_id][0].seq), max(highest, block))
     by_chain: dict[int, list[Reorg]] = defaultdict(list)
-    if first_seq:
-        for reorg in load_reorgs(connection, set(first_seq), min(first_seq.values())):
-            by_chain[reorg.chain_id].append(reorg)
+    for reorg in load_reorgs(connection, reaches):
+        by_chain[reorg.chain_id].append(reorg)
     return {
         transfer_id: [
             reorg
-            for chain_id in sorted(chains.get(transfer_id, ()))
+            for chain_id in sorted(chains[transfer_id])
             for reorg in by_chain[chain_id]
-            if reorg.seq > events[0].seq
+            if reorg.seq > logged[transfer_id][0].seq and reorg.from_block <= blocks[transfer_id]
         ]
-        for transfer_id, events in logs.items()
+        if transfer_id in blocks
+        else []
+        for transfer_id in logs
     }
+
+
+def _highest_blocks(
+    logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
+) -> dict[bytes, int]:
+    """The highest block that each transfer may have an event in, on whatever chain; none without a block.
+
+    An event that arrives may tell the block of one that is logged.
+    """
+    blocks: dict[bytes, int] = {}
+    for event in chain((each.event for events in logged.values() for each in events), arriving):
+        if isinstance(event, BlockEvent) and event.block is not None and event.transfer_id in logged:
+            blocks[event.transfer_id] = max(event.block, blocks.get(event.transfer_id, event.block))
+    return blocks
 
 
 def _chains_of(events: Iterable[TransferEvent]) -> set[int]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import cast
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, cast
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, and_, exists, or_, select, text
 
 from app.domain.keys import ChainId
 from app.domain.transfer.events import ChainEvent, EventType
 from app.domain.transfer.standing import Logged, Reorg
-from app.domain.transfer.subjects import EventKey, subject_of_chain
-from app.models.events import Event
+from app.models.events import Event, RetractedEvent
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_keys
 
@@ -19,21 +18,40 @@ PAGE = 500
 
 IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
 
+IS_NOT_RETRACTED: Final = ~exists().where(
+    RetractedEvent.event_id == Event.event_id,
+    RetractedEvent.subject == Event.subject,
+    RetractedEvent.seq >= Event.seq,
+)
+"""Of an acceptance in the log: no standing retraction names it."""
 
-def load_reorgs(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:
-    """Standing reorgs of the chains that were accepted after a position in the log."""
+
+class Reach(NamedTuple):
+    """Events of one chain that were accepted after a position in the log, up to a block."""
+
+    after_seq: int
+    up_to_block: int
+
+
+def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
+    """Standing reorgs that may take back events of these chains, in the order of the log.
+
+    Those of blocks above reach none of the events: they are most of what came since, and are not read.
+
+    :param reaches: by chain.
+    """
+    if not reaches:
+        return []
+    may_reach = (
+        and_(Event.chain_id == chain_id, Event.seq > reach.after_seq, Event.block <= reach.up_to_block)
+        for chain_id, reach in reaches.items()
+    )
     rows = connection.execute(
-        select(Event.seq, Event.event_id, Event.chain_id, Event.block)
-        .where(IS_REORG, Event.chain_id.in_(chain_ids), Event.seq > after_seq)
+        select(Event.seq, Event.chain_id, Event.block)
+        .where(IS_REORG, or_(*may_reach), IS_NOT_RETRACTED)
         .order_by(Event.seq)
-    ).all()
-    keys = [EventKey(subject_of_chain(row.chain_id), row.event_id) for row in rows]
-    retracted = retracted_keys(connection, dict.fromkeys(keys))
-    return [
-        Reorg(row.seq, row.chain_id, row.block)
-        for key, row in zip(keys, rows, strict=True)
-        if row.seq > retracted.get(key, 0)
-    ]
+    )
+    return [Reorg(row.seq, row.chain_id, row.block) for row in rows]
 
 
 def load_chain_events(
@@ -59,7 +77,11 @@ def standing_of_chain(
     """Of the latest acceptances of events about one chain those that stand."""
     if not accepted:
         return []
-    reorgs = load_reorgs(connection, {chain_id}, min(logged.seq for logged in accepted))
+    blocks = [logged.event.block for logged in accepted if logged.event.block is not None]
+    reorgs = []
+    if blocks:
+        reach = Reach(min(logged.seq for logged in accepted), max(blocks))
+        reorgs = load_reorgs(connection, {chain_id: reach})
     retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
     return [
         logged

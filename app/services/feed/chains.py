@@ -24,12 +24,13 @@ from app.queries.feed.chain_progress import (
     types_from_block,
 )
 from app.queries.feed.facts import load_network_facts, load_opening_sets
+from app.queries.feed.pools import LIQUIDITY
 from app.queries.feed.pruned import pruned_up_to
 from app.queries.feed.signatures import transfers_with_aside
 from app.queries.feed.standing import highest_standing_block, load_chain_events
 from app.queries.feed.transfers import transfers_in_status
 from app.services.feed.anomalies import sync_rotation_anomalies
-from app.services.feed.pools import LIQUIDITY, recount_liquidity
+from app.services.feed.pools import recount_liquidity
 from app.services.feed.projection import refold
 from app.services.feed.sums import advance
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
-from typing import cast
 
 from sqlalchemy import ColumnElement, Connection, delete
 
 from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import SharedChange
-from app.domain.transfer.events import EventType, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.domain.transfer.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.models.pools import ReportedFee
 from app.models.upsert import upsert
 from app.queries.feed.fees import counting_fees, standing_fees
-from app.queries.feed.pools import load_liquidity
-from app.queries.feed.standing import load_chain_events
+from app.queries.feed.pools import load_liquidity, standing_liquidity
 from app.services.feed.sums import apply_shared
 
-LIQUIDITY = (EventType.LIQUIDITY_ADDED, EventType.LIQUIDITY_WITHDRAWN)
 Liquidity = LiquidityAdded | LiquidityWithdrawn
 
 
@@ -34,9 +30,7 @@ def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: d
 
 def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) -> None:
     """Sum the chain's standing liquidity events anew."""
-    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
-    for event in cast("list[Liquidity]", load_chain_events(connection, chain_id, LIQUIDITY)):
-        sums[event.symbol] += _counted(event)
+    sums = standing_liquidity(connection, chain_id)
     counted = load_liquidity(connection, chain_id)
     change = SharedChange()
     for symbol in counted.keys() | sums.keys():

@@ -1,0 +1,1 @@
+"""The gateway behind a real PgBouncer that shares connections between transactions."""

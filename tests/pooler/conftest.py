@@ -1,0 +1,58 @@
+"""A database that is reached through PgBouncer, and the role that gives limits to whoever reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from tests.databases import new_postgres_database
+from tests.pooler.bouncer import PROGRAM, Bouncer, bouncing
+
+LIMITS = {
+    "TimeZone": "UTC",
+    "statement_timeout": "20s",
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "60s",
+    "jit": "off",
+}
+"""What docs/scaling.md has set for the gateway's role."""
+
+
+@pytest.fixture(scope="session")
+def roles(postgres_server: str) -> str:
+    """The server with two roles: one as the documentation has it, one as it was made; its URL."""
+    if PROGRAM is None:
+        text_ = "PgBouncer is not installed: apt-get install pgbouncer"
+        pytest.fail(text_) if os.environ.get("CI") else pytest.skip(text_)
+    run_on(postgres_server, "CREATE ROLE gateway LOGIN", "CREATE ROLE bare LOGIN")
+    run_on(postgres_server, *(f"ALTER ROLE gateway SET {name} = '{value}'" for name, value in LIMITS.items()))
+    return postgres_server
+
+
+def run_on(url: str, *statements: str) -> None:
+    """Run statements one by one, past the pooler."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def bouncer(roles: str) -> Iterator[Bouncer]:
+    """In transaction mode."""
+    with bouncing(roles) as running:
+        yield running
+
+
+@pytest.fixture
+def database(roles: str) -> Iterator[str]:
+    """A database with nothing in it, that the role may migrate; its URL past the pooler."""
+    url = new_postgres_database(roles)
+    run_on(roles, f'ALTER DATABASE "{make_url(url).database}" OWNER TO gateway')
+    run_on(url, "GRANT CREATE ON SCHEMA public TO gateway", "GRANT gateway TO bare")
+    yield url
+    run_on(roles, f'DROP DATABASE "{make_url(url).database}" WITH (FORCE)')

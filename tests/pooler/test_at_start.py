@@ -1,0 +1,98 @@
+"""What the gateway says of what stands between it and PostgreSQL."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from flask_migrate import upgrade
+
+from app import create_app
+from app.runtime.gateway import current_gateway
+from app.runtime.pooler import check_pooler, missing_limits, pooler_complaint
+from app.runtime.readiness import what_is_wrong
+from tests.applications import close_connections, make_settings
+from tests.pooler.bouncer import Bouncer, bouncing
+from tests.serving.server import COMMAND, ROOT, environment
+
+HIDDEN = "shares connections between transactions"
+
+
+def complaint(url: str, *, pooled: bool) -> str | None:
+    """What is said at the start."""
+    with create_app(make_settings(url, database_pooler=pooled)).app_context():
+        found = pooler_complaint(current_gateway())
+        close_connections()
+    return found
+
+
+def test_a_pooler_that_nobody_told_of_is_refused(bouncer: Bouncer, database: str) -> None:
+    found = complaint(bouncer.url(database), pooled=False)
+    assert found and HIDDEN in found and "set DATABASE_POOLER=1" in found
+    assert complaint(bouncer.url(database), pooled=True) is None
+
+
+def test_what_is_safe_without_the_setting(roles: str, database: str) -> None:
+    assert complaint(database, pooled=False) is None
+    with bouncing(roles, mode="session") as of_sessions:
+        assert complaint(of_sessions.url(database), pooled=False) is None
+        assert complaint(of_sessions.url(database), pooled=True) is None
+
+
+def test_a_pooler_that_splits_transactions_is_refused(roles: str, database: str) -> None:
+    with bouncing(roles, mode="statement") as of_statements:
+        found = complaint(of_statements.url(database), pooled=True)
+    assert found and "keeps no transaction together" in found
+
+
+def test_the_role_must_be_in_utc(bouncer: Bouncer, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client's zone travels with it through PgBouncer."""
+    monkeypatch.setenv("PGTZ", "America/New_York")
+    found = complaint(bouncer.url(database), pooled=True)
+    assert found and "America/New_York: ALTER ROLE gateway SET TimeZone = 'UTC'" in found
+
+
+def test_limits_that_the_role_lacks_are_named(
+    bouncer: Bouncer, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for role, lacks in (("gateway", False), ("bare", True)):
+        settings = make_settings(bouncer.url(database, role), database_pooler=True)
+        with create_app(settings).app_context():
+            lack = missing_limits(current_gateway())
+            assert (lack is not None) == lacks
+            check_pooler(current_gateway())
+            assert ("ALTER ROLE bare SET lock_timeout = '2s'" in caplog.text) == lacks
+            close_connections()
+    with create_app(make_settings(database)).app_context():
+        assert missing_limits(current_gateway()) is None
+        close_connections()
+
+
+def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
+    """A pooler may have come after the start."""
+    with create_app(make_settings(bouncer.url(database), database_pooler=True)).app_context():
+        upgrade(directory="migrations")
+        assert HIDDEN not in (what_is_wrong(current_gateway()) or "")
+        close_connections()
+    with create_app(make_settings(bouncer.url(database))).app_context():
+        assert HIDDEN in (what_is_wrong(current_gateway()) or "")
+        close_connections()
+
+
+@pytest.mark.parametrize("pooled", ["0", "1"])
+def test_gunicorn_refuses_to_start(pooled: str, bouncer: Bouncer, database: str, tmp_path: Path) -> None:
+    settings = {"DATABASE_URL": bouncer.url(database), "DATABASE_POOLER": pooled}
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*COMMAND, "wsgi:app"], cwd=ROOT, env=environment(**settings), stdout=log, stderr=log
+        )
+        try:
+            ended = process.wait(timeout=8 if pooled == "1" else 60)
+        except subprocess.TimeoutExpired:
+            ended = 0
+            process.terminate()
+            process.wait(timeout=40)
+    printed = (tmp_path / "log").read_text()
+    assert (ended != 0) == (HIDDEN in printed) == (pooled == "0")
+    assert "Traceback" not in printed

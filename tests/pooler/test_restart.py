@@ -1,0 +1,97 @@
+"""PgBouncer is killed under traffic and started again: what was answered is there, others shall wait."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from flask_migrate import upgrade
+
+from app import create_app
+from app.models.engine import writing
+from app.runtime.gateway import current_gateway
+from tests.applications import close_connections, make_settings
+from tests.faults.reporters import Events, Reporter
+from tests.faults.story import shares, story
+from tests.faults.test_sigkill import assert_answered_is_kept_once
+from tests.ingest.kit import TOKEN
+from tests.pooler.bouncer import Bouncer
+from tests.services.feed.world import NOW, build_network
+from tests.serving.server import Server, serving
+from tests.volume import volume
+
+TOLD = story(volume(4_000, 1_500))
+REPORTERS, ASKERS, RESTARTS = 4, 4, volume(6, 3)
+
+
+@dataclass(slots=True)
+class Patient(Reporter):
+    """A reporter that notes which refusals it is given."""
+
+    codes: Counter[str] = field(default_factory=Counter)
+
+    def _post(self, connection: HTTPConnection, portion: Events) -> dict[str, Any]:
+        try:
+            return Reporter._post(self, connection, portion)
+        except HTTPException as error:
+            self.codes[str(error)[:3] if type(error) is HTTPException else type(error).__name__] += 1
+            raise
+
+
+def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
+    url = bouncer.url(database)
+    with create_app(make_settings(url, database_pooler=True)).app_context():
+        upgrade(directory="migrations")
+        with writing(current_gateway().engine) as connection:
+            build_network(connection)
+        close_connections()
+    settings = {"DATABASE_URL": url, "DATABASE_POOLER": "1", "INGEST_TOKENS": TOKEN}
+    with serving("wsgi:app", tmp_path / "log", **settings) as server:
+        portions = shares(TOLD, REPORTERS, random.Random(1))
+        reporters = [Patient(server, TOKEN, share) for share in portions]
+        answers = disturb(server, reporters, bouncer)
+    refused = sum((reporter.codes for reporter in reporters), Counter())
+    assert refused.keys() <= {"503"}, "a reporter was told something else than to come again"
+    assert sum((reporter.failures for reporter in reporters), Counter()).keys() <= {"HTTPException"}
+    assert answers["200"] and answers.keys() <= {"200", "503"}
+    assert answers["503"] or refused["503"], "nobody was disturbed"
+    with create_app(make_settings(url, database_pooler=True), clock=lambda: NOW).app_context():
+        assert_answered_is_kept_once(TOLD, list(reporters))
+        close_connections()
+
+
+def disturb(server: Server, reporters: list[Patient], bouncer: Bouncer) -> Counter[str]:
+    """Restart the pooler a few times while all of them report and others ask; what these were answered."""
+    answers: Counter[str] = Counter()
+    done = Event()
+    name = next(event["transfer_id"] for event in TOLD if "transfer_id" in event)
+
+    def ask() -> None:
+        while not done.is_set():
+            body = f'{{"transfer_id":"{name}"}}'
+            connection = server.connect()
+            connection.request("POST", "/v2/getTransferStatus", body, {"Content-Type": "application/json"})
+            answers[str(connection.getresponse().status)] += 1
+            connection.close()
+
+    threads = [Thread(target=reporter.run) for reporter in reporters]
+    askers = [Thread(target=ask) for _ in range(ASKERS)]
+    for thread in (*threads, *askers):
+        thread.start()
+    for _ in range(RESTARTS):
+        time.sleep(0.4)
+        bouncer.kill()
+        time.sleep(0.4)
+        bouncer.start()
+    for thread in threads:
+        thread.join()
+    done.set()
+    for thread in askers:
+        thread.join()
+    return answers

@@ -1,0 +1,115 @@
+"""Every door at once through PgBouncer: the answers are those of one process that nobody disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask_migrate import downgrade, upgrade
+
+from app import create_app
+from app.domain.operators import Role
+from app.models.engine import reading, writing
+from app.runtime.gateway import current_gateway
+from config import ALL_DOORS
+from tests.admin.visitor import add_account
+from tests.applications import cheap_passwords, close_connections, gateway_of, make_settings
+from tests.faults.story import story
+from tests.pooler.bouncer import Bouncer
+from tests.pooler.traffic import interleave
+from tests.services.feed.world import NOW, build_network, feed, projections
+from tests.volume import volume
+
+TOLD = story(volume(2_000, 500))
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap_passwords(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
+    """What one process makes of the same events."""
+    file = tmp_path_factory.mktemp("undisturbed") / "gateway.db"
+    file.write_bytes(sqlite_template.read_bytes())
+    app = create_app(make_settings(f"sqlite:///{file}"), clock=lambda: NOW)
+    with app.app_context():
+        with writing(current_gateway().engine) as connection:
+            build_network(connection)
+        assert feed(current_gateway(), *TOLD).refused == []
+        found = state()
+        close_connections()
+    return found
+
+
+def state() -> object:
+    with reading(current_gateway().engine) as connection:
+        return projections(connection)
+
+
+@pytest.fixture
+def migrated(bouncer: Bouncer, database: str) -> str:
+    """The URL through the pooler, through which the database was migrated and filled, too."""
+    url = bouncer.url(database)
+    app = create_app(make_settings(url, database_pooler=True, doors=ALL_DOORS))
+    with app.app_context():
+        upgrade(directory="migrations")
+        downgrade(directory="migrations", revision="base")
+        upgrade(directory="migrations")
+        with writing(current_gateway().engine) as connection:
+            build_network(connection)
+        add_account(app, Role.ADMIN)
+        close_connections()
+    return url
+
+
+def serving(url: str, *, pooled: bool) -> Iterator[Flask]:
+    app = create_app(make_settings(url, doors=ALL_DOORS, database_pooler=pooled), clock=lambda: NOW)
+    yield app
+    with app.app_context():
+        close_connections()
+
+
+@pytest.fixture
+def knowing(migrated: str) -> Iterator[Flask]:
+    yield from serving(migrated, pooled=True)
+
+
+@pytest.fixture
+def unknowing(migrated: str) -> Iterator[Flask]:
+    yield from serving(migrated, pooled=False)
+
+
+def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
+    seen = interleave(knowing, TOLD)
+    assert (seen.bad, seen.faults) == ({}, [])
+    assert {"feed 200", "public 200", "console 200", "watcher 200"} <= seen.answers.keys()
+    assert +seen.taken == {"accepted": len(TOLD)}, "the one writer took an event twice, or lost one"
+    assert [lease.epoch for lease in seen.leases] == [1], "one watcher at a time"
+    with knowing.app_context():
+        assert state() == undisturbed
+
+
+def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    seen = interleave(unknowing, TOLD)
+    assert seen.bad
+    complaints = caplog.text + "".join(map(str, seen.faults))
+    assert "prepared statement" in complaints
+    assert "does not exist" in complaints or "already exists" in complaints
+
+
+def test_limits_end_with_the_transaction(knowing: Flask) -> None:
+    """Those of the feed hold within its transactions, and what is lent next has the role's."""
+    gateway = gateway_of(knowing)
+    asked = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), pg_backend_pid()"
+    with gateway.feed.connect() as connection, connection.begin():
+        *limits, process = connection.exec_driver_sql(asked).one()
+        assert limits == ["20s", "1min"]
+    for engine in (gateway.feed, gateway.reads, gateway.engine):
+        with reading(engine) as connection:
+            assert list(connection.exec_driver_sql(asked).one()) == ["2s", "20s", process]
+    with writing(gateway.feed) as connection:
+        assert list(connection.exec_driver_sql(asked).one()) == ["20s", "80s", process]

@@ -1,0 +1,59 @@
+"""What stands, worked out in memory from whole logs: what the databases must answer, too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import cast
+
+from sqlalchemy import Connection, select
+
+from app.domain.keys import ChainId
+from app.domain.pools import PoolCounters
+from app.domain.transfer.events import EventType, LiquidityAdded, LiquidityWithdrawn
+from app.domain.transfer.standing import Logged, Reorg
+from app.domain.transfer.subjects import EventKey, subject_of_chain
+from app.models.events import Event
+from app.queries.feed.codec import decode_event
+from app.queries.feed.pools import LIQUIDITY
+from app.queries.feed.retracted import retracted_keys
+
+
+def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:
+    """Every standing reorg of the chains that was accepted after a position in the log."""
+    rows = connection.execute(
+        select(Event.seq, Event.event_id, Event.chain_id, Event.block)
+        .where(Event.type == EventType.CHAIN_REORGED.value)
+        .where(Event.chain_id.in_(chain_ids), Event.seq > after_seq)
+        .order_by(Event.seq)
+    ).all()
+    keys = [EventKey(subject_of_chain(row.chain_id), row.event_id) for row in rows]
+    retracted = retracted_keys(connection, dict.fromkeys(keys))
+    return [
+        Reorg(row.seq, row.chain_id, row.block)
+        for key, row in zip(keys, rows, strict=True)
+        if row.seq > retracted.get(key, 0)
+    ]
+
+
+def liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
+    """The sums of the chain's standing liquidity events, by symbol."""
+    rows = connection.execute(
+        select(Event.seq, Event.event_id, Event.type, Event.body)
+        .where(Event.chain_id == chain_id, Event.type.in_([kind.value for kind in LIQUIDITY]))
+        .order_by(Event.seq)
+    )
+    latest: dict[str, Logged[LiquidityAdded | LiquidityWithdrawn]] = {}
+    for row in rows:
+        event = cast("LiquidityAdded | LiquidityWithdrawn", decode_event(row.event_id, row.type, row.body))
+        latest[event.id] = Logged(row.seq, event)
+    reorgs = every_reorg(connection, {chain_id}, 0)
+    retracted = retracted_keys(connection, [logged.event.key for logged in latest.values()])
+    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
+    for seq, event in ((logged.seq, logged.event) for logged in latest.values()):
+        if seq <= retracted.get(event.key, 0) or any(r.reaches(chain_id, event.block, seq) for r in reorgs):
+            continue
+        added = isinstance(event, LiquidityAdded)
+        counted = PoolCounters(added=event.amount) if added else PoolCounters(withdrawn=event.amount)
+        sums[event.symbol] += counted
+    return sums
