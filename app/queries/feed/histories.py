@@ -26,6 +26,7 @@ from app.models.events import Event
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
+from app.queries.feed.keys import is_one_of
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
 from app.queries.transfers.refund_asks import asked_at
@@ -58,7 +59,7 @@ def load_histories(
     query = (
         select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
         .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
-        .where(Event.transfer_id.in_(ids), SignatureNotNeeded.seq.is_(None))
+        .where(is_one_of(connection, Event.transfer_id, ids), SignatureNotNeeded.seq.is_(None))
         .order_by(Event.seq)
     )
     if basis_only:

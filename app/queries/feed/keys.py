@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, Connection, and_, any_, bindparam
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.types import TypeEngine
 
 from app.domain.transfer.subjects import EventKey
+
+K = TypeVar("K")
 
 MOST_IN_STATEMENT: Final = 10_000
 """Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
 
 
+def is_one_of(
+    connection: Connection, column: InstrumentedAttribute[K], values: Collection[Any]
+) -> ColumnElement[bool]:
+    """Whether a column has one of some values, as many as a statement takes.
+
+    PostgreSQL gets them as one array: so the statement is the same however many there are, and is neither
+    written anew nor planned again.
+    """
+    if connection.dialect.name != "postgresql":
+        return column.in_(list(values))
+    kind: TypeEngine[Any] = postgresql.ARRAY(column.type)
+    return column == any_(bindparam(None, list(values), type_=kind, unique=True))
+
+
 def with_keys(
-    event_id: InstrumentedAttribute[str], subject: InstrumentedAttribute[str], keys: Iterable[EventKey]
+    connection: Connection,
+    event_id: InstrumentedAttribute[str],
+    subject: InstrumentedAttribute[str],
+    keys: Iterable[EventKey],
 ) -> Iterator[ColumnElement[bool]]:
     """Conditions that together hold for the rows of these keys, for one statement each.
 
@@ -27,4 +48,5 @@ def with_keys(
         ids[key.subject].append(key.id)
     for about, of_subject in ids.items():
         for start in range(0, len(of_subject), MOST_IN_STATEMENT):
-            yield and_(event_id.in_(of_subject[start : start + MOST_IN_STATEMENT]), subject == about)
+            chunk = of_subject[start : start + MOST_IN_STATEMENT]
+            yield and_(is_one_of(connection, event_id, chunk), subject == about)

@@ -13,6 +13,7 @@ from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
+from app.queries.feed.keys import is_one_of
 from app.queries.feed.retracted import retracted_keys
 
 PAGE = 500
@@ -24,7 +25,7 @@ def load_reorgs(connection: Connection, chain_ids: Collection[int], after_seq: i
     """Standing reorgs of the chains that were accepted after a position in the log."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.chain_id, Event.block)
-        .where(IS_REORG, Event.chain_id.in_(chain_ids), Event.seq > after_seq)
+        .where(IS_REORG, is_one_of(connection, Event.chain_id, chain_ids), Event.seq > after_seq)
         .order_by(Event.seq)
     ).all()
     keys = [EventKey(subject_of_chain(row.chain_id), row.event_id) for row in rows]

@@ -8,7 +8,7 @@ seven-day window from behind. A reader corrects them by the few records in betwe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, literal_column,
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import Latency
 from app.domain.transfer.latency import FINE, WIDE, window
+from app.models.connections.append import append
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.upsert import add_up, upsert
@@ -29,15 +30,22 @@ _ONLY: Final = 1
 
 
 def write_latencies(
-    connection: Connection, before: Mapping[TransferId, Latency], after: Mapping[TransferId, Latency]
+    connection: Connection,
+    before: Mapping[TransferId, Latency],
+    after: Mapping[TransferId, Latency],
+    fresh: Set[TransferId] = frozenset(),
 ) -> None:
-    """Write what changed between two states of some transfers, by their ids."""
+    """Write what changed between two states of some transfers, by their ids.
+
+    :param fresh: those of which the database had nothing before.
+    """
     gone = [i for i in before if i not in after]
     if gone:
         connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
-    rows = [_row(i, latency) for i, latency in after.items() if before.get(i) != latency]
-    upsert(connection, LatencyRecord, rows)
-    since = counted_since(connection) if gone or rows else None
+    changed = {i: latency for i, latency in after.items() if before.get(i) != latency}
+    append(connection, LatencyRecord, [_row(i, latency) for i, latency in changed.items() if i in fresh])
+    upsert(connection, LatencyRecord, [_row(i, changed[i]) for i in changed if i not in fresh])
+    since = counted_since(connection) if gone or changed else None
     if since is not None:
         change: Counter[FineKey] = Counter()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
