@@ -105,9 +105,8 @@ def _of_document(model: type[Base], columns: tuple[str, ...], adding: bool) -> s
     changed = ", ".join(
         f"{name} = {before}excluded.{name}" for name, before in zip(quoted, plus, strict=True)
     )
-    action = f"UPDATE SET {changed}" if changed else "NOTHING"
     return (  # nothing but names of the models' own tables and columns
         f"INSERT INTO {table} ({names}) SELECT {names}"  # noqa: S608
         f" FROM json_to_recordset(%(rows)s::json) AS given ({given})"
-        f" ON CONFLICT ({column_names(keys)}) DO {action}"
+        f" ON CONFLICT ({column_names(keys)}) DO UPDATE SET {changed}"
     )
