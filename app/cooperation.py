@@ -7,7 +7,6 @@ same calls cost next to nothing.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -27,9 +26,6 @@ TURN_SECONDS: Final = 0.002
 
 def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:
     """The items, with turns for others in between: whoever works on thousands of them goes through this."""
-    if not served_by_greenlets() and threading.active_count() == 1:
-        yield from items  # nobody else is there, and to sleep for no time takes up to 0.1 ms
-        return
     until = monotonic() + TURN_SECONDS
     for item in items:
         if monotonic() >= until:

@@ -12,8 +12,9 @@ from app.domain.transfer.events import Event, EventType
 from app.domain.transfer.judge import LatestAcceptance
 from app.domain.transfer.subjects import EventKey
 from app.models import events as log
+from app.models.choice import is_one_of
 from app.queries.feed.codec import decode_event
-from app.queries.feed.keys import MOST_IN_STATEMENT, is_one_of, with_keys
+from app.queries.feed.keys import MOST_IN_STATEMENT, with_keys
 
 
 def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, LatestAcceptance]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, select
 from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
-from app.queries.feed.keys import is_one_of
+from app.models.choice import is_one_of
 
 AnomalyRow = Row[*tuple[Any, ...]]
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select
 from app.domain.keys import ChainId
 from app.domain.transfer.events import EventType
 from app.domain.transfer.state import ChainReading
+from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
-from app.queries.feed.keys import is_one_of
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:

@@ -22,11 +22,11 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
-from app.queries.feed.keys import is_one_of
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import load_reorgs
 from app.queries.transfers.refund_asks import asked_at

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, any_, bindparam
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import ColumnElement, Connection, and_
 from sqlalchemy.orm import InstrumentedAttribute
-from sqlalchemy.types import TypeEngine
 
 from app.domain.transfer.subjects import EventKey
-
-K = TypeVar("K")
+from app.models.choice import is_one_of
 
 MOST_IN_STATEMENT: Final = 10_000
 """Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
-
-
-def is_one_of(
-    connection: Connection, column: InstrumentedAttribute[K], values: Collection[Any]
-) -> ColumnElement[bool]:
-    """Whether a column has one of some values, as many as a statement takes.
-
-    PostgreSQL gets them as one array: so the statement is the same however many there are, and is neither
-    written anew nor planned again.
-    """
-    if connection.dialect.name != "postgresql":
-        return column.in_(list(values))
-    kind: TypeEngine[Any] = postgresql.ARRAY(column.type)
-    return column == any_(bindparam(None, list(values), type_=kind, unique=True))
 
 
 def with_keys(

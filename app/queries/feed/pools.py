@@ -10,9 +10,9 @@ from sqlalchemy import Connection, outerjoin, select
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import VolumeKey
+from app.models.choice import is_one_of
 from app.models.network import Pool
 from app.models.pools import PoolCounter, PoolVolume
-from app.queries.feed.keys import is_one_of
 
 CHUNK = 500
 """Minutes named in one statement."""

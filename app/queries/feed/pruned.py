@@ -14,7 +14,7 @@ from app.domain.transfer.pruned import id_digest, subject_digest
 from app.domain.transfer.state import ChainReading
 from app.domain.transfer.subjects import EventKey
 from app.models import pruned as table
-from app.queries.feed.keys import is_one_of
+from app.models.choice import is_one_of
 
 CHUNK = 5_000
 """Ids looked for in one statement."""

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable
 from sqlalchemy import ColumnElement, Connection, select, true
 
 from app.domain.transfer.subjects import EventKey
+from app.models.choice import is_one_of
 from app.models.events import RetractedEvent
-from app.queries.feed.keys import is_one_of, with_keys
+from app.queries.feed.keys import with_keys
 
 
 def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:

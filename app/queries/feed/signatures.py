@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Row, func, select
 from app.domain.transfer.events import RefundSigned
 from app.domain.transfer.judge import LatestAcceptance
 from app.domain.transfer.subjects import EventKey
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer
 from app.queries.feed.codec import decode_event
-from app.queries.feed.keys import is_one_of
 
 AsideRow = Row[*tuple[Any, ...]]
 """The columns of ``signatures_aside``."""

@@ -11,9 +11,9 @@ from app.domain.keys import ChainId
 from app.domain.transfer.events import ChainEvent, EventType
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.subjects import EventKey, subject_of_chain
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
-from app.queries.feed.keys import is_one_of
 from app.queries.feed.retracted import retracted_keys
 
 PAGE = 500

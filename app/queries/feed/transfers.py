@@ -10,9 +10,9 @@ from sqlalchemy import Connection, func, select
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.transfers import RefundBasis, Transfer
-from app.queries.feed.keys import is_one_of
 
 STATE_COLUMNS: Final = tuple(
     column.name

@@ -13,9 +13,9 @@ from sqlalchemy import Connection, Select, and_, or_, select
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey
 from app.domain.transfer.effects import CourseKey, Courses
+from app.models.choice import is_one_of
 from app.models.pools import CourseCount
 from app.models.types import exact_sum
-from app.queries.feed.keys import is_one_of
 
 HOURLY: Final = 1
 DAILY: Final = 24

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from marshmallow import Schema, ValidationError
 
 from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
-from app.services.feed import plain
+from app.services import plain
 from app.services.feed.schema import MAX_ID, SCHEMAS
 from app.services.strict_json import UnreadableJson, loads
 

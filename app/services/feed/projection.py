@@ -15,12 +15,12 @@ from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
 from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
+from app.models.choice import is_one_of
 from app.models.connections.append import append
 from app.models.events import TransferBlock
 from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.histories import load_histories
-from app.queries.feed.keys import is_one_of
 from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.services.feed.accounts import write_account_entries
 from app.services.feed.anomalies import sync_transfer_anomalies

@@ -8,7 +8,7 @@ import pytest
 from marshmallow import Schema, ValidationError
 
 from app.domain.transfer.events import EventType
-from app.services.feed import plain
+from app.services import plain
 from app.services.feed.schema import OPERATOR_SCHEMAS
 
 VALUES: dict[str, Any] = {
