@@ -29,6 +29,7 @@ from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.public_reads import PublicReads
@@ -53,6 +54,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     :param clock: tells the time to every use case.
     """
     settings = settings or load_settings()
+    collect_seldom()
     app = GatewayFlask(__name__)
     app.config.update(
         SETTINGS=settings,

@@ -84,6 +84,12 @@ def checksum_address(address: bytes | str) -> str:
     raw = parse_evm_address(address) if isinstance(address, str) else bytes(address)
     if raw is None or len(raw) != ADDRESS_BYTES:
         raise ValueError(f"not an EVM address: {address!r}")
+    return _with_checksum(raw)
+
+
+@lru_cache(maxsize=4096)
+def _with_checksum(raw: bytes) -> str:
+    """Kept, for addresses come again: of contracts, of people who send to themselves, in each event."""
     digits = raw.hex().encode("ascii")
     nibbles = keccak256(digits).hex().encode("ascii")[: len(digits)]
     raised = int.from_bytes(digits.translate(_LETTERS)) & int.from_bytes(nibbles.translate(_HIGH))

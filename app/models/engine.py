@@ -9,6 +9,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
+from app.models.connections.append import run_appends
 from app.models.connections.greenlets import wait_by_greenlets
 from app.models.connections.patience import (
     Patience,
@@ -93,6 +94,7 @@ def prepare(engine: Engine, patience: Patience, *, pooled: bool = False) -> None
 
 def _wait_for_servers(engine: Engine) -> None:
     wait_by_greenlets()
+    run_appends(engine)
 
     @event.listens_for(engine, "do_connect")
     def _wait_for_server(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> None:

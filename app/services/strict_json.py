@@ -34,7 +34,8 @@ def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise UnreadableJson(f"is not JSON: {error}") from None
-    _bound_depth(parsed, MAX_DEPTH)
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:  # so many at most are within each other
+        _bound_depth(parsed, MAX_DEPTH)
     try:
         value = _DECODER.decode(text.decode())
     except UnreadableJson:

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
+from app.services.feed.ingest import BATCH
 from tests.databases import BACKENDS, empty_tables
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.services.feed.world import sent, transfer_id
@@ -186,7 +187,7 @@ def test_uploads_that_break_off_leave_nothing_half_done(feed: Feed) -> None:
 
 def test_a_reporter_that_vanishes_is_not_waited_for(feed: Feed) -> None:
     """Its socket stays open and silent; others report meanwhile."""
-    reported = ndjson(*events("silent", 600))
+    reported = ndjson(*events("silent", BATCH + 100))
     with ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
         framing = f"Content-Length: {len(reported) + 1}"
@@ -198,7 +199,7 @@ def test_a_reporter_that_vanishes_is_not_waited_for(feed: Feed) -> None:
         answer = silent.result()
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert time.monotonic() - started < 15
-    assert feed.count("silent-%") == 500  # the whole batches that came
+    assert feed.count("silent-%") == BATCH  # the whole batches that came
 
 
 def test_what_is_too_large_is_answered(feed: Feed) -> None:

@@ -139,11 +139,14 @@ def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly 
     send = standing.first(TransferSent)
     if send is None:
         return None
+    told = [(event, event.amount) for event in standing.every(TransferReleased) if event.amount is not None]
+    if not told:
+        return None
     src, dst = facts.tokens_of(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
     if src is None or dst is None:
         return None
     most = LARGEST_PAYOUT * send.amount * Fraction(10) ** (dst.decimals - src.decimals)
-    excessive = [e for e in standing.every(TransferReleased) if e.amount is not None and e.amount > most]
+    excessive = [event for event, amount in told if amount > most]
     if not excessive:
         return None
     return _of(

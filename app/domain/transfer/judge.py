@@ -7,7 +7,7 @@ The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refuse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -134,7 +134,9 @@ class Known:
         self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
-            log = as_told_last([*history.log, Logged(entry.seq, event)])
+            log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event)]
+            if entry.occurrence:  # the first of a key has nothing to add to others
+                log = as_told_last(log)
             self.histories[event.transfer_id] = replace(history, log=log)
             if self.told is not None:
                 of_type = (event.transfer_id, event.type)

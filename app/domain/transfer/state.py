@@ -132,13 +132,10 @@ class TransferHistory:
 
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that describes the transfer: a send before a submission, a standing one first."""
+        if (send := standing.first(TransferSent)) is not None:
+            return send
         ever = StandingEvents.of({logged.event.id: logged.event for logged in self.kept()}.values())
-        return (
-            standing.first(TransferSent)
-            or ever.first(TransferSent)
-            or standing.first(TransferSubmitted)
-            or ever.first(TransferSubmitted)
-        )
+        return ever.first(TransferSent) or standing.first(TransferSubmitted) or ever.first(TransferSubmitted)
 
 
 def refund_context(

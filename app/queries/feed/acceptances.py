@@ -12,6 +12,7 @@ from app.domain.transfer.events import Event, EventType
 from app.domain.transfer.judge import LatestAcceptance
 from app.domain.transfer.subjects import EventKey
 from app.models import events as log
+from app.models.choice import is_one_of
 from app.queries.feed.codec import decode_event
 from app.queries.feed.keys import MOST_IN_STATEMENT, with_keys
 
@@ -19,7 +20,7 @@ from app.queries.feed.keys import MOST_IN_STATEMENT, with_keys
 def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, LatestAcceptance]:
     """The latest acceptance of each of the keys that are in the log."""
     found: dict[EventKey, LatestAcceptance] = {}
-    for of_keys in with_keys(log.Event.event_id, log.Event.subject, keys):
+    for of_keys in with_keys(connection, log.Event.event_id, log.Event.subject, keys):
         rows = connection.execute(
             select(log.Event.event_id, log.Event.seq, log.Event.occurrence, log.Event.type, log.Event.body)
             .where(of_keys)
@@ -38,7 +39,8 @@ def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dic
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
         rows = connection.execute(
             select(log.Event.event_id, log.Event.subject, log.Event.seq).where(
-                log.Event.event_id.in_(ordered[start : start + MOST_IN_STATEMENT]), log.Event.occurrence == 0
+                is_one_of(connection, log.Event.event_id, ordered[start : start + MOST_IN_STATEMENT]),
+                log.Event.occurrence == 0,
             )
         )
         for row in rows:
@@ -67,7 +69,7 @@ def taken_from(
     table = log.Event
     rows = connection.execute(
         select(table.transfer_id, table.type, func.count())
-        .where(table.transfer_id.in_(transfer_ids), table.reporter == reporter)
+        .where(is_one_of(connection, table.transfer_id, transfer_ids), table.reporter == reporter)
         .group_by(table.transfer_id, table.type)
     )
     return {(transfer_id, type_): count for transfer_id, type_, count in rows if transfer_id is not None}

@@ -11,13 +11,16 @@ from sqlalchemy import Connection, Row, select
 from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
+from app.models.choice import is_one_of
 
 AnomalyRow = Row[*tuple[Any, ...]]
 
 
 def anomalies_of_subjects(connection: Connection, subjects: Collection[str]) -> Sequence[AnomalyRow]:
     """All columns of the anomalies of these subjects."""
-    return connection.execute(select(Anomaly.__table__).where(Anomaly.subject.in_(subjects))).all()
+    return connection.execute(
+        select(Anomaly.__table__).where(is_one_of(connection, Anomaly.subject, subjects))
+    ).all()
 
 
 def first_raised(connection: Connection, subject: str) -> datetime | None:

@@ -9,12 +9,15 @@ from sqlalchemy import Connection, func, select
 from app.domain.keys import ChainId
 from app.domain.transfer.events import EventType
 from app.domain.transfer.state import ChainReading
+from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
     """How far those of the chains were read that were read at all."""
-    rows = connection.execute(select(ChainProgress.__table__).where(ChainProgress.chain_id.in_(chain_ids)))
+    rows = connection.execute(
+        select(ChainProgress.__table__).where(is_one_of(connection, ChainProgress.chain_id, chain_ids))
+    )
     return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
 
 

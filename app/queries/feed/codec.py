@@ -14,6 +14,7 @@ from app.domain.codes import SendKind, XferStatus
 from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
 
 Decode = Callable[[Any], Any]
+Encode = Callable[[Any], Any]
 
 # Columns of the log; everything else an event knows goes into its body.
 _COLUMNS = frozenset({"id"})
@@ -39,18 +40,24 @@ _DECODE: dict[str, Decode] = {
 }
 
 
-def _encode(name: str, value: Any) -> Any:
-    if name == "transfer_id":
-        return value.hex()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if name in ("amount", "base_fee"):
-        return str(value)
-    if name == "powers":
-        return [str(power) for power in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _texts(values: tuple[int, ...]) -> list[str]:
+    return [str(value) for value in values]
+
+
+_ENCODE: dict[str, Encode] = {
+    "at": datetime.isoformat,
+    "transfer_id": bytes.hex,
+    "amount": str,
+    "base_fee": str,
+    "wd_onchain": _base64,
+    "signature": _base64,
+    "powers": _texts,
+}
+"""What is not JSON's own; the rest orjson writes as it is."""
 
 
 class _Codec:
@@ -58,11 +65,15 @@ class _Codec:
 
     def __init__(self, event_class: type[Event]) -> None:
         self.event_class = event_class
-        self.names = sorted(field.name for field in fields(event_class) if field.name not in _COLUMNS)
+        names = sorted(field.name for field in fields(event_class) if field.name not in _COLUMNS)
+        self.fields = [(name, _ENCODE.get(name)) for name in names]
 
     def encode(self, event: Event) -> str:
-        known = {name: getattr(event, name) for name in self.names}
-        body = {name: _encode(name, value) for name, value in known.items() if value is not None}
+        body: dict[str, Any] = {}
+        for name, encode in self.fields:
+            value = getattr(event, name)
+            if value is not None:
+                body[name] = encode(value) if encode is not None else value
         return orjson.dumps(body).decode()
 
     def decode(self, event_id: str, body: str) -> Event:

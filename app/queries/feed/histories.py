@@ -23,6 +23,7 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
@@ -59,7 +60,7 @@ def load_histories(
     query = (
         select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
         .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
-        .where(Event.transfer_id.in_(ids), SignatureNotNeeded.seq.is_(None))
+        .where(is_one_of(connection, Event.transfer_id, ids), SignatureNotNeeded.seq.is_(None))
         .order_by(Event.seq)
     )
     if basis_only:

@@ -6,17 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, Connection, and_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.domain.transfer.subjects import EventKey
+from app.models.choice import is_one_of
 
 MOST_IN_STATEMENT: Final = 10_000
 """Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
 
 
 def with_keys(
-    event_id: InstrumentedAttribute[str], subject: InstrumentedAttribute[str], keys: Iterable[EventKey]
+    connection: Connection,
+    event_id: InstrumentedAttribute[str],
+    subject: InstrumentedAttribute[str],
+    keys: Iterable[EventKey],
 ) -> Iterator[ColumnElement[bool]]:
     """Conditions that together hold for the rows of these keys, for one statement each.
 
@@ -27,4 +31,5 @@ def with_keys(
         ids[key.subject].append(key.id)
     for about, of_subject in ids.items():
         for start in range(0, len(of_subject), MOST_IN_STATEMENT):
-            yield and_(event_id.in_(of_subject[start : start + MOST_IN_STATEMENT]), subject == about)
+            chunk = of_subject[start : start + MOST_IN_STATEMENT]
+            yield and_(is_one_of(connection, event_id, chunk), subject == about)

@@ -26,6 +26,7 @@ from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import VolumeKey
 from app.domain.transfer.events import EventType
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.network import Pool
 from app.models.pools import PoolCounter, PoolVolume
@@ -46,7 +47,7 @@ _OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, P
 
 def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
     """What events moved through those of the pools that they moved anything through."""
-    of_chains = PoolCounter.chain_id.in_({pool.chain_id for pool in pools})
+    of_chains = is_one_of(connection, PoolCounter.chain_id, {pool.chain_id for pool in pools})
     rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED).where(of_chains))
     found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
     return {pool: found[pool] for pool in pools if pool in found}
@@ -55,7 +56,7 @@ def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[Po
 def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
     """The counters of those pools that are configured: opening values and what events moved since."""
     of_pool = (PoolCounter.chain_id == Pool.chain_id) & (PoolCounter.symbol == Pool.symbol)
-    of_chains = Pool.chain_id.in_({pool.chain_id for pool in pools})
+    of_chains = is_one_of(connection, Pool.chain_id, {pool.chain_id for pool in pools})
     rows = connection.execute(
         select(Pool.chain_id, Pool.symbol, *_OPENING, *_REPORTED)
         .select_from(outerjoin(Pool, PoolCounter, of_pool))
@@ -127,7 +128,7 @@ def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict
     for (chain_id, symbol), asked in of_pools.items():
         of_pool = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol)
         for start in range(0, len(asked), CHUNK):
-            chunk = PoolVolume.minute.in_(asked[start : start + CHUNK])
+            chunk = is_one_of(connection, PoolVolume.minute, asked[start : start + CHUNK])
             rows = connection.execute(select(PoolVolume.minute, PoolVolume.amount).where(*of_pool, chunk))
             found |= {(chain_id, symbol, row.minute): row.amount for row in rows}
     return found

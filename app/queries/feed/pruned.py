@@ -14,6 +14,7 @@ from app.domain.transfer.pruned import id_digest, subject_digest
 from app.domain.transfer.state import ChainReading
 from app.domain.transfer.subjects import EventKey
 from app.models import pruned as table
+from app.models.choice import is_one_of
 
 CHUNK = 5_000
 """Ids looked for in one statement."""
@@ -22,7 +23,9 @@ CHUNK = 5_000
 def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> frozenset[bytes]:
     """Those of the transfers that were pruned."""
     transfer_id = table.PrunedTransfer.transfer_id
-    return frozenset(connection.scalars(select(transfer_id).where(transfer_id.in_(transfer_ids))))
+    return frozenset(
+        connection.scalars(select(transfer_id).where(is_one_of(connection, transfer_id, transfer_ids)))
+    )
 
 
 def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, bytes]:
@@ -35,7 +38,8 @@ def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[Ev
     for subject, digests in of_subject.items():
         rows = connection.execute(
             select(event.id_digest, event.content_digest).where(
-                event.id_digest.in_(digests), event.subject_digest.in_([b"", subject_digest(subject)])
+                is_one_of(connection, event.id_digest, digests),
+                event.subject_digest.in_([b"", subject_digest(subject)]),
             )
         )
         found |= {digests[row.id_digest]: row.content_digest for row in rows}
@@ -53,7 +57,7 @@ def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, s
     digests, event = list(wanted), table.PrunedEvent
     found: set[str] = set()
     for start in range(0, len(digests), CHUNK):
-        asked = event.id_digest.in_(digests[start : start + CHUNK])
+        asked = is_one_of(connection, event.id_digest, digests[start : start + CHUNK])
         for row in connection.execute(select(event.id_digest, event.subject_digest).where(asked)):
             for subject, event_id in wanted[row.id_digest]:
                 if subject is None or row.subject_digest in (b"", subject_digest(subject)):

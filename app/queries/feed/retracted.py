@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from sqlalchemy import ColumnElement, Connection, select, true
 
 from app.domain.transfer.subjects import EventKey
+from app.models.choice import is_one_of
 from app.models.events import RetractedEvent
 from app.queries.feed.keys import with_keys
 
@@ -15,7 +16,7 @@ from app.queries.feed.keys import with_keys
 def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:
     """Of these keys those that a standing retraction names, and the retraction's position in the log."""
     found: dict[EventKey, int] = {}
-    for of_keys in with_keys(RetractedEvent.event_id, RetractedEvent.subject, keys):
+    for of_keys in with_keys(connection, RetractedEvent.event_id, RetractedEvent.subject, keys):
         found |= _positions(connection, of_keys)
     return found
 
@@ -38,7 +39,7 @@ def retracted_of_transfers(
     retracted: dict[bytes, dict[str, int]] = defaultdict(dict)
     rows = connection.execute(
         select(RetractedEvent.transfer_id, RetractedEvent.event_id, RetractedEvent.seq).where(
-            RetractedEvent.transfer_id.in_(transfer_ids)
+            is_one_of(connection, RetractedEvent.transfer_id, transfer_ids)
         )
     )
     for row in rows:

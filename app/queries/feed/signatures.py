@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, func, select
 from app.domain.transfer.events import RefundSigned
 from app.domain.transfer.judge import LatestAcceptance
 from app.domain.transfer.subjects import EventKey
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer
@@ -22,14 +23,16 @@ AsideRow = Row[*tuple[Any, ...]]
 def load_aside(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[AsideRow]:
     """The signatures kept aside of these transfers, in an order that does not depend on their arrival."""
     table = SignatureAside
-    of_transfers = select(table.__table__).where(table.transfer_id.in_(transfer_ids))
+    of_transfers = select(table.__table__).where(is_one_of(connection, table.transfer_id, transfer_ids))
     return connection.execute(of_transfers.order_by(table.at, table.event_id, table.signature)).all()
 
 
 def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
     """How many are kept aside of each of the transfers that has any."""
     table = SignatureAside
-    counted = select(table.transfer_id, func.count()).where(table.transfer_id.in_(transfer_ids))
+    counted = select(table.transfer_id, func.count()).where(
+        is_one_of(connection, table.transfer_id, transfer_ids)
+    )
     return {row[0]: row[1] for row in connection.execute(counted.group_by(table.transfer_id))}
 
 
@@ -51,8 +54,8 @@ def latest_not_needed(
         select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
         .join(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
         .where(
-            SignatureNotNeeded.transfer_id.in_({event.transfer_id for event in events}),
-            Event.event_id.in_({event.id for event in events}),
+            is_one_of(connection, SignatureNotNeeded.transfer_id, {event.transfer_id for event in events}),
+            is_one_of(connection, Event.event_id, {event.id for event in events}),
         )
         .order_by(Event.seq)
     )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.transfers import RefundBasis, Transfer
 
@@ -23,7 +24,9 @@ STATE_COLUMNS: Final = tuple(
 
 def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, TransferState]:
     """What is projected now; without evidence, blocks and readings, which are not summed."""
-    rows = connection.execute(select(Transfer.__table__).where(Transfer.transfer_id.in_(list(transfer_ids))))
+    rows = connection.execute(
+        select(Transfer.__table__).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
+    )
     return {
         row.transfer_id: TransferState(
             **{name: getattr(row, name) for name in STATE_COLUMNS},
@@ -39,7 +42,9 @@ def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dic
     """By transfer the ids of the requests and signatures that its refund rests on."""
     found: dict[TransferId, set[str]] = {}
     rows = connection.execute(
-        select(RefundBasis.transfer_id, RefundBasis.event_id).where(RefundBasis.transfer_id.in_(transfer_ids))
+        select(RefundBasis.transfer_id, RefundBasis.event_id).where(
+            is_one_of(connection, RefundBasis.transfer_id, transfer_ids)
+        )
     )
     for row in rows:
         found.setdefault(row.transfer_id, set()).add(row.event_id)

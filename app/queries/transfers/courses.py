@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, and_, or_, select
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey
 from app.domain.transfer.effects import CourseKey, Courses
+from app.models.choice import is_one_of
 from app.models.pools import CourseCount
 from app.models.types import exact_sum
 
@@ -52,7 +53,10 @@ def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[Span
     for start in range(0, max(map(len, spans.values())), _CHUNK):
         # Both lengths in one statement: each batch of events asks.
         of_spans = [
-            and_(CourseCount.hours == hours, CourseCount.span.in_(numbers[start : start + _CHUNK]))
+            and_(
+                CourseCount.hours == hours,
+                is_one_of(connection, CourseCount.span, numbers[start : start + _CHUNK]),
+            )
             for hours, numbers in spans.items()
         ]
         rows = connection.execute(

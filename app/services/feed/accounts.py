@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, bindparam, delete, insert
+from sqlalchemy import Connection, bindparam, delete
 
 from app.domain.transfer.accounts import AccountEntry, account_entries
 from app.domain.transfer.state import TransferState
+from app.models.connections.append import append
 from app.models.transfers import TransferAccount
 
 
@@ -24,5 +25,4 @@ def write_account_entries(
             delete(TransferAccount).where(*of_entry),
             [{f"old_{name}": value for name, value in entry._asdict().items()} for entry in sorted(gone)],
         )
-    if added := new - old:
-        connection.execute(insert(TransferAccount), [entry._asdict() for entry in sorted(added)])
+    append(connection, TransferAccount, [entry._asdict() for entry in sorted(new - old)])

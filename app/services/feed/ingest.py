@@ -30,7 +30,7 @@ from app.services.feed.load import load_known
 from app.services.feed.schema import SCHEMAS
 from app.services.feed.write import write
 
-BATCH = 500
+BATCH = 1_000
 """Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""
 
 BATCH_BYTES = 1 << 20

@@ -9,7 +9,7 @@ of each pair and its neighbours are moved along with the counts (docs/decisions/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from app.domain.keys import TransferId
 from app.domain.transfer.effects import Latency
 from app.domain.transfer.kept_middle import KeptMiddle
 from app.domain.transfer.latency import FINE, WIDE, window
+from app.models.connections.append import append
 from app.models.latencies import LatencyCount, LatencyMiddle, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.models.upsert import add_up, upsert
@@ -39,15 +40,22 @@ _ONLY: Final = 1
 
 
 def write_latencies(
-    connection: Connection, before: Mapping[TransferId, Latency], after: Mapping[TransferId, Latency]
+    connection: Connection,
+    before: Mapping[TransferId, Latency],
+    after: Mapping[TransferId, Latency],
+    fresh: Set[TransferId] = frozenset(),
 ) -> None:
-    """Write what changed between two states of some transfers, by their ids."""
+    """Write what changed between two states of some transfers, by their ids.
+
+    :param fresh: those of which the database had nothing before.
+    """
     gone = [i for i in before if i not in after]
     if gone:
         connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
-    rows = [_row(i, latency) for i, latency in after.items() if before.get(i) != latency]
-    upsert(connection, LatencyRecord, rows)
-    since = counted_since(connection) if gone or rows else None
+    changed = {i: latency for i, latency in after.items() if before.get(i) != latency}
+    append(connection, LatencyRecord, [_row(i, latency) for i, latency in changed.items() if i in fresh])
+    upsert(connection, LatencyRecord, [_row(i, changed[i]) for i in changed if i not in fresh])
+    since = counted_since(connection) if gone or changed else None
     if since is not None:
         change: Counter[LatencyKey] = Counter()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)

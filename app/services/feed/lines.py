@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from marshmallow import Schema, ValidationError
 
 from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
+from app.services import plain
 from app.services.feed.schema import MAX_ID, SCHEMAS
 from app.services.strict_json import UnreadableJson, loads
 
@@ -89,7 +90,7 @@ def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:
     if not isinstance(name, str) or name not in schemas:
         raise ValidationError({"type": [f"must be one of {', '.join(schemas)}"]})
     event_type = EventType(name)
-    loaded = schemas[event_type].load(data)
+    loaded = plain.load(schemas[event_type], data)
     return EVENT_CLASSES[event_type](**{key: _frozen(value) for key, value in loaded.items()})
 
 

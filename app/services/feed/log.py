@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 import orjson
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.domain.transfer.events import ChainReorged, Event
 from app.domain.transfer.judge import LogEntry
 from app.models import events as log
+from app.models.connections.append import append as append_rows
 from app.models.engine import reading_consistently
 from app.queries.feed.codec import encode_event
 from app.queries.feed.log_pages import log_page
@@ -22,25 +25,25 @@ PAGE = 500
 
 def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, received_at: datetime) -> None:
     """Write acceptances to the end of the log."""
-    rows = [
-        {
-            "seq": entry.seq,
-            "event_id": entry.event.id,
-            "subject": entry.event.subject,
-            "occurrence": entry.occurrence,
-            "type": entry.event.type.value,
-            "at": entry.event.at,
-            "received_at": received_at,
-            "reporter": reporter,
-            "transfer_id": getattr(entry.event, "transfer_id", None),
-            "chain_id": getattr(entry.event, "chain_id", None),
-            "block": _block(entry.event),
-            "body": encode_event(entry.event),
-        }
-        for entry in entries
-    ]
-    if rows:
-        connection.execute(insert(log.Event), rows)
+    append_rows(connection, log.Event, [_row(entry, reporter, received_at) for entry in in_turns(entries)])
+
+
+def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:
+    event = entry.event
+    return {
+        "seq": entry.seq,
+        "event_id": event.id,
+        "subject": event.subject,
+        "occurrence": entry.occurrence,
+        "type": event.type.value,
+        "at": event.at,
+        "received_at": received_at,
+        "reporter": reporter,
+        "transfer_id": getattr(event, "transfer_id", None),
+        "chain_id": getattr(event, "chain_id", None),
+        "block": _block(event),
+        "body": encode_event(event),
+    }
 
 
 def _block(event: Event) -> int | None:

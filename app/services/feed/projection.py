@@ -15,6 +15,8 @@ from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
 from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
+from app.models.choice import is_one_of
+from app.models.connections.append import append
 from app.models.events import TransferBlock
 from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
 from app.models.upsert import upsert
@@ -52,14 +54,13 @@ def project(
     for history in logged:
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
             new[history.transfer_id] = transfer_state(replace(history, paid_ids=paid_ids), facts)
-    upsert(connection, Transfer, [_transfer_row(state) for state in new.values()])
-    upsert(connection, TransferBlock, [row for state in new.values() for row in _block_rows(state)])
+    _write_transfers(connection, old, new)
     withdraw_ids.write(connection)
     write_account_entries(connection, old.values(), new.values())
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     _write_basis(connection, logged, new)
-    write_latencies(connection, latencies_of(old), latencies_of(new))
+    write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
     change = SharedChange()
     for transfer_id, state in new.items():
         change.replace(old.get(transfer_id), state)
@@ -67,6 +68,19 @@ def project(
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
     refold(connection, sorted(withdraw_ids.others_to_fold(connection)), facts, now)
+
+
+def _write_transfers(
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
+) -> None:
+    """The rows of the transfers and of their blocks. Of those that are not in ``old`` nothing is there."""
+    fresh = [state for transfer_id, state in new.items() if transfer_id not in old]
+    append(connection, Transfer, [_transfer_row(state) for state in fresh])
+    append(connection, TransferBlock, [row for state in fresh for row in _block_rows(state)])
+    known = [(old[transfer_id], state) for transfer_id, state in new.items() if transfer_id in old]
+    rows = [row for before, state in known if (row := _transfer_row(state)) != _transfer_row(before)]
+    upsert(connection, Transfer, rows)
+    upsert(connection, TransferBlock, [row for _, state in known for row in _block_rows(state)])
 
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:
@@ -88,7 +102,7 @@ def _write_hashes(
 ) -> None:
     """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
     if old:
-        connection.execute(delete(TransferHash).where(TransferHash.transfer_id.in_(list(old))))
+        connection.execute(delete(TransferHash).where(is_one_of(connection, TransferHash.transfer_id, old)))
     rows = [
         {"transfer_id": transfer_id, "tx_hash": tx_hash}
         for transfer_id, state in new.items()

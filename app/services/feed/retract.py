@@ -176,7 +176,7 @@ def rebuild_retracted(connection: Connection) -> set[EventKey]:
     table = log.RetractedEvent
     wanted, known = retracted_by(load_retractions(connection)), every_retracted_key(connection)
     changed = {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
-    for of_keys in with_keys(table.event_id, table.subject, sorted(changed & known.keys())):
+    for of_keys in with_keys(connection, table.event_id, table.subject, sorted(changed & known.keys())):
         connection.execute(delete(table).where(of_keys))
     rows = [
         {

@@ -1,0 +1,56 @@
+"""Rows appended to tables: on PostgreSQL by COPY, in the transaction of the statements around it.
+
+A row by COPY costs a fraction of what an INSERT of its own costs, here and at the server
+(docs/decisions/0034-many-rows-at-once.md). Errors, lost connections and listeners to statements are Core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, event, insert
+
+from app.cooperation import in_turns
+from app.extensions import Base
+from app.models.connections.columns import bound_rows, column_names, type_names
+
+_ROWS: Final = "gateway_rows"
+_TYPES: Final = "gateway_types"
+
+
+def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows whose keys are new.
+
+    :param rows: all with the same columns, none of which holds JSON.
+    :raises IntegrityError: a key is taken.
+    """
+    if not rows:
+        return
+    if connection.dialect.name != "postgresql":
+        connection.execute(insert(model), list(rows))
+        return
+    columns = tuple(rows[0])
+    options = {_ROWS: bound_rows(model, columns, rows), _TYPES: type_names(model, columns)}
+    connection.exec_driver_sql(_copy(model, columns), execution_options=options)
+
+
+@cache
+def _copy(model: type[Base], columns: tuple[str, ...]) -> str:
+    return f"COPY {model.__tablename__} ({column_names(columns)}) FROM STDIN (FORMAT BINARY)"
+
+
+def run_appends(engine: Engine) -> None:
+    """Have an engine to PostgreSQL run what :func:`append` asks of it."""
+
+    @event.listens_for(engine, "do_execute")
+    def _copy_rows(cursor: Any, statement: str, _parameters: Any, context: Any) -> bool:
+        rows = context.execution_options.get(_ROWS)
+        if rows is None:
+            return False
+        with cursor.copy(statement) as copy:
+            copy.set_types(context.execution_options[_TYPES])
+            for row in in_turns(rows):
+                copy.write_row(row)
+        return True
