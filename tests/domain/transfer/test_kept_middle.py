@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.transfer.kept_middle import LONGEST, NONE, ROOM, KeptMiddle, middle_ranks
+from app.domain.transfer import kept_middle
+from app.domain.transfer.kept_middle import LONGEST, NONE, ROOM, SLACK, KeptMiddle, middle_ranks
 from tests.volume import volume
 
-LATENCIES = st.integers(0, 500) | st.integers(0, 10**9) | st.sampled_from([200_000_000, 201_000_000])
+LATENCIES = (
+    st.integers(0, 9)
+    | st.integers(0, 500)
+    | st.integers(0, 10**9)
+    | st.sampled_from([200_000_000, 201_000_000])
+)
 
 CHANGES = st.lists(
     st.tuples(st.lists(LATENCIES, max_size=120), st.lists(st.integers(0, 10**6), max_size=120)), max_size=12
@@ -37,9 +43,16 @@ def assert_exact(kept: KeptMiddle, latencies: Counter[int]) -> None:
     assert kept.total == latencies.total()
 
 
-@given(changes=CHANGES)
+@given(changes=CHANGES, room=st.sampled_from([1, 2, 5, ROOM]))
 @settings(max_examples=volume(300))
-def test_it_is_what_sorting_finds(changes: list[tuple[list[int], list[int]]]) -> None:
+def test_it_is_what_sorting_finds(changes: list[tuple[list[int], list[int]]], room: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_middle, "ROOM", room)
+        patch.setattr(kept_middle, "SLACK", min(room, SLACK))
+        move_and_compare(changes)
+
+
+def move_and_compare(changes: list[tuple[list[int], list[int]]]) -> None:
     kept, there = NONE, Counter[int]()
     for come, go in changes:
         change = Counter(come)
@@ -82,6 +95,16 @@ def test_so_many_are_kept_and_no_more() -> None:
     assert len(kept.values) == 2 * ROOM + 2
     assert (kept.below, kept.above) == (50_000 - ROOM - 1, 50_000 - ROOM - 1)
     assert kept.middle({}) == [49_999, 50_000]
+
+
+@pytest.mark.parametrize("end", [49_950, 50_049])
+def test_the_ends_of_what_is_kept_belong_to_it(end: int) -> None:
+    """One more or less of a latency at an end, or next to it, is counted where it is."""
+    there = Counter(range(100_000))
+    kept = kept_of(there)
+    for latency in (end - 1, end, end + 1, kept.low - 1, kept.low, kept.high, kept.high + 1):
+        for n in (1, -1):
+            assert_exact(kept.moved({latency: n}), there + Counter([latency] * n) - Counter([latency] * -n))
 
 
 def test_of_the_same_latency_there_may_be_many() -> None:
