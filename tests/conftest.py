@@ -3,7 +3,8 @@
 Both databases are migrated by Alembic; PostgreSQL comes as a wheel. A test that uses a database runs on
 SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``. A module or a test there says
 ``@pytest.mark.every_database`` where the two databases could answer differently (money, order, comparison of
-text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot.
+text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot. Everyday a part of all this
+runs (``tests/everyday.py``).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sqlalchemy.pool import Pool
 
 from app import create_app
 from app.outages import FAILURES
+from tests import everyday
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
 from tests.volume import volume
@@ -61,9 +63,18 @@ def backends_of(test: pytest.Item) -> tuple[str, ...]:
         if mark.name in ("one_database", "every_database"):
             return BACKENDS[:1] if mark.name == "one_database" else BACKENDS
     folder = test.path.parent.relative_to(Path(__file__).parent).as_posix()
-    if folder.startswith(EVERY_DATABASE_AGAIN):
-        return BACKENDS
-    return BACKENDS[:1] if folder.startswith(tuple(ON_ONE_DATABASE)) else BACKENDS
+    if folder.startswith(tuple(ON_ONE_DATABASE)) and not folder.startswith(EVERY_DATABASE_AGAIN):
+        return BACKENDS[:1]
+    both = folder.startswith(everyday.ON_BOTH) or not everyday.is_everyday(test.config)
+    return BACKENDS if both else everyday.on_one_of(BACKENDS, test)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Everyday, leave out the cases that only the full run has."""
+    if everyday.is_everyday(config):
+        kept = everyday.part(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
 
 
 @event.listens_for(Pool, "checkout")
