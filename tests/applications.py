@@ -81,7 +81,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
 
 
 class CompiledTemplates(BytecodeCache):
-    """What the templates of one application compiled to, for all others: it takes longer than to fill them."""
+    """What the templates of one application compiled to, for all others."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], CodeType] = {}

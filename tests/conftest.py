@@ -65,8 +65,7 @@ def backends_of(test: pytest.Item) -> tuple[str, ...]:
     folder = test.path.parent.relative_to(Path(__file__).parent).as_posix()
     if folder.startswith(tuple(ON_ONE_DATABASE)) and not folder.startswith(EVERY_DATABASE_AGAIN):
         return BACKENDS[:1]
-    both = folder.startswith(everyday.ON_BOTH) or not everyday.is_everyday(test.config)
-    return BACKENDS if both else everyday.on_one_of(BACKENDS, test)
+    return BACKENDS
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,6 +13,8 @@ if shutil.which("wrk") is None:
 
 from bench import console, http, scale, watch
 
+pytestmark = pytest.mark.full("minutes; `make check` alone leaves the benchmarks out, too")
+
 
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
     http.main(["--quick", "--only", "floor", "smallest", "PostgreSQL, gunicorn"])
