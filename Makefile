@@ -21,11 +21,11 @@ demo: ## run two local chains, contracts, the gateway and its watcher, with tran
 	@$(BIN)/python -m demo $(ARGS)
 
 # Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
-test: ## run all tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
+test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
-test-all: ## run the same tests with all the inputs that CI tries, of which `make test` tries a part
+test-all: ## run all tests with all their inputs, as CI does
 	@FULL_TESTS=1 $(MAKE) test
 
 check: lint format-check types test ## run what CI runs: lint, format-check, types and test

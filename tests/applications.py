@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from types import CodeType
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2.bccache import Bucket, BytecodeCache
 
 from app import create_app
 from app.admin.sign_in import setup
@@ -85,6 +87,23 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     )
 
 
+class CompiledTemplates(BytecodeCache):
+    """What the templates of one application compiled to, for all others."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._kept.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            self._kept[bucket.key, bucket.checksum] = bucket.code
+
+
+COMPILED = CompiledTemplates()
+
+
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Applications made from now on hash passwords with ``CHEAP``."""
     options = {f"argon2__{name}": value for name, value in CHEAP.items()}
@@ -127,6 +146,7 @@ class Applications:
             with pytest.MonkeyPatch.context() as monkeypatch:
                 cheap_passwords(monkeypatch)
                 app = create_app(settings, clock=clock)
+            app.jinja_env.bytecode_cache = COMPILED
             if kept:
                 renew_gateway(app, clock)
             app.extensions["listeners"] = _listeners(app)

@@ -4,7 +4,8 @@ Both databases are migrated by Alembic; PostgreSQL comes as a wheel. A test that
 SQLite and on PostgreSQL, except in the folders of ``ON_ONE_DATABASE``. A module or a test there says
 ``@pytest.mark.every_database`` where the two databases could answer differently (money, order, comparison of
 text, locks); one elsewhere says ``@pytest.mark.one_database`` where they cannot. One about what PostgreSQL
-alone has, such as its plans, says ``@pytest.mark.postgresql_alone``.
+alone has, such as its plans, says ``@pytest.mark.postgresql_alone``. Everyday a part of all this runs
+(``tests/everyday.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sqlalchemy.pool import Pool
 
 from app import create_app
 from app.outages import FAILURES
+from tests import everyday
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
 from tests.volume import volume
@@ -65,9 +67,17 @@ def backends_of(test: pytest.Item) -> tuple[str, ...]:
         if mark.name in MARKED:
             return MARKED[mark.name]
     folder = test.path.parent.relative_to(Path(__file__).parent).as_posix()
-    if folder.startswith(EVERY_DATABASE_AGAIN):
-        return BACKENDS
-    return BACKENDS[:1] if folder.startswith(tuple(ON_ONE_DATABASE)) else BACKENDS
+    if folder.startswith(tuple(ON_ONE_DATABASE)) and not folder.startswith(EVERY_DATABASE_AGAIN):
+        return BACKENDS[:1]
+    return BACKENDS
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Everyday, leave out the cases that only the full run has."""
+    if everyday.is_everyday(config):
+        kept = everyday.part(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
 
 
 @event.listens_for(Pool, "checkout")

@@ -81,8 +81,6 @@ class Visitor:
 
     def token(self) -> str:
         """The form token of this browser's session, as every form of its pages has it."""
-        if not self.cookie():
-            self.get("/admin/sign-in")
         with self.client.session_transaction("/admin/") as session:
             if "csrf_token" not in session:
                 session["csrf_token"] = "made by the test"

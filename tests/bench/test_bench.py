@@ -21,6 +21,8 @@ from bench.server import __main__ as server
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
 
+pytestmark = pytest.mark.full("minutes; `make check` alone leaves the benchmarks out, too")
+
 
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
     http.main(["--quick", "--only", "floor", "smallest", "PostgreSQL, gunicorn"])

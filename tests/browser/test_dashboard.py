@@ -78,6 +78,7 @@ def test_the_menu_of_chains_closes_by_the_keyboard_and_by_a_click(visit: Visit) 
     assert menu.get_attribute("open") is None
 
 
+@pytest.mark.full("waits for refreshes that do not come")
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)
     asked: list[str] = []

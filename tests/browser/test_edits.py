@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
@@ -36,6 +38,7 @@ def code(answer: dict[str, Any]) -> int | None:
     return (answer.get("err") or {}).get("code")
 
 
+@pytest.mark.full("test_jobs does the same in fewer steps")
 def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
     visit.sign_in(email_of(Role.OPERATOR))
@@ -77,6 +80,7 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the form")
 def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/pools/?search=USDT")
@@ -110,6 +114,7 @@ def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     assert page.get_by_text("Nothing was changed, so there is nothing to save").is_visible()
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the form")
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")

@@ -1,6 +1,7 @@
 """Every page of the console in a browser: accessible in both themes, quiet, at home, within the screen.
 
 A page is opened once and looked at in every way (``findings``); what is found on all pages is told together.
+Everyday a quarter of the pages is looked at (``some``).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
 from tests.serving.server import Server
+from tests.volume import some
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "work": (
@@ -301,20 +303,20 @@ def refused(visit: Visit, path: str, status: int) -> Page:
 @pytest.mark.parametrize("section", PAGES)
 def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for path in PAGES[section]:
+    for path in some(PAGES[section]):
         sweep.visit.open(story.at(path))
         sweep.look(path)
 
 
 def test_forms_that_come_back(sweep: Sweep) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for sent in REFUSED:
+    for sent in some(REFUSED):
         sweep.send(sent)
 
 
 def test_previews_and_a_conflict(sweep: Sweep) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for sent in (*PREVIEWED, CONFLICT):
+    for sent in (*some(PREVIEWED), CONFLICT):
         sweep.send(sent)
 
 

@@ -25,12 +25,13 @@ from tests.faults.test_sigkill import gateway_on, url
 from tests.services.feed.test_prune import OF_TRANSFERS, without
 from tests.services.feed.world import NOW, feed, projections, released, sent, transfer_id
 from tests.serving.server import ROOT, environment
+from tests.volume import volume
 
 __all__ = ["url"]  # a fixture
 
 OLD = 1_000
 NEW = 40
-KILLS = 3
+KILLS = volume(3, 1)
 BEFORE = (NOW - timedelta(hours=1)).isoformat()
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events", "prune", "--before", BEFORE)
 

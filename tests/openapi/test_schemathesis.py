@@ -33,7 +33,9 @@ COMMAND = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("compat", ["0", "1"])
+@pytest.mark.parametrize(
+    "compat", ["0", pytest.param("1", marks=pytest.mark.full("the same requests once more"))]
+)
 def test_it_answers_as_the_document_says(tmp_path: Path, sqlite_template: Path, compat: str) -> None:
     settings = {"COMPAT_CLIENTS": compat, "WEB_CONCURRENCY": "1"}
     with serving_sandbox(tmp_path, sqlite_template, **settings) as server:

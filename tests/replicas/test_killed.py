@@ -13,8 +13,9 @@ from pathlib import Path
 from tests.replicas.cluster import Cluster, Node
 from tests.replicas.conftest import eventually
 from tests.serving.server import Server, serving
+from tests.volume import volume
 
-ROUNDS = 2
+ROUNDS = volume(2, 1)
 PAUSE_SECONDS = 0.01
 """Between two rounds of one asker: without it they would keep the servers that start from the processor."""
 QUESTIONS = (

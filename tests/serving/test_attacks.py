@@ -241,6 +241,7 @@ def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> No
     assert any(status == 503 for status, _, _ in told)
 
 
+@pytest.mark.full("a server of its own and many connections")
 def test_one_address_cannot_take_all_places(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",

@@ -118,6 +118,7 @@ def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_t
         assert answer.result().status == 200
 
 
+@pytest.mark.full("two servers of its own")
 def test_instances_side_by_side_have_control_sockets_of_their_own(
     tmp_path: Path, sqlite_template: Path
 ) -> None:

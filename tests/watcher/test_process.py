@@ -24,6 +24,7 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from tests.applications import make_settings
+from tests.volume import volume
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import answers, row, send
@@ -32,7 +33,7 @@ from tests.watcher.processes import Process, document, until, watching
 pytestmark = pytest.mark.one_database
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-KILLS = 200 if os.environ.get("SOAK") else 3
+KILLS = 200 if os.environ.get("SOAK") else volume(3, 1)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.serving.server import ROOT, environment
+from tests.volume import volume
 from tests.watcher.on_anvil.conftest import NOW, START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
@@ -37,7 +38,7 @@ from tests.watcher.on_anvil.test_faults import everything, quiet_run, reorganisa
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-KILLS = 200 if SOAK else 4
+KILLS = 200 if SOAK else volume(4, 2)
 PATIENCE = 60.0
 """Seconds after which a watcher that was left alone should have read everything."""
 
