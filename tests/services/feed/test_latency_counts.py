@@ -153,11 +153,23 @@ def test_a_recount_finds_what_is_there(gateway: Gateway) -> None:
     assert counts(gateway) == before == recounted(gateway)
 
 
+def test_what_leaves_the_window_leaves_the_middle(gateway: Gateway) -> None:
+    for n in range(1, 6):
+        feed(gateway, sent(n, at=-3000 - n * n), released(n, at=-2000 + 200 * n))
+    assert_middles(gateway)
+    later = NOW + timedelta(days=7, seconds=-1500)  # two of five have left it
+    feed(replace(gateway, clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
+    assert sum(counts(gateway).values()) == 6
+    assert_middles(gateway)
+    assert_median(gateway, later)
+
+
 def test_what_leaves_the_window_is_counted_no_more(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, at=-10))
     assert sum(counts(gateway).values()) == 2
     later = NOW + timedelta(days=7)
     feed(replace(gateway, clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
     assert counts(gateway) == {}
+    assert_middles(gateway)
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(LatencyWindow.since)) == window(later)[0]
