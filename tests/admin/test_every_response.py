@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
+from itertools import chain
+
 import pytest
 from flask import Flask
 
@@ -33,3 +36,12 @@ def test_a_refused_page_is_logged_with_who_asked(app: Flask, caplog: pytest.LogC
     visitor = signed_in(app, Role.VIEWER)
     assert visitor.get("/admin/operators/").status_code == 403
     assert "GET /admin/operators/ refused to viewer@" in caplog.text
+
+
+def test_no_view_and_no_hook_is_a_coroutine(app: Flask) -> None:
+    """The application spares Flask's own look at each of them, so none may need it."""
+    hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
+    hooked = [function for kind in hooks for functions in kind.values() for function in functions]
+    functions = [*chain(app.view_functions.values(), hooked, app.teardown_appcontext_funcs)]
+    assert len(functions) > 100
+    assert [function for function in functions if iscoroutinefunction(function)] == []
