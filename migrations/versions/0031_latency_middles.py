@@ -35,8 +35,13 @@ def upgrade() -> None:
             f" SET search_path FROM CURRENT AS $$ BEGIN {FORGET}; RETURN NULL; END $$"
         )
         op.execute(
-            "CREATE TRIGGER forget_latency_middles AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE"
+            "CREATE TRIGGER forget_latency_middles AFTER INSERT OR UPDATE OR TRUNCATE"
             " ON latency_records FOR EACH STATEMENT EXECUTE FUNCTION forget_latency_middles()"
+        )
+        # With a transfer its record is deleted; most often it is gone already, and that is no change.
+        op.execute(
+            "CREATE TRIGGER forget_latency_middles_on_delete AFTER DELETE"
+            " ON latency_records FOR EACH ROW EXECUTE FUNCTION forget_latency_middles()"
         )
     else:
         for change in ("insert", "update", "delete"):
@@ -49,6 +54,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP TRIGGER forget_latency_middles ON latency_records")
+        op.execute("DROP TRIGGER forget_latency_middles_on_delete ON latency_records")
         op.execute("DROP FUNCTION forget_latency_middles()")
     else:
         for change in ("insert", "update", "delete"):
