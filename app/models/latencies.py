@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import JSON, BigInteger, SmallInteger
 from sqlalchemy.orm import Mapped, mapped_column
@@ -32,18 +33,28 @@ class LatencyCount(Base):
 
 
 class LatencyWindow(Base):
-    """One row: records released after ``since`` are counted, no others. Without it, none are."""
+    """One row: records released after ``since`` are counted, no others. Without it, none are.
+
+    ``middles_since`` is the ``since`` for which every ``LatencyMiddle`` is right. With any change of a
+    ``LatencyRecord`` a trigger makes it None; earlier releases know nothing of it, and leave it so.
+    """
 
     __tablename__ = "latency_window"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     since: Mapped[datetime] = mapped_column(UtcTime)
+    middles_since: Mapped[datetime | None] = mapped_column(UtcTime)
+
+
+MIDDLES_ARE_RIGHT: Final = LatencyWindow.middles_since == LatencyWindow.since
+"""Whether the middles can be trusted, of the one row. Not where the window moved without them."""
 
 
 class LatencyMiddle(Base):
     """The middle of the counted latencies of a pair of chains, and its neighbours (``transfer.kept_middle``).
 
-    A pair without a row has not been written about since the counts began.
+    A pair without a row has not been written about since the counts began. Rows count for nothing except
+    where ``MIDDLES_ARE_RIGHT``.
     """
 
     __tablename__ = "latency_middles"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -9,7 +10,7 @@ from sqlalchemy import Connection, and_, case, func, literal_column, select
 
 from app.domain.keys import ChainId
 from app.domain.transfer.latency import FINE
-from app.models.latencies import LatencyMiddle, LatencyWindow
+from app.models.latencies import MIDDLES_ARE_RIGHT, LatencyMiddle, LatencyWindow
 from app.models.transfers import LatencyRecord
 
 FineKey = tuple[ChainId, ChainId, int]
@@ -25,9 +26,18 @@ _BY_FINE: Final = (
 )
 
 
-def counted_since(connection: Connection) -> datetime | None:
-    """Latencies released after this moment are counted; None where nothing is counted."""
-    return connection.scalar(select(LatencyWindow.since))
+@dataclass(frozen=True, slots=True)
+class CountedWindow:
+    """Latencies released after ``since`` are counted; the middles that are kept may be right for them."""
+
+    since: datetime
+    middles_are_right: bool
+
+
+def counted_window(connection: Connection) -> CountedWindow | None:
+    """From when on latencies are counted; None where nothing is counted."""
+    row = connection.execute(select(LatencyWindow.since, MIDDLES_ARE_RIGHT)).first()
+    return None if row is None else CountedWindow(row[0], bool(row[1]))
 
 
 def released_between(connection: Connection, after: datetime, until: datetime) -> dict[FineKey, int]:

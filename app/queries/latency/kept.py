@@ -20,6 +20,7 @@ from sqlalchemy import (
     and_,
     case,
     cast,
+    exists,
     null,
     select,
     tuple_,
@@ -29,7 +30,7 @@ from sqlalchemy import (
 from app.domain.keys import ChainId
 from app.domain.transfer.kept_middle import KeptMiddle
 from app.models.connections.direct import DirectSelect
-from app.models.latencies import LatencyMiddle
+from app.models.latencies import MIDDLES_ARE_RIGHT, LatencyMiddle, LatencyWindow
 from app.queries.latency.correction import DST, RECORDS_OF_PAIR, SRC, correction_to_window, number, total_of
 
 Pair = tuple[ChainId, ChainId]
@@ -37,6 +38,8 @@ Pair = tuple[ChainId, ChainId]
 
 _MIDDLES: Final = LatencyMiddle.__table__.alias("m")
 _MIDDLE: Final = _MIDDLES.c
+_RIGHT: Final = exists(select(LatencyWindow.id).where(MIDDLES_ARE_RIGHT))
+"""None is read while an earlier release has changed records beside this one."""
 
 
 def _kept_and_correction(
@@ -52,7 +55,7 @@ def _kept_and_correction(
     correction = correction_to_window(records)
     pair = (_MIDDLE.src_chain_id, _MIDDLE.dst_chain_id)
     row = select(*pair, _MIDDLE.low, _MIDDLE.high, _MIDDLE.below, _MIDDLE.above, _MIDDLE.latencies)
-    rows = row.where(*kept).cte("kept")
+    rows = row.where(*kept, _RIGHT).cte("kept")
     place = case(
         (correction.c.latency_us < rows.c.low, rows.c.low - number(1)),
         (correction.c.latency_us > rows.c.high, rows.c.high + number(1)),

@@ -17,7 +17,6 @@ from sqlalchemy import Connection, Select, delete, func, insert, literal_column,
 
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import Latency
-from app.domain.transfer.kept_middle import KeptMiddle
 from app.domain.transfer.latency import FINE, WIDE, window
 from app.models.connections.append import append
 from app.models.latencies import LatencyCount, LatencyMiddle, LatencyWindow
@@ -26,12 +25,11 @@ from app.models.upsert import add_up, upsert
 from app.queries.feed.latency_counts import (
     FineKey,
     LatencyKey,
-    counted_since,
+    counted_window,
     released_between,
     released_between_of_middles,
 )
-from app.queries.latency.around import latencies_around
-from app.queries.latency.kept import Pair, kept_middles
+from app.services.feed.middles import make_middles, move_middles
 
 STEP: Final = timedelta(seconds=10)
 """How far the window's start may be ahead of what is counted before the counts follow."""
@@ -50,34 +48,41 @@ def write_latencies(
     :param fresh: those of which the database had nothing before.
     """
     gone = [i for i in before if i not in after]
+    changed = {i: latency for i, latency in after.items() if before.get(i) != latency}
+    if not gone and not changed:
+        return
+    counted = counted_window(connection)  # with the first record that changes, no middle is trusted any more
     if gone:
         connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
-    changed = {i: latency for i, latency in after.items() if before.get(i) != latency}
     append(connection, LatencyRecord, [_row(i, latency) for i, latency in changed.items() if i in fresh])
     upsert(connection, LatencyRecord, [_row(i, changed[i]) for i in changed if i not in fresh])
-    since = counted_since(connection) if gone or changed else None
-    if since is not None:
-        change: Counter[LatencyKey] = Counter()
+    if counted is not None:
+        since, change = counted.since, Counter[LatencyKey]()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
         change.update(_key(latency) for latency in after.values() if latency.released_at > since)
         _count(connection, _by_fine(change))
-        _move_middles(connection, change, since)
+        if counted.middles_are_right:
+            move_middles(connection, change, since)
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
     """Let the counts follow the window: records that are older than it are counted no more.
 
-    The caller is the only writer. Where nothing is counted yet, everything is.
+    The caller is the only writer. Where nothing is counted yet, everything is. Middles that an earlier
+    release left behind are made anew: no more often than this, for it may be writing still.
     """
-    since, (after, _until) = counted_since(connection), window(now)
-    if since is None:
+    counted, (after, _until) = counted_window(connection), window(now)
+    if counted is None:
         recount(connection, now)
-    elif after - since >= STEP:
-        left_behind = released_between(connection, since, after)
+    elif after - counted.since >= STEP:
+        left_behind = released_between(connection, counted.since, after)
         _count(connection, {key: -count for key, count in left_behind.items()})
-        left_middles = released_between_of_middles(connection, since, after)
-        _move_middles(connection, {key: -count for key, count in left_middles.items()}, after)
         upsert(connection, LatencyWindow, [{"id": _ONLY, "since": after}])
+        if counted.middles_are_right:
+            left_middles = released_between_of_middles(connection, counted.since, after)
+            move_middles(connection, {key: -count for key, count in left_middles.items()}, after)
+        else:
+            make_middles(connection, after)
 
 
 def recount(connection: Connection, now: datetime) -> None:
@@ -90,8 +95,7 @@ def recount(connection: Connection, now: datetime) -> None:
     for width in (WIDE, FINE):
         connection.execute(insert(LatencyCount).from_select(_COUNT_COLUMNS, _counted_after(after, width)))
     connection.execute(insert(LatencyWindow).values(id=_ONLY, since=after))
-    pairs = connection.execute(select(*_COUNTED_PAIR).distinct()).all()
-    _keep(connection, {(src, dst): latencies_around(connection, src, dst, after) for src, dst in pairs})
+    make_middles(connection, after)
 
 
 def forget_counts(connection: Connection) -> None:
@@ -102,7 +106,6 @@ def forget_counts(connection: Connection) -> None:
 
 
 _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
-_COUNTED_PAIR: Final = (LatencyCount.src_chain_id, LatencyCount.dst_chain_id)
 _PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
 
 
@@ -147,43 +150,6 @@ def _count(connection: Connection, change: Mapping[FineKey, int]) -> None:
         [dict(zip(_COUNT_COLUMNS, (*key, n), strict=True)) for key, n in keys.items()],
     )
     _drop_empty(connection, {(src, dst) for (src, dst, _, _), n in keys.items() if n < 0})
-
-
-def _move_middles(connection: Connection, change: Mapping[LatencyKey, int], since: datetime) -> None:
-    """Let the middles of the pairs follow a change that their counts have made already.
-
-    A middle that is not kept yet, or that gets near to the end of what is kept, is found among the records
-    released after ``since``.
-    """
-    changes: dict[Pair, dict[int, int]] = {}
-    for (src, dst, latency), n in change.items():
-        if n:
-            changes.setdefault((src, dst), {})[latency] = n
-    if not changes:
-        return
-    kept, moved = kept_middles(connection, changes), dict[Pair, KeptMiddle]()
-    for pair, change_of_pair in changes.items():
-        middle = kept[pair].moved(change_of_pair) if pair in kept else None
-        moved[pair] = (
-            latencies_around(connection, *pair, since) if middle is None or middle.is_off_centre else middle
-        )
-    _keep(connection, moved)
-
-
-def _keep(connection: Connection, middles: Mapping[Pair, KeptMiddle]) -> None:
-    rows = [
-        {
-            "src_chain_id": src,
-            "dst_chain_id": dst,
-            "low": middle.low,
-            "high": middle.high,
-            "below": middle.below,
-            "above": middle.above,
-            "latencies": sorted(middle.values.items()),
-        }
-        for (src, dst), middle in middles.items()
-    ]
-    upsert(connection, LatencyMiddle, rows)
 
 
 def _drop_empty(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
