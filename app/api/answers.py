@@ -12,6 +12,7 @@ from werkzeug.datastructures import Headers
 from app.domain.codes import ErrCode
 from app.http.answers import AS_IT_IS, JSON, NO_STORE, PRIVATE_HEADERS
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
+from app.services import plain
 
 __all__ = [
     "ANY_ORIGIN",
@@ -33,7 +34,14 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 def body(shape: Schema, values: Any) -> bytes:
     """The body of a successful answer: ``values`` (an object or a mapping) in this shape, ``err`` null."""
-    return orjson.dumps(shape.dump(values))
+    return orjson.dumps(plain.dump(shape, values))
+
+
+class _PublicHeaders(Headers):
+    """The headers of the public door. Werkzeug would check each of them again for each answer."""
+
+    def __init__(self) -> None:
+        self._list = list(PUBLIC_HEADERS)
 
 
 class _CompleteResponse(Response):
@@ -50,4 +58,4 @@ def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
 
 def answer(shape: Schema, values: Any) -> Response:
     """A successful answer: :func:`body` with the headers of the public door."""
-    return _CompleteResponse(body(shape, values), 200, PUBLIC_HEADERS)
+    return _CompleteResponse(body(shape, values), 200, _PublicHeaders())

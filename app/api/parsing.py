@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from functools import cache
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -12,7 +13,7 @@ from marshmallow import Schema, ValidationError, fields
 from werkzeug.exceptions import UnsupportedMediaType
 
 from app.domain.errors import BadRequest, UnsupportedFormat
-from app.services import strict_json
+from app.services import plain, strict_json
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -77,9 +78,14 @@ def read_body(
 
 def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
     """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly."""
+    return _load(schema, query_values(encoded, *_names(schema)))
+
+
+@cache
+def _names(schema: Schema) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of a schema's fields, and those of its lists."""
     names = {field.data_key or name: field for name, field in schema.load_fields.items()}
-    lists = {name for name, field in names.items() if isinstance(field, fields.List)}
-    return _load(schema, query_values(encoded, names, lists))
+    return frozenset(names), frozenset(n for n, field in names.items() if isinstance(field, fields.List))
 
 
 def query_values(query: str, known: Container[str], lists: Container[str] = ()) -> dict[str, Any]:
@@ -121,11 +127,10 @@ def _decoded(text: str) -> str | None:
 
 def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
     try:
-        loaded: dict[str, Any] = schema.load(values)
+        return plain.load(schema, values)
     except ValidationError as error:
         faults = {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
         raise BadRequest.naming(faults) from None
-    return loaded
 
 
 def _texts(found: Any) -> Iterator[str]:

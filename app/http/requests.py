@@ -7,15 +7,19 @@ from typing import IO, Any, Final
 
 from flask import Flask, Request
 from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 from werkzeug.utils import cached_property
 from werkzeug.wsgi import get_input_stream
 
+from app.domain.amounts import is_ascii_digits
 from app.http.public import MAX_QUESTION_BYTES
 
 MAX_PARTS: Final = 100
 """Fields of a form, where nothing else is said."""
+
+_FEW_DIGITS: Final = 5
+"""Of a Content-Length: a body that one read takes."""
 
 
 class BrokenBody(OSError):
@@ -66,6 +70,34 @@ class BoundedRequest(Request):
         """
         self.environ["wsgi.input"] = _Body(self.environ["wsgi.input"])
         return get_input_stream(self.environ, max_content_length=self.max_content_length)
+
+    def get_data(self, *args: Any, **kwargs: Any) -> Any:
+        """As the framework's. A small body of declared length is read in one piece, without three streams."""
+        length = self.environ.get("CONTENT_LENGTH", "")
+        is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
+        if is_small and not (args or kwargs) and self._is_unread():
+            self._cached_data = self._read_whole(int(length))
+        return super().get_data(*args, **kwargs)
+
+    def _is_unread(self) -> bool:
+        in_chunks = "HTTP_TRANSFER_ENCODING" in self.environ
+        return not (in_chunks or "stream" in self.__dict__ or hasattr(self, "_cached_data"))
+
+    def _read_whole(self, length: int) -> bytes:
+        """
+        :param length: as the client declared it.
+        :raises RequestEntityTooLarge: it is longer than ``max_content_length``.
+        :raises ClientDisconnected: it is broken.
+        """
+        if self.max_content_length is not None and length > self.max_content_length:
+            raise RequestEntityTooLarge
+        try:
+            data: bytes = self.environ["wsgi.input"].read(length)
+        except Exception as error:
+            raise ClientDisconnected from error
+        if len(data) < length:
+            raise ClientDisconnected
+        return data
 
     @property
     def is_json(self) -> bool:

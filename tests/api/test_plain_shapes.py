@@ -1,0 +1,98 @@
+"""The public shapes are read and written plainly, and marshmallow itself would give the same."""
+
+from __future__ import annotations
+
+from dataclasses import fields, make_dataclass
+from typing import Any
+
+import pytest
+from marshmallow import Schema, ValidationError
+from marshmallow.fields import List
+
+from app.api.door import ApiDoor
+from app.services import plain
+
+DOORS = [ApiDoor.make(trusted_proxies=0, compat_clients=compat) for compat in (False, True)]
+SHAPES = {
+    f"{name}-{'compat' if door.compat_clients else 'plain'}": getattr(door, name)
+    for door in DOORS
+    for name in (field.name for field in fields(ApiDoor))
+    if isinstance(getattr(door, name), Schema)
+}
+QUESTIONS = {name: shape for name, shape in SHAPES.items() if "answer" not in name}
+ANSWERS = {name: shape for name, shape in SHAPES.items() if "answer" in name}
+WRONG: tuple[Any, ...] = (
+    "",
+    "0",
+    "-1",
+    "x",
+    "x" * 5000,
+    "Δ",
+    "1 ",
+    0,
+    7,
+    -1,
+    2**64,
+    1.5,
+    True,
+    [],
+    ["e"],
+    {},
+    "a\0",
+)
+
+
+def examples(shape: Schema) -> dict[str, Any]:
+    """A value of each field, as the OpenAPI document shows it; nothing where it shows none."""
+    return {
+        field.data_key or name: field.metadata["example"]
+        for name, field in shape.load_fields.items()
+        if "example" in field.metadata
+    }
+
+
+def outcome(load: Any, data: dict[str, Any]) -> Any:
+    try:
+        return load(data)
+    except ValidationError as error:
+        return error.messages
+    except AttributeError as error:  # of fields that are only ever read from a query, whose values are texts
+        return str(error)
+
+
+@pytest.mark.parametrize("shape", QUESTIONS.values(), ids=QUESTIONS)
+def test_questions_are_read_as_marshmallow_reads_them(shape: Schema) -> None:
+    right = examples(shape) | {"unknown": "x"}
+    known = [field.data_key or name for name, field in shape.load_fields.items()]
+    tried = [right, {}, *({key: right[key] for key in right if key != name} for name in known)]
+    tried += [right | {name: wrong} for name in known for wrong in WRONG]
+    for data in tried:
+        assert outcome(lambda given: plain.load(shape, given), data) == outcome(shape.load, data), data
+
+
+@pytest.mark.parametrize("shape", ANSWERS.values(), ids=ANSWERS)
+def test_answers_are_written_as_marshmallow_writes_them(shape: Schema) -> None:
+    full = {name: field.metadata.get("example") for name, field in shape.dump_fields.items()}
+    full |= {name: 3 for name in full if name.endswith(("amt", "fee", "_rate"))}
+    error = {"err": {"code": 500, "msg": "why"}}
+    lists = {name: [] for name, field in shape.dump_fields.items() if isinstance(field, List)}
+    for values in ({}, error, full | lists, full | lists | error):
+        as_object = make_dataclass("Values", values)(**values)
+        for given in (values, as_object):
+            assert plain.dump(shape, given) == shape.dump(given), given
+            assert list(plain.dump(shape, given)) == list(shape.dump(given)), given
+
+
+def test_the_three_operations_are_read_and_written_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing would be compared here."""
+
+    def by_marshmallow(*_: Any, **__: Any) -> Any:
+        raise AssertionError("marshmallow was asked")
+
+    door = DOORS[0]
+    monkeypatch.setattr(Schema, "load", by_marshmallow)
+    monkeypatch.setattr(Schema, "dump", by_marshmallow)
+    for question in (door.estimate_query, door.status_body, door.latency_query):
+        assert plain.load(question, examples(question))
+    for shape in (door.estimate_answer, door.status_answer, door.latency_answer):
+        assert plain.dump(shape, {})["err"] is None
