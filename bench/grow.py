@@ -34,7 +34,7 @@ from app.runtime.gateway import Gateway
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
 from app.services.audit.record import record
-from app.services.feed.latencies import recount
+from app.services.feed.latency.counts import recount
 from app.services.feed.lines import ReadLine, read_line
 from app.services.feed.projection import project
 from app.services.feed.sums import advance, apply_shared

@@ -28,7 +28,7 @@ from app.domain.audit import Actor, Source
 from app.models.engine import reading, writing
 from app.models.pruned import GrownDatabase
 from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.latencies import follow_window
+from app.services.feed.latency.counts import follow_window
 from bench import console
 from bench.contenders import GUNICORN, OURS, POSTGRES, Contender, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server

@@ -1,4 +1,4 @@
-"""How many transfers took about how long: what a median is found by (services/feed/latencies.py)."""
+"""How many transfers took about how long: what a median is found by (services/feed/latency/counts.py)."""
 
 from __future__ import annotations
 

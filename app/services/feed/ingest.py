@@ -24,7 +24,7 @@ from app.domain.transfer.judge import (
 )
 from app.models.engine import writing
 from app.runtime.gateway import Gateway
-from app.services.feed.latencies import follow_window
+from app.services.feed.latency.counts import follow_window
 from app.services.feed.lines import ReadLine, RefusedLine, judged_by_time, read_line
 from app.services.feed.load import load_known
 from app.services.feed.schema import SCHEMAS

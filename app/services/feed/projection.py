@@ -24,7 +24,7 @@ from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.services.feed.accounts import write_account_entries
 from app.services.feed.anomalies import sync_transfer_anomalies
-from app.services.feed.latencies import write_latencies
+from app.services.feed.latency.counts import write_latencies
 from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
 from app.services.refunds.withdraw_ids import WithdrawIds

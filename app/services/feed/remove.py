@@ -27,7 +27,7 @@ from app.queries.feed.histories import load_histories
 from app.queries.feed.prunable import events_of_transfers
 from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pools
 from app.services.feed.accounts import write_account_entries
-from app.services.feed.latencies import write_latencies
+from app.services.feed.latency.counts import write_latencies
 from app.services.feed.projection import latencies_of
 from app.services.feed.sums import apply_courses, apply_volumes
 from app.services.refunds.withdraw_ids import keep_paid_ids

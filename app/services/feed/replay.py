@@ -35,7 +35,7 @@ from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed import chains, pools
 from app.services.feed.grown import refuse_grown
-from app.services.feed.latencies import forget_counts, recount
+from app.services.feed.latency.counts import forget_counts, recount
 from app.services.feed.projection import CHUNK, refold
 from app.services.feed.retract import rebuild_retracted
 from app.services.feed.sums import advance

@@ -21,7 +21,7 @@ from app.models.transfers import LatencyRecord, Transfer
 from app.queries.latency.kept import _KEPT
 from app.queries.latency.middle import _MIDDLE, middle_latencies
 from app.runtime.gateway import current_gateway
-from app.services.feed.latencies import recount
+from app.services.feed.latency.counts import recount
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 

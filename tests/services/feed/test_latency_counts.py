@@ -24,8 +24,8 @@ from app.models.transfers import LatencyRecord
 from app.queries.latency import around
 from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
-from app.services.feed import latencies
 from app.services.feed import replay as replaying
+from app.services.feed.latency import counts as latencies
 from app.services.feed.prune import prune
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER

@@ -29,7 +29,7 @@ from app.queries.feed.latency_counts import (
     released_between,
     released_between_of_middles,
 )
-from app.services.feed.middles import make_middles, move_middles
+from app.services.feed.latency.middles import make_middles, move_middles
 
 STEP: Final = timedelta(seconds=10)
 """How far the window's start may be ahead of what is counted before the counts follow."""
