@@ -28,6 +28,7 @@ from app.domain.estimate.inputs import (
     TokenTerms,
 )
 from app.domain.pools import PoolCounters
+from tests.volume import volume
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
 UINT256 = 2**256 - 1
@@ -87,7 +88,7 @@ def pegged(bridge_type: BridgeType = BridgeType.DEPOSIT_MINT, **changes) -> Esti
 def for_seeds(
     count: int, make: Callable[[int], Case]
 ) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
-    """Run a test for so many seeds, always the same ones of its own; a failure names its seed.
+    """Run a test for so many seeds, everyday a quarter, always the same ones of its own; a failure names its seed.
 
     For tests that need nothing else drawn: Hypothesis cannot make a smaller case of what comes of a seed, and
     takes ten times as long to choose the seeds as the test takes.
@@ -96,7 +97,7 @@ def for_seeds(
     def decorate(test: Callable[[Case], None]) -> Callable[[], None]:
         def run() -> None:
             seeds = random.Random(test.__name__)
-            for _ in range(count):
+            for _ in range(volume(count)):
                 seed = seeds.getrandbits(64)
                 try:
                     test(make(seed))
