@@ -88,7 +88,9 @@ def pegged(bridge_type: BridgeType = BridgeType.DEPOSIT_MINT, **changes) -> Esti
 def for_seeds(
     count: int, make: Callable[[int], Case]
 ) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
-    """Run a test for so many seeds, everyday a quarter, always the same ones of its own; a failure names its seed.
+    """Run a test for so many seeds, always the same ones of its own; a failure names its seed.
+
+    Everyday it is a quarter of them.
 
     For tests that need nothing else drawn: Hypothesis cannot make a smaller case of what comes of a seed, and
     takes ten times as long to choose the seeds as the test takes.
