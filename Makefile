@@ -61,7 +61,7 @@ profile: ## draw a flame graph of a server under load into build/profile.svg (AR
 	$(VENV) requirements-bench.txt
 	@$(BIN)/python -m bench.profile $(ARGS)
 
-fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 10,000
+fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 5,000
 	$(VENV) requirements-dev.txt
 	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py $(ARGS)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -56,6 +57,16 @@ def make_settings(database_url: str, **changes: object) -> Settings:
         "estimate_counts_seconds": 0,
     }
     return Settings.model_validate(values | changes)
+
+
+USUAL: tuple[dict[str, Any], ...] = ({}, {"doors": ALL_DOORS})
+"""The changes of the settings that most tests have: none, or with the console."""
+
+
+@cache
+def usual_settings(database_url: str) -> tuple[Settings, ...]:
+    """The settings with the changes of ``USUAL``, made once: to make some takes milliseconds."""
+    return tuple(make_settings(database_url, **changes) for changes in USUAL)
 
 
 def close_connections() -> None:
@@ -128,11 +139,13 @@ class Applications:
 
         Its ``own=True`` makes one for this test alone, for it will be changed (routes, hooks).
         """
-        self._shared.add(make_settings(database.url).database_url)
+        self._shared.add(usual_settings(database.url)[0].database_url)
 
         def open_app(*, own: bool = False, clock: Clock = clock, **changes: Any) -> Flask:
             url = changes.pop("database_url", database.url)
-            return self._open(make_settings(url, **changes), clock, client_class, own)
+            usual = changes in USUAL
+            settings = usual_settings(url)[USUAL.index(changes)] if usual else make_settings(url, **changes)
+            return self._open(settings, clock, client_class, own)
 
         return open_app
 
@@ -172,7 +185,7 @@ class Applications:
     def _is_usual(self, settings: Settings) -> bool:
         """Others are rare; kept, they would keep connections."""
         url = settings.database_url
-        return url in self._shared and settings in (make_settings(url), make_settings(url, doors=ALL_DOORS))
+        return url in self._shared and settings in usual_settings(url)
 
 
 def _listeners(app: Flask) -> list[int]:

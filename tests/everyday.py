@@ -1,4 +1,4 @@
-"""Which tests run everyday, where nobody names any: nearly every test function, with a part of its cases.
+"""Which tests run everyday, where nobody names any: most test functions, with a part of their cases.
 
 With ``FULL_TESTS=1`` (``make test-all`` and continuous integration) every test runs, and so it does where a
 file, a test or a word (``-k``) is given. Otherwise three rules take away what would try the same code again:
@@ -23,7 +23,7 @@ from tests.volume import FULL
 
 Case = TypeVar("Case")
 
-CASES = 4
+CASES = 3
 """How many cases of a test run everyday: the first, the last, and others in equal distances between them."""
 
 COSTLY = frozenset({"backend", "browser", "postgres_server", "server", "sqlite_template", "tmp_path"})

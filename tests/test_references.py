@@ -131,20 +131,21 @@ def said_in(path: Path) -> Iterator[tuple[int, str]]:
         yield from comments_of(path.read_text())
 
 
+BEFORE_A_STATEMENT = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+BETWEEN_STATEMENTS = {tokenize.NL, tokenize.COMMENT}
+"""Kinds of tokens: a string that comes after these stands alone."""
+
+
 def comments_of(source: str) -> Iterator[tuple[int, str]]:
     """The numbered lines of comments, docstrings, and strings that stand alone."""
+    lines, starts = source.splitlines(), True
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
-    lines = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.value.value, str)
-        ):
-            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+        elif token.type == tokenize.STRING and starts:
+            for number in range(token.start[0], token.end[0] + 1):
                 yield number, lines[number - 1]
+        starts = token.type in BEFORE_A_STATEMENT or (starts and token.type in BETWEEN_STATEMENTS)
 
 
 def faults(tree: Tree, path: Path, line: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from itertools import pairwise
 from pathlib import Path
@@ -224,7 +225,8 @@ def python_files(path: Path) -> list[Path]:
     return [path] if path.exists() else []
 
 
-def imported_modules(source: Path) -> set[str]:
+@cache
+def imported_modules(source: Path) -> frozenset[str]:
     """Top-level names that the file imports absolutely."""
     modules: set[str] = set()
     for node in ast.walk(ast.parse(source.read_text())):
@@ -232,4 +234,4 @@ def imported_modules(source: Path) -> set[str]:
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.split(".")[0])
-    return modules
+    return frozenset(modules)

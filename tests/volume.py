@@ -24,6 +24,6 @@ def volume(full: int, everyday: int | None = None) -> int:
     return -(-full // PART) if everyday is None else everyday
 
 
-def some(inputs: Sequence[Input]) -> Sequence[Input]:
-    """Those of the inputs that a test tries: all, or everyday every fourth from the first."""
-    return inputs if FULL else inputs[::PART]
+def some(inputs: Sequence[Input], part: int = PART) -> Sequence[Input]:
+    """Those of the inputs that a test tries: all, or everyday one of so many, from the first."""
+    return inputs if FULL else inputs[::part]

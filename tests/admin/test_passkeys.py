@@ -28,6 +28,7 @@ from tests.admin.visitor import (
     signed_in,
 )
 from tests.applications import OpenApp
+from tests.volume import volume
 
 VIEWER = email_of(Role.VIEWER)
 
@@ -161,18 +162,18 @@ def test_answers_with_one_byte_changed_are_refused_without_a_fault(app: Flask) -
     owner, device = signed_in(app, Role.VIEWER), Authenticator()
     asked = Asked(owner.post("/admin/account/passkey", {"name": "a"}))
     registered = device.register(asked.options)
-    for _ in range(150):
+    for _ in range(volume(150)):
         assert owner.post(asked.action, {"credential": mutated(registered, chance)}).status_code == 302
     visitor = Visitor(app)
     device = with_passkey(app, Role.OPERATOR)
     asked = ask_at_sign_in(visitor)
     answer = device.answer(asked.options)
-    for _ in range(100):
+    for _ in range(volume(100)):
         answered = visitor.post(asked.action, {"credential": mutated(answer, chance)})
         assert answered.status_code == 302
     visitor = Visitor(app)  # some changes are none, such as leaving out who it claims to be
     for name in ("clientDataJSON", "authenticatorData", "signature"):
-        for _ in range(30):
+        for _ in range(volume(30)):
             visitor.post(asked.action, {"credential": with_other_byte(answer, name, chance)})
     assert not visitor.inside
 

@@ -48,6 +48,7 @@ def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Brows
     assert page.evaluate("sessionStorage.length") == 0
 
 
+@pytest.mark.full("seconds of a browser; tests/admin/test_kept_forms.py has who is shown what")
 def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'
@@ -85,7 +86,9 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "scheme", ["light", pytest.param("dark", marks=pytest.mark.full("the same in other colours"))]
+)
 def test_a_phone_shows_state_and_stop(visit: Visit, scheme: str) -> None:
     visit.page.emulate_media(color_scheme=scheme)
     visit.sign_in(email_of(Role.ADMIN))

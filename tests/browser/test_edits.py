@@ -57,6 +57,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the form")
 def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
@@ -144,6 +145,7 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     assert not page.evaluate(wide)
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the form")
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")

@@ -1,7 +1,7 @@
 """Every page of the console in a browser: accessible in both themes, quiet, at home, within the screen.
 
 A page is opened once and looked at in every way (``findings``); what is found on all pages is told together.
-Everyday a quarter of the pages is looked at (``some``).
+Everyday some of the pages are looked at (``some``).
 """
 
 from __future__ import annotations
@@ -303,23 +303,24 @@ def refused(visit: Visit, path: str, status: int) -> Page:
 @pytest.mark.parametrize("section", PAGES)
 def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for path in some(PAGES[section]):
+    for path in some(PAGES[section], 10):
         sweep.visit.open(story.at(path))
         sweep.look(path)
 
 
 def test_forms_that_come_back(sweep: Sweep) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for sent in some(REFUSED):
+    for sent in some(REFUSED, 7):
         sweep.send(sent)
 
 
 def test_previews_and_a_conflict(sweep: Sweep) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for sent in (*some(PREVIEWED), CONFLICT):
+    for sent in (*some(PREVIEWED, 5), CONFLICT):
         sweep.send(sent)
 
 
+@pytest.mark.full("seconds of a browser")
 def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
     """Before it, refused, for the first time, not for everything, and asked again."""
     visit = sweep.visit

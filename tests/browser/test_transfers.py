@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app.domain.codes import TransferHistoryStatus as Status
@@ -27,6 +28,7 @@ def source_transaction(page: Page) -> str:
     return found
 
 
+@pytest.mark.full("seconds of a browser; test_jobs finds one by an address that holds it")
 def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open(f"/admin/transfers/{COMPLETED}")
@@ -107,6 +109,7 @@ def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     expect(page.get_by_label("Changed from")).to_have_value("2026-01-31T12:00")
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the page")
 def test_an_estimate_that_is_refused_and_one_that_passes(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/estimates/")

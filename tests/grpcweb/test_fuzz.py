@@ -36,8 +36,8 @@ from tests.grpcweb.wire import (
 from tests.refunds.asking import withdraw_req
 from tests.volume import FULL
 
-INPUTS = 50_000 if FULL or os.environ.get("FUZZ") else 10_000
-"""``make fuzz`` and ``make test-all`` send them all, the everyday ``make test`` a fifth."""
+INPUTS = 50_000 if FULL or os.environ.get("FUZZ") else 5_000
+"""``make fuzz`` and ``make test-all`` send them all, the everyday ``make test`` a tenth."""
 SLOWEST_SECONDS = 10.0
 EXPECTED = {OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED}
 ID = "0x" + "5a" * 32

@@ -48,6 +48,7 @@ def document(server: Server) -> bytes:
     return server.ask("GET", "/openapi.json").read()
 
 
+@pytest.mark.full("seconds of generators, compilers and checkers of types")
 @pytest.mark.parametrize(
     "made",
     [

@@ -21,7 +21,7 @@ from tests.volume import volume
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = bool(os.environ.get("SCHEMATHESIS"))
-EXAMPLES = 3000 if FULL else volume(15, 5)
+EXAMPLES = 3000 if FULL else volume(15, 1)
 """For each operation; some have too few fields for so many."""
 NEEDED = 20_000 if FULL else volume(300, 200)
 COMMAND = (

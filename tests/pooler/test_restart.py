@@ -26,8 +26,8 @@ from tests.services.feed.world import NOW, build_network
 from tests.serving.server import Server, serving
 from tests.volume import volume
 
-TOLD = story(volume(4_000, 1_500))
-REPORTERS, ASKERS, RESTARTS = 4, 4, volume(6, 3)
+TOLD = story(volume(4_000, 800))
+REPORTERS, ASKERS, RESTARTS = 4, 4, volume(6, 2)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from tests.pooler.traffic import interleave
 from tests.services.feed.world import NOW, build_network, feed, projections
 from tests.volume import volume
 
-TOLD = story(volume(2_000, 500))
+TOLD = story(volume(2_000, 200))
 
 
 @pytest.fixture(autouse=True)
@@ -93,6 +93,7 @@ def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
         assert state() == undisturbed
 
 
+@pytest.mark.full("the traffic of another test once more")
 def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
     seen = interleave(unknowing, TOLD)
     assert seen.bad

@@ -143,7 +143,7 @@ def tell(ask: Asker, kind: SendKind, first: Powers, seed: int) -> None:
 
 
 @settings(
-    max_examples=volume(25), phases=[Phase.explicit, Phase.generate]
+    max_examples=volume(25, 4), phases=[Phase.explicit, Phase.generate]
 )  # shrinking a seed explains nothing
 @given(st.sampled_from(KINDS), SETS, st.integers(0, 2**32))
 def test_served_exactly_while_the_contract_takes_it(

@@ -13,6 +13,7 @@ from tests.domain.refund.evidence_kit import twin, vector
 from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, served_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Story, flip, rotation
 from tests.services.feed.world import SENDER
+from tests.volume import some
 
 SIGNERS = (0, 3, 6)
 """Who is needed for a quorum: with any of them missing it is none."""
@@ -83,12 +84,12 @@ def test_anything_else_does_not(story: Story, served: Call) -> None:
 def test_no_flipped_bit_is_paid(story: Story, served: Call) -> None:
     bridge = bridge_of(story)
     flips: list[dict[str, Any]] = [
-        {"request": flip(served.request, bit)} for bit in range(0, len(served.request) * 8, 11)
+        {"request": flip(served.request, bit)} for bit in some(range(0, len(served.request) * 8, 11))
     ]
     flips += [
         {"sigs": [*served.sigs[:place], flip(sig, bit), *served.sigs[place + 1 :]]}
         for place, sig in enumerate(served.sigs)
-        for bit in range(place, 65 * 8, 17)
+        for bit in some(range(place, 65 * 8, 17))
     ]
     assert all(not bridge.judge(served.but(**changes)).startswith("0x") for changes in flips)
 

@@ -133,6 +133,7 @@ def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[None]:
             ended.set()
 
 
+@pytest.mark.full("a flood that keeps both cores busy for seconds")
 def test_tiny_chunks_hold_up_nobody(server: Server) -> None:
     """They take longer to parse than to arrive, so their reader never waited: health took up to 4 s."""
     with bodies_of_tiny_chunks(server, 8):
@@ -214,6 +215,7 @@ def writer_elsewhere(url: str) -> Iterator[None]:
             holder.rollback()
 
 
+@pytest.mark.full("twenty real passwords are hashed while nobody may write")
 def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
 

@@ -20,6 +20,8 @@ from tests.serving.server import COMMAND, ROOT, Server, environment, serving
 
 PROBE = "tests.serving.probe:app"
 
+ANOTHER_START = pytest.mark.full("one more start; tests/test_config.py has every setting")
+
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -106,6 +108,7 @@ def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
     assert json.load(response)["scheme"] == "http"
 
 
+@pytest.mark.full("a server of its own")
 def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_template: Path) -> None:
     with (
         serving(PROBE, tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running,
@@ -144,7 +147,12 @@ def wait_for(path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("DOORS", "api,cellar"), ("PORT", "http"), ("DATABASE_URL", "mysql://host/name")]
+    ("name", "value"),
+    [
+        ("DOORS", "api,cellar"),
+        pytest.param("PORT", "http", marks=ANOTHER_START),
+        pytest.param("DATABASE_URL", "mysql://host/name", marks=ANOTHER_START),
+    ],
 )
 def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> None:
     ended = subprocess.run(

@@ -108,6 +108,7 @@ def test_it_reads_and_ends_well_and_never_shows_a_url(
         assert rpc not in process.said
 
 
+@pytest.mark.full("waits for a lease to run out")
 def test_another_takes_over_within_ten_seconds(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_another_takes_over_within_ten_seconds(
             assert other.end() == 0
 
 
+@pytest.mark.full("on_anvil/test_kills kills watchers of real nodes")
 def test_killed_at_any_moment_it_loses_nothing_and_tells_nothing_twice(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ from app.domain.estimate.inputs import (
     TokenTerms,
 )
 from app.domain.pools import PoolCounters
+from tests.volume import volume
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
 UINT256 = 2**256 - 1
@@ -89,6 +90,8 @@ def for_seeds(
 ) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
     """Run a test for so many seeds, always the same ones of its own; a failure names its seed.
 
+    Everyday it is a quarter of them.
+
     For tests that need nothing else drawn: Hypothesis cannot make a smaller case of what comes of a seed, and
     takes ten times as long to choose the seeds as the test takes.
     """
@@ -96,7 +99,7 @@ def for_seeds(
     def decorate(test: Callable[[Case], None]) -> Callable[[], None]:
         def run() -> None:
             seeds = random.Random(test.__name__)
-            for _ in range(count):
+            for _ in range(volume(count)):
                 seed = seeds.getrandbits(64)
                 try:
                     test(make(seed))

@@ -102,7 +102,7 @@ def test_in_any_order_of_writes_and_questions_no_answer_is_too_old_or_mixed(
     gateways = gateway_of(open_app()), gateway_of(open_app())
     fill_network(database, gateways[0].engine)
 
-    @settings(max_examples=volume(200, 30))
+    @settings(max_examples=volume(200, 12))
     @given(st.lists(moves, max_size=25), st.sampled_from([2, 60]))
     def hold(steps: list[tuple[Any, ...]], epoch_seconds: int) -> None:
         forget_events(gateways[0])

@@ -153,7 +153,7 @@ def answers_after(gateway: Gateway, *phases: Sequence[Events]) -> dict[str, list
         return projections(connection)
 
 
-@settings(max_examples=volume(120))
+@settings(max_examples=volume(120, 12))
 @given(data=st.data())
 def test_without_reorgs(gateway: Gateway, data: st.DataObject) -> None:
     events = data.draw(some_events())
@@ -162,7 +162,7 @@ def test_without_reorgs(gateway: Gateway, data: st.DataObject) -> None:
     assert answers_after(gateway, one_way) == answers_after(gateway, other_way)
 
 
-@settings(max_examples=volume(80))
+@settings(max_examples=volume(80, 8))
 @given(data=st.data())
 def test_between_two_reorgs(gateway: Gateway, data: st.DataObject) -> None:
     first, second, third = (data.draw(some_events()) for _ in range(3))

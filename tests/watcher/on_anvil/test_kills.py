@@ -38,7 +38,7 @@ from tests.watcher.on_anvil.test_faults import everything, quiet_run, reorganisa
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-KILLS = 200 if SOAK else volume(4, 2)
+KILLS = 200 if SOAK else volume(4, 1)
 PATIENCE = 60.0
 """Seconds after which a watcher that was left alone should have read everything."""
 
