@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from urllib.parse import urlencode
 
 import psutil
@@ -115,22 +116,19 @@ def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, door: str
 @contextmanager
 def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[None]:
     """So many clients that send bodies in chunks of one byte, as fast as they are read."""
-    chunks, ended = b"1\r\na\r\n" * 20_000, Event()
+    workers = psutil.Process(server.process.pid).children()
 
-    def send() -> None:
-        while not ended.is_set():
-            with suppress(OSError), connect(server) as wire:
-                wire.sendall(b"POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-                while not ended.is_set():
-                    wire.sendall(chunks)
+    def spent() -> float:
+        return sum(sum(worker.cpu_times()[:2]) for worker in workers)
 
-    with ThreadPoolExecutor(count) as pool:
-        for _ in range(count):
-            pool.submit(send)
-        try:
-            yield
-        finally:
-            ended.set()
+    before, until = spent(), time.monotonic() + 20
+    command = [sys.executable, "-m", "tests.serving.tiny_chunks", server.host, str(server.port), str(count)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as clients:
+        while spent() - before < 0.5:
+            assert time.monotonic() < until, "the clients are not read"
+            time.sleep(0.05)
+        yield
+        clients.terminate()
 
 
 @pytest.mark.full("a flood that keeps both cores busy for seconds")

@@ -68,10 +68,21 @@ def wants_pegged(inputs: EstimateInputs) -> bool:
 
     As asked; left out, whenever a pair joins the two chains; asked for the pools, where there is only a pair.
     """
-    asked, joined = inputs.request.is_pegged, inputs.pegged is not None
+    return is_pegged(
+        inputs.request.is_pegged, joined=inputs.pegged is not None, routed=inputs.route is not None
+    )
+
+
+def is_pegged(asked: bool | None, *, joined: bool, routed: bool) -> bool:
+    """:func:`wants_pegged`, of what it depends on.
+
+    :param asked: what the request says; None where it says nothing.
+    :param joined: whether a pair joins the two chains.
+    :param routed: whether there is a route of the pools.
+    """
     if asked is None:
         return joined
-    return asked or (joined and inputs.route is None)
+    return asked or (joined and not routed)
 
 
 def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from app.domain.blocking import IPAddress
 from app.domain.estimate.base_fees import base_fee_now
 from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, RouteBlock
-from app.domain.estimate.pricing import wants_pegged
+from app.domain.estimate.pricing import is_pegged
 from app.runtime.gateway import Gateway
-from app.runtime.snapshot import NetworkSnapshot
 from app.services.estimates.facts import kept_facts
 
 
@@ -38,31 +36,16 @@ def estimate_inputs(
     gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
 ) -> EstimateInputs:
     """Everything that the estimate depends on: the configuration, and pools and fees, kept or read now."""
-    now = gateway.clock()
-    inputs = _configured(gateway.snapshots.current(), request, now, usr_addr, caller)
-    route, src, dst = inputs.route, inputs.src_pool, inputs.dst_pool
-    if route is None or src is None or dst is None or wants_pegged(inputs):
-        return inputs
-    facts, age = kept_facts(gateway, request.route_key, src, now)
-    return replace(
-        inputs,
-        route=replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now)),
-        src_pool=src.moved_by(facts.src, facts.epoch_volume),
-        dst_pool=dst.moved_by(facts.dst),
-        facts_age=age,
-    )
-
-
-def _configured(
-    snapshot: NetworkSnapshot,
-    request: EstimateRequest,
-    now: datetime,
-    usr_addr: str | None,
-    caller: IPAddress | None,
-) -> EstimateInputs:
-    """The inputs as the configuration alone has them; pools at their opening values."""
-    terms, route_key = snapshot.terms, request.route_key
-    src, dst = route_key.src, route_key.dst
+    now, snapshot, route_key = gateway.clock(), gateway.snapshots.current(), request.route_key
+    terms, src, dst = snapshot.terms, route_key.src, route_key.dst
+    route, pegged = terms.routes.get(route_key), terms.pegged.get(route_key)
+    src_pool, dst_pool, age = terms.pools.get(src), terms.pools.get(dst), None
+    by_pair = is_pegged(request.is_pegged, joined=pegged is not None, routed=route is not None)
+    if route is not None and src_pool is not None and dst_pool is not None and not by_pair:
+        facts, age = kept_facts(gateway, route_key, src_pool, now)
+        route = replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now))
+        src_pool = src_pool.moved_by(facts.src, facts.epoch_volume)
+        dst_pool = dst_pool.moved_by(facts.dst)
     return EstimateInputs(
         request=request,
         now=now,
@@ -72,11 +55,12 @@ def _configured(
         dst_chain=terms.chains.get(request.dst_chain_id),
         src_token=terms.tokens.get(src),
         dst_token=terms.tokens.get(dst),
-        route=terms.routes.get(route_key),
-        pegged=terms.pegged.get(route_key),
+        route=route,
+        pegged=pegged,
         block=terms.blocks.get(route_key, RouteBlock.NONE),
-        src_pool=terms.pools.get(src),
-        dst_pool=terms.pools.get(dst),
+        src_pool=src_pool,
+        dst_pool=dst_pool,
         symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
+        facts_age=age,
     )

@@ -69,7 +69,7 @@ def reorg(block: int) -> dict[str, Any]:
 @example(told=[deposit(2), deposit(3), reorg(3), reorg(4)], batch=1)
 @example(told=[deposit(3), reorg(2), {"retract": "reorg-2", "subject": "chain:1"}], batch=1)
 @example(told=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
-@settings(max_examples=volume(200, 15))
+@settings(max_examples=volume(60, 10))
 @given(told=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
 def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
     forget_events(gateway)

@@ -1,0 +1,31 @@
+"""Clients that send bodies in chunks of one byte, as fast as they are read: ``python -m … HOST PORT COUNT``.
+
+A process of its own, which leaves the processor to others: attackers have machines of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import suppress
+from threading import Thread
+
+_CHUNKS = b"1\r\na\r\n" * 20_000
+_HEAD = b"POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def send_for_ever(host: str, port: int) -> None:
+    """One client after the other."""
+    while True:
+        with suppress(OSError), socket.create_connection((host, port)) as wire:
+            wire.sendall(_HEAD)
+            while True:
+                wire.sendall(_CHUNKS)
+
+
+if __name__ == "__main__":
+    os.nice(10)
+    for _ in range(int(sys.argv[3])):
+        Thread(target=send_for_ever, args=(sys.argv[1], int(sys.argv[2])), daemon=True).start()
+    sys.stdin.read()  # until whoever started this is done
