@@ -7,6 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select
 
+from app.cooperation import in_turns
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
@@ -34,7 +35,7 @@ def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict
             refund_reason=XferStatus(row.refund_reason),
             kind=SendKind(row.kind) if row.kind else None,
         )
-        for row in rows
+        for row in in_turns(rows)
     }
 
 

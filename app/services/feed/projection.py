@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert
 
+from app.cooperation import in_turns
 from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
@@ -46,7 +47,7 @@ def project(
     """Fold these histories and write what changed, sums included."""
     known = [history for history in histories if history.log]
     logged = with_signatures_now(connection, known, facts)
-    new = {history.transfer_id: transfer_state(history, facts) for history in logged}
+    new = {history.transfer_id: transfer_state(history, facts) for history in in_turns(logged)}
     if not new:
         return
     old = load_states(connection, new)
@@ -62,7 +63,7 @@ def project(
     _write_basis(connection, logged, new)
     write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
     change = SharedChange()
-    for transfer_id, state in new.items():
+    for transfer_id, state in in_turns(new.items()):
         change.replace(old.get(transfer_id), state)
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
