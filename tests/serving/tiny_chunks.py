@@ -1,11 +1,10 @@
 """Clients that send bodies in chunks of one byte, as fast as they are read: ``python -m … HOST PORT COUNT``.
 
-A process of its own, which leaves the processor to others: attackers have machines of their own.
+A process of its own, so that whoever probes the server does not wait for these.
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from contextlib import suppress
@@ -25,7 +24,6 @@ def send_for_ever(host: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(10)
     for _ in range(int(sys.argv[3])):
         Thread(target=send_for_ever, args=(sys.argv[1], int(sys.argv[2])), daemon=True).start()
     sys.stdin.read()  # until whoever started this is done
