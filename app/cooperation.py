@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any, Final, ParamSpec, TypeVar
 
-from gevent import Timeout, get_hub
+from gevent import Timeout, get_hub, idle
 from gevent.monkey import is_module_patched
 from gevent.threadpool import ThreadPool
 
@@ -24,12 +24,24 @@ TURN_SECONDS: Final = 0.002
 """How long a computation goes on before others have their turn: about what a public answer takes."""
 
 
+def give_way() -> None:
+    """Let everything else that is ready go on, also what only now turns out to be.
+
+    ``sleep(0)`` would not do: gevent calls whoever slept so up to fifty times before it looks at sockets again.
+    An idle watcher of the highest priority is called once in each turn of the loop, after that look.
+    """
+    if served_by_greenlets():
+        idle(get_hub().loop.MAXPRI)
+    else:
+        time.sleep(0)
+
+
 def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:
     """The items, with turns for others in between: whoever works on thousands of them goes through this."""
     until = monotonic() + TURN_SECONDS
     for item in items:
         if monotonic() >= until:
-            time.sleep(0)
+            give_way()
             until = monotonic() + TURN_SECONDS
         yield item
 

@@ -6,11 +6,13 @@ import math
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Final
 
 from gevent import get_hub
 from gevent.socket import wait as wait_until
+
+from app.cooperation import give_way
 
 FIRST_BYTE_SECONDS: Final = 10.0
 """How long a new connection may say nothing. One that was used before may stay idle for ``keepalive``."""
@@ -149,7 +151,7 @@ class Connection:
         else:
             self._piece = min(2 * self._piece, LARGEST_PIECE)
         if now - self._turn_began > TURN_SECONDS:
-            sleep(0)
+            give_way()
             self._turn_began = monotonic()
         return min(size, self._piece)
 
