@@ -1,4 +1,4 @@
-"""Work in turns lets everybody else go on, also whoever only now has something to read."""
+"""Work in turns lets everybody else go on, also whoever only now has something to read, and goes on itself."""
 
 from __future__ import annotations
 
@@ -40,10 +40,49 @@ print(len(sent), max(late - early for early, late in zip(sent, found, strict=Tru
 """
 
 
+BESIDE_OTHERS_WITHOUT_PAUSE: Final = """
+from gevent import monkey
+
+monkey.patch_all()
+import time
+
+import gevent
+
+from app.cooperation import OTHERS_SECONDS, give_way, stand_back
+
+def never_done():
+    while True:
+        give_way()
+
+others = [gevent.spawn(never_done) for _ in range(3)]
+waits = []
+for _ in range(50):
+    began = time.monotonic()
+    stand_back()
+    waits.append(time.monotonic() - began)
+alone_began = time.monotonic()
+gevent.killall(others)
+stand_back()
+waits.sort()
+print(waits[25] / OTHERS_SECONDS, time.monotonic() - alone_began < OTHERS_SECONDS)
+"""
+
+
 def test_a_socket_is_looked_at_in_every_turn() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", WORK_AND_READ], capture_output=True, text=True, timeout=60, check=True
-    )
-    sent, most = map(int, ran.stdout.split())
+    sent, most = map(int, _said(WORK_AND_READ))
     assert sent == 10
     assert most <= TURNS_AT_MOST
+
+
+def test_who_stands_back_waits_for_others_but_not_for_ever() -> None:
+    waited, nobody_to_wait_for = _said(BESIDE_OTHERS_WITHOUT_PAUSE)
+    assert 0.9 <= float(waited) <= 10
+    assert nobody_to_wait_for == "True"
+
+
+def _said(program: str) -> list[str]:
+    """What a program printed that runs alone, for gevent patches the whole process."""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    return ran.stdout.split()
