@@ -12,8 +12,9 @@ from flask import Flask
 from app.domain import audit
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
-from tests.admin.test_network_flow import other_operator, save, send, shown
-from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.admin.forms import save, send
+from tests.admin.visitor import MovableClock, Visitor, other_operator, signed_in
+from tests.services.network.edits.kit import shown
 
 ROOT = Path(__file__).resolve().parents[2]
 

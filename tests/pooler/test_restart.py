@@ -15,9 +15,9 @@ from flask_migrate import upgrade
 
 from app.runtime.gateway import current_gateway
 from tests.applications import application
+from tests.faults.kept import assert_answered_is_kept_once
 from tests.faults.reporters import Events, Reporter
 from tests.faults.story import shares, story
-from tests.faults.test_sigkill import assert_answered_is_kept_once
 from tests.ingest.kit import TOKEN
 from tests.pooler.bouncer import Bouncer
 from tests.services.feed.world import NOW, write_network

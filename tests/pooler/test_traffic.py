@@ -11,7 +11,7 @@ from flask_migrate import downgrade, upgrade
 
 from app import create_app
 from app.domain.operators import Role
-from app.models.engine import reading
+from app.models.engine import reading, writing
 from app.runtime.gateway import current_gateway
 from config import ALL_DOORS
 from tests.admin.visitor import add_account
