@@ -138,8 +138,10 @@ def requests() -> Iterator[Request]:
 
 def _explained() -> Iterator[Request]:
     """Explanations that rest on the configuration alone: the age of facts is another each time."""
-    pegged = "src_chain_id=1&dst_chain_id=56&token_symbol=CELR&amt=1000000000000000000&slippage_tolerance=1"
-    for query in (pegged, f"{pegged}&is_pegged=true", pegged.replace("=56", "=1"), "amt=1"):
+    pegged = (
+        "src_chain_id=56&dst_chain_id=42161&token_symbol=AI&amt=50000000000000000000000&slippage_tolerance=1"
+    )
+    for query in (pegged, pegged.replace("amt=5", "amt="), pegged.replace("=42161", "=56"), "amt=1"):
         yield _get(f"/v2/explainEstimate?{query}")
     yield {**_get(f"/v2/explainEstimate?{pegged}"), "caller": BLOCKED_CALLER}
 

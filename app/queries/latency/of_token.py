@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select
 
 from app.domain.transfer.kept_middle import middle_ranks
 from app.models.transfers import Transfer
-from app.queries.latency.correction import AFTER, RECORD, RECORDS, RECORDS_OF_PAIR, UNTIL, number
+from app.queries.latency.correction import AFTER, RECORD, RECORDS_OF_PAIR, UNTIL, number
 from app.queries.latency.kept import Pair
 from app.queries.latency.middle import nearest_rank, the_middle
 from app.queries.latency.of_pair import LatencyOrder
@@ -30,14 +30,23 @@ _ONE_TOO_MANY: Final = (
     .offset(bindparam("most"))
     .limit(1)
 )
+_NEWEST: Final = (
+    select(RECORD.transfer_id, RECORD.latency_us)
+    .where(*_RELEASED)
+    .order_by(RECORD.released_at.desc())
+    .limit(number(MOST))
+    .subquery()
+)
+"""The limit leaves none out: by it the planner knows that they are few, and looks each transfer up."""
+
 _LATENCIES: Final = (
     select(
-        RECORD.latency_us,
-        (func.row_number().over(order_by=RECORD.latency_us) - number(1)).label("rank"),
+        _NEWEST.c.latency_us,
+        (func.row_number().over(order_by=_NEWEST.c.latency_us) - number(1)).label("rank"),
         func.count().over().label("total"),
     )
-    .join_from(RECORDS, Transfer, RECORD.transfer_id == Transfer.transfer_id)
-    .where(*_RELEASED, Transfer.symbol == bindparam("symbol"))
+    .join_from(_NEWEST, Transfer, _NEWEST.c.transfer_id == Transfer.transfer_id)
+    .where(Transfer.symbol == bindparam("symbol"))
     .subquery()
     .c
 )
