@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from app.domain.times import rfc3339
@@ -31,5 +32,11 @@ def progress_headers(progress: Progress | None, as_of: datetime | None) -> list[
         if progress.next_poll_seconds:
             headers.append((NEXT_POLL, str(progress.next_poll_seconds)))
     if as_of is not None:
-        headers.append((AS_OF, rfc3339(as_of, "seconds")))
+        headers.append((AS_OF, _written(as_of)))
     return headers
+
+
+@lru_cache(maxsize=64)
+def _written(at: datetime) -> str:
+    """Many answers in a row have the same time, and writing it costs more than all else here."""
+    return rfc3339(at, "seconds")
