@@ -16,7 +16,9 @@ from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
+from app.runtime.key_uses import KeyUses
 from app.runtime.public_reads import PublicReads
+from app.runtime.request_limits import RequestLimits
 from app.runtime.snapshot import SnapshotSource
 
 Clock = Callable[[], datetime]
@@ -45,7 +47,9 @@ class Gateway:
     snapshots: SnapshotSource
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
+    key_uses: KeyUses
     ask_limit: AskLimit
+    request_limits: RequestLimits
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS
