@@ -26,16 +26,16 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
-from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
+from app.runtime.limits.refund_asks import AskLimit
+from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
-from app.runtime.request_limits import RequestLimits
 from app.services.network.snapshot import NetworkSnapshots
 from app.watcher.command import watch
 from config import Door, Settings, load_settings

@@ -23,13 +23,13 @@ from app.admin.sign_in import setup
 from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
 from app.models.connections.writes import writes_of
-from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
-from app.runtime.request_limits import RequestLimits
+from app.runtime.limits.refund_asks import AskLimit
+from app.runtime.limits.requests import RequestLimits
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase

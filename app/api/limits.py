@@ -17,7 +17,7 @@ from app.domain.errors import GatewayError, Unauthorized
 from app.http.keys import keep_key, require_scope
 from app.http.public import RATE_LIMIT_HEADERS, caller
 from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.windows import Standing
+from app.runtime.limits.windows import Standing
 from app.services.api_keys.recognised import presented_key
 
 LIMITED_PREFIXES: Final = (

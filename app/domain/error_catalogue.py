@@ -121,8 +121,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "Too many requests from this caller or with this API key, or the quota of the reporter's token is used "
-        "up.",
+        "Too many requests from this caller or with this API key, or the quota of the reporter's token is "
+        "used up.",
         "Wait for the number of seconds in `Retry-After`.",
     ),
     ErrorRow(

@@ -40,5 +40,5 @@ def require_scope(key: ApiKey, scope: Scope) -> None:
     if not key.may(scope):
         has = ", ".join(sorted(key.scopes))
         raise Forbidden(
-            f"the API key does not have the scope {scope}, only {has}: ask the operator for another"
+            f"the API key lacks the scope {scope}, it has {has}: ask the operator for another key"
         )

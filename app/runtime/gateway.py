@@ -12,13 +12,13 @@ from sqlalchemy import Engine
 from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.models.connections.patience import COMMAND, set_patience
-from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
+from app.runtime.limits.refund_asks import AskLimit
+from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
-from app.runtime.request_limits import RequestLimits
 from app.runtime.snapshot import SnapshotSource
 
 Clock = Callable[[], datetime]

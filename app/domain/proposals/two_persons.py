@@ -18,7 +18,7 @@ API_KEYS: Final = "api_keys"
 """The keys of integrators."""
 
 ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
-"""What administrators alone change."""
+"""What administrators alone change; nobody else sees what is proposed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,5 +23,5 @@ def uses_of(connection: Connection, api_key_id: int, first_day: int) -> Sequence
 
 def last_days(connection: Connection) -> Mapping[int, int]:
     """The last day (Unix time // 86400) on which each key was used, by the id of the key's row."""
-    found = select(ApiKeyUse.api_key_id, func.max(ApiKeyUse.day)).group_by(ApiKeyUse.api_key_id)
-    return {api_key_id: day for api_key_id, day in connection.execute(found)}
+    found = select(ApiKeyUse.api_key_id, func.max(ApiKeyUse.day).label("day")).group_by(ApiKeyUse.api_key_id)
+    return {row.api_key_id: row.day for row in connection.execute(found)}

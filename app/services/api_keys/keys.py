@@ -18,7 +18,7 @@ from app.models import api_keys as table
 from app.models.engine import writing
 from app.queries.api_keys.keys import count_valid, is_name_used, key_by_id
 from app.runtime.gateway import Gateway
-from app.runtime.windows import limits_of
+from app.runtime.limits.windows import limits_of
 from app.services.audit.record import record
 
 MOST_VALID: Final = 1000
@@ -59,7 +59,7 @@ def create_within(
     made = {**row, "created_at": gateway.clock()}
     connection.execute(insert(table.ApiKey).values(made))
     change = AuditedChange(f"api key {row['name']}", None, _documented(made))
-    return _record(connection, gateway, actor, "create", change, note)
+    return _record(connection, gateway, actor, "create", change, note=note)
 
 
 def require_place(connection: Connection, name: str) -> None:
@@ -114,13 +114,13 @@ def _check(name: str, scopes: list[str], rate_limit: str) -> None:
         readable = False
     if not readable:
         raise KeyRefused(
-            f"{rate_limit[:60]!r} is not a limit; enter one such as 20/second or 100/minute;1000/hour, or none"
+            f"{rate_limit[:60]!r} is not a limit; enter one such as 20/second or 100/minute;1000/hour"
         )
 
 
 def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
     """What the audit log keeps of a key: nothing of its text, not even the digest."""
-    kept = {column: row.get(column) for column in _DOCUMENTED}
+    kept = {column: row[column] for column in _DOCUMENTED if row.get(column) is not None}
     return {
         column: value.isoformat() if isinstance(value, datetime) else value for column, value in kept.items()
     }
@@ -132,6 +132,7 @@ def _record(
     actor: Actor,
     action: str,
     change: AuditedChange,
+    *,
     note: str = "",
 ) -> int:
     return record(

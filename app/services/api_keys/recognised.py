@@ -15,8 +15,8 @@ from app.queries.api_keys.keys import valid_keys
 from app.runtime.gateway import Gateway
 
 NOT_VALID: Final = (
-    "the API key is not valid: it is unknown or revoked; send a valid one as Authorization: Bearer gwk_…, ask "
-    "the operator for a new one, or leave the header out"
+    "the API key is not valid: it is unknown or revoked; ask the operator for a new one, or leave the "
+    "Authorization header out"
 )
 MALFORMED: Final = (
     "the API key is malformed: it must be gwk_ and 59 letters and digits; copy all of it, or leave the "

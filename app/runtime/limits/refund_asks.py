@@ -6,7 +6,7 @@ from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
-from app.runtime.windows import Windows, limits_of
+from app.runtime.limits.windows import Windows, limits_of
 
 
 class AskLimit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.domain.api_keys import ApiKey
 from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
-from app.runtime.windows import Standing, Windows, limits_of
+from app.runtime.limits.windows import Standing, Windows, limits_of
 
 
 class RequestLimits:
