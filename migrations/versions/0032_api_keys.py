@@ -8,11 +8,13 @@ down_revision = "0031"
 branch_labels = None
 depends_on = None
 
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
     op.create_table(
         "api_keys",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("id", ID, nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("key_id", sa.String(length=16), nullable=False),
         sa.Column("digest", sa.LargeBinary(length=32), nullable=False),
@@ -26,7 +28,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "api_key_uses",
-        sa.Column("api_key_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("api_key_id", ID, autoincrement=False, nullable=False),
         sa.Column("day", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("requests", sa.BigInteger(), nullable=False),
         sa.Column("limited", sa.BigInteger(), nullable=False),

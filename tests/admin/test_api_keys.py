@@ -13,7 +13,6 @@ from app.runtime.key_uses import KeyUses
 from app.services.api_keys.recognised import presented_key
 from app.services.approvals.api_keys import request_key
 from tests.actors import TESTER
-from tests.admin.forms import form_of
 from tests.admin.visitor import Visitor, add_account, email_of, signed_in
 from tests.applications import OpenApp, gateway_of
 
@@ -119,7 +118,7 @@ def test_a_second_person_makes_it(open_app: OpenApp) -> None:
     shown = second.get("/admin/proposals/1")
     assert "only the proposer has seen the key" in shown.text
     assert key[20:] not in shown.text
-    second.post("/admin/proposals/1/approve", form_of(shown))
+    second.post("/admin/proposals/1/approve")
     assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 200
     assert presented_key(gateway, f"Bearer {key}") is not None
     operator = Visitor(app)
