@@ -34,6 +34,7 @@ def test_of_several_limits_the_one_with_the_least_left_is_told() -> None:
         (3, 0, False),
         (3, 0, True),
     ]
+    assert standing(Windows("requests", "memory://"), "5/minute;3/hour") == (3, 2, False)
     # What the shorter one refused did not count for the longer one.
     assert standing(windows, "4/hour") == (4, 0, False)
 
