@@ -18,7 +18,7 @@ class AskLimit:
         :param storage_url: as of ``RATE_LIMIT_STORAGE_URL``.
         """
         self._limits = limits_of(limit)
-        self._windows = Windows("refund requests", storage_url)
+        self._windows = Windows("refund-requests", storage_url)
 
     def count(self, caller: IPAddress | None) -> None:
         """Count one ask of a caller; those whose address is not known count as one.

@@ -30,5 +30,5 @@ class RequestLimits:
         if not limits:
             return None
         if key is not None:
-            return self._windows.count(limits, f"key {key.key_id}")
+            return self._windows.count(limits, f"key:{key.key_id}")
         return self._windows.count(limits, counted_network(caller) if caller is not None else "unknown")

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil
 from typing import Final
 
@@ -54,14 +54,18 @@ class Windows:
 
     def __init__(self, kind: str, storage_url: str, monotonic: Callable[[], float] = time.monotonic) -> None:
         """
-        :param kind: what is counted; names the counters, so that each kind has its own in a shared store.
+        :param kind: what is counted, in a word without spaces: each kind has counters of its own in a store.
         :param storage_url: as of ``RATE_LIMIT_STORAGE_URL``.
         """
         self._kind = kind
         self._shared = FixedWindowRateLimiter(storage_from_string(storage_url, wrap_exceptions=True))
-        self._own = FixedWindowRateLimiter(MemoryStorage())
         self._monotonic = monotonic
         self._resting_until = -1.0
+
+    @cached_property
+    def _own(self) -> FixedWindowRateLimiter:
+        """Made where it is needed: each store in memory starts a thread for a moment."""
+        return FixedWindowRateLimiter(MemoryStorage())
 
     def count(self, limits: Sequence[RateLimitItem], who: str) -> Standing:
         """Count once by each of the limits, up to the first that does not allow it.
