@@ -94,23 +94,23 @@ def told(situation: Situation) -> Telling:
     return _TELLINGS[situation.status](situation)
 
 
-def step_label(name: StepName, situation: Situation) -> str:
-    """What a step is called, the same before and after it is done."""
+def step_label(name: StepName, situation: Situation, *, done: bool) -> str:
+    """What a step is called once it is done, and before."""
     src, dst = situation.source, situation.destination
     return {
-        StepName.SENT: f"Sent on {src}",
-        StepName.FAILED: f"Failed on {src}",
-        StepName.FINAL: f"Final on {src}",
-        StepName.CHECKED: "Checked by the bridge",
-        StepName.HELD: "Held back for some time",
-        StepName.PAID_OUT: f"Paid out on {dst}",
-        StepName.STOPPED: "Could not be completed",
-        StepName.REFUND_REQUESTED: "Refund requested",
-        StepName.REFUND_PREPARED: "Refund ready",
-        StepName.REFUND_CONFIRMED: "Refund confirmed in a wallet",
-        StepName.REFUND_HELD: "Held back for some time",
-        StepName.REFUNDED: f"Paid back on {src}",
-    }[name]
+        StepName.SENT: (f"Sent on {src}", f"Being sent on {src}"),
+        StepName.FAILED: (f"Failed on {src}", f"Failed on {src}"),
+        StepName.FINAL: (f"Final on {src}", f"Becomes final on {src}"),
+        StepName.CHECKED: ("Checked by the bridge", "Check by the bridge"),
+        StepName.HELD: ("Held back for some time", "Held back for some time"),
+        StepName.PAID_OUT: (f"Paid out on {dst}", f"Payout on {dst}"),
+        StepName.STOPPED: ("Could not be completed", "Could not be completed"),
+        StepName.REFUND_REQUESTED: ("Refund requested", "You request the refund"),
+        StepName.REFUND_PREPARED: ("Refund ready", "Refund gets ready"),
+        StepName.REFUND_CONFIRMED: ("Refund confirmed in a wallet", "You confirm the refund"),
+        StepName.REFUND_HELD: ("Held back for some time", "Held back for some time"),
+        StepName.REFUNDED: (f"Paid back on {src}", f"Payment back on {src}"),
+    }[name][0 if done else 1]
 
 
 def _unknown(of: Situation) -> Telling:
