@@ -43,6 +43,15 @@ def network() -> str:
     return "-" if address is None else counted_network(address)
 
 
+def page_of_user(transfer_id: str) -> str:
+    """The address of the page where a user follows a transfer; empty while ``PUBLIC_URL`` is not set.
+
+    :param transfer_id: lower-case hex with 0x.
+    """
+    public_url: str = current_app.extensions["console"].public_url
+    return f"{public_url}{public.TRANSFER_PAGES}{transfer_id}" if public_url else ""
+
+
 def _caller() -> IPAddress | None:
     return public.caller(current_app.extensions["console"].trusted_proxies)
 
