@@ -72,7 +72,7 @@ def test_a_transfer_under_way_goes_by_the_latencies_of_its_route(app: Flask, cli
         past = f"0x{n:064x}"
         tell(
             app,
-            sent(past, HOUR),
+            sent(past, HOUR, src_tx_hash=past),
             released(past, HOUR - timedelta(seconds=seconds)),
         )
     assert asked(client, transfer_id=ID) == of_nothing, "how long a route takes is kept for minutes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Final
 
 from apispec import APISpec
@@ -29,6 +30,7 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
     compat_status_examples,
 )
+from app.api.openapi.insights import insight_operations
 from app.api.openapi.refunds import ask_operation
 from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import ETAG, HEADERS, PROGRESS, READ, responses
@@ -72,7 +74,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
-    for path, operations in transfer_operations(door):
+    for path, operations in chain(transfer_operations(door), insight_operations(door)):
         spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
