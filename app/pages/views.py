@@ -19,8 +19,8 @@ from app.pages.looks import look_of
 from app.pages.typed import read_key
 from app.runtime.gateway import current_gateway
 from app.services.refund_asks import ask_for_refund
-from app.services.transfers.follow import follow_transfer
-from app.services.transfers.followed import FollowedTransfer, NotSeen
+from app.services.transfers.journey import follow_transfer
+from app.services.transfers.journey_shapes import FollowedTransfer, NotSeen
 
 pages = Blueprint(
     "pages", __name__, template_folder="templates", static_folder="static", static_url_path="/pages/static"

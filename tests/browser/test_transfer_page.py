@@ -153,12 +153,13 @@ def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
 
 
 def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
+    moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
     page = context.new_page()
     page.goto(f"http://{server.host}:{server.port}/transfer/")
-    page.get_by_label("Transfer id").fill(f" https://etherscan.io/tx/{MOVING} ")
+    page.get_by_label("Transfer id").fill(f" https://etherscan.io/tx/{moving} ")
     page.get_by_role("button", name="Look up").click()
-    assert page.url.endswith(f"/transfer/{MOVING}")
+    assert page.url.endswith(f"/transfer/{moving}")
     assert page.locator("meta[http-equiv=refresh]").get_attribute("content") is not None
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator("[data-copy-from]").first).to_be_hidden()

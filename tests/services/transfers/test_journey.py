@@ -24,8 +24,8 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.loader import load_sandbox
 from app.services.latency import median_latency
 from app.services.refunds.evidence import refund_evidence
-from app.services.transfers.follow import follow_transfer
-from app.services.transfers.followed import FollowedTransfer, NotSeen
+from app.services.transfers.journey import follow_transfer
+from app.services.transfers.journey_shapes import FollowedTransfer, NotSeen
 from app.services.transfers.status import transfer_status
 from tests.actors import TESTER
 from tests.applications import Applications
@@ -62,7 +62,7 @@ def gateway(app: Flask, database: SharedDatabase) -> Gateway:
 def sandbox(applications: Applications, database: SharedDatabase) -> Iterator[Gateway]:
     application = applications.opener(database, lambda: SANDBOX_NOW)()
     with application.app_context():
-        database.fill("tests.follow", lambda: load_sandbox(current_gateway(), actor=TESTER))
+        database.fill("tests.journey", lambda: load_sandbox(current_gateway(), actor=TESTER))
         yield current_gateway()
 
 

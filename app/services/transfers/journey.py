@@ -34,7 +34,8 @@ from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
 from app.services.latency import route_times
 from app.services.refunds.evidence import evidence_of
-from app.services.transfers.followed import (
+from app.services.transfers.history import Leg, ListedTransfer, listed_transfer
+from app.services.transfers.journey_shapes import (
     Claim,
     Followed,
     FollowedTransfer,
@@ -46,7 +47,6 @@ from app.services.transfers.followed import (
     SeenTransaction,
     StepLine,
 )
-from app.services.transfers.history import Leg, ListedTransfer, listed_transfer
 from app.services.transfers.progress import progress_of_row
 
 LOOK_AGAIN_SECONDS: Final = 15
