@@ -7,7 +7,7 @@ from typing import Final
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.progress import NextActor
-from app.services.transfers.journey_shapes import FollowedTransfer
+from app.services.journeys.shapes import FollowedTransfer
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from app.pages.door import current_door
 from app.pages.looks import look_of
 from app.pages.typed import read_key
 from app.runtime.gateway import current_gateway
+from app.services.journeys.journey import follow_transfer
+from app.services.journeys.shapes import FollowedTransfer, NotSeen
 from app.services.refund_asks import ask_for_refund
-from app.services.transfers.journey import follow_transfer
-from app.services.transfers.journey_shapes import FollowedTransfer, NotSeen
 
 pages = Blueprint(
     "pages", __name__, template_folder="templates", static_folder="static", static_url_path="/pages/static"

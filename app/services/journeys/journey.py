@@ -32,10 +32,7 @@ from app.queries.transfers.freshness import newest_events
 from app.queries.transfers.status import pruned_statuses
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
-from app.services.latency import route_times
-from app.services.refunds.evidence import evidence_of
-from app.services.transfers.history import Leg, ListedTransfer, listed_transfer
-from app.services.transfers.journey_shapes import (
+from app.services.journeys.shapes import (
     Claim,
     Followed,
     FollowedTransfer,
@@ -47,6 +44,9 @@ from app.services.transfers.journey_shapes import (
     SeenTransaction,
     StepLine,
 )
+from app.services.latency import route_times
+from app.services.refunds.evidence import evidence_of
+from app.services.transfers.history import Leg, ListedTransfer, listed_transfer
 from app.services.transfers.progress import progress_of_row
 
 LOOK_AGAIN_SECONDS: Final = 15

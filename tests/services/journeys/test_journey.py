@@ -22,10 +22,10 @@ from app.models.pruned import PrunedTransfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.loader import load_sandbox
+from app.services.journeys.journey import follow_transfer
+from app.services.journeys.shapes import FollowedTransfer, NotSeen
 from app.services.latency import median_latency
 from app.services.refunds.evidence import refund_evidence
-from app.services.transfers.journey import follow_transfer
-from app.services.transfers.journey_shapes import FollowedTransfer, NotSeen
 from app.services.transfers.status import transfer_status
 from tests.actors import TESTER
 from tests.applications import Applications
