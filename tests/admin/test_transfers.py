@@ -141,7 +141,7 @@ def test_a_reply_links_to_the_page_that_the_user_can_follow(open_app: OpenApp, s
     assert f'href="{address}"' in answer.text
     users = unescape(visitor.get(f"/transfer/{COMPLETED.transfer_id}").text)
     assert all(sentence in users for sentence in reply.partition("\n")[0].split(". ")[1:])
-    plain = signed_in(open_app(), Role.VIEWER).get(path)
+    plain = signed_in(open_app(), Role.OPERATOR).get(path)
     assert "follow your transfer" not in plain.text
 
 

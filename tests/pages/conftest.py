@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.sandbox.loader import load_sandbox
-from tests.actors import TESTER
 from tests.api.world import NOW, configure
 from tests.applications import Applications, OpenApp, gateway_of
 from tests.databases import SharedDatabase
-
-SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
+from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
 
 @pytest.fixture
@@ -35,10 +30,6 @@ def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
 def sandbox(applications: Applications, database: SharedDatabase) -> FlaskClient:
     """A client of an application with the sandbox."""
     app = applications.opener(database, lambda: SANDBOX_NOW)()
-
-    def fill() -> None:
-        with app.app_context():
-            load_sandbox(gateway_of(app), actor=TESTER)
-
-    database.fill("tests.pages", fill)
+    with app.app_context():
+        fill_sandbox(database, gateway_of(app))
     return app.test_client()

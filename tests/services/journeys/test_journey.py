@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from flask import Flask
@@ -21,15 +21,14 @@ from app.models.engine import writing
 from app.models.pruned import PrunedTransfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.sandbox.loader import load_sandbox
 from app.services.journeys.journey import follow_transfer
 from app.services.journeys.shapes import FollowedTransfer, NotSeen
 from app.services.latency import median_latency
 from app.services.refunds.evidence import refund_evidence
 from app.services.transfers.status import transfer_status
-from tests.actors import TESTER
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -47,7 +46,6 @@ from tests.services.feed.world import (
     transfer_id,
 )
 
-SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 DONE, CURRENT, TO_COME = Progress.DONE, Progress.CURRENT, Progress.TO_COME
 
 
@@ -62,7 +60,7 @@ def gateway(app: Flask, database: SharedDatabase) -> Gateway:
 def sandbox(applications: Applications, database: SharedDatabase) -> Iterator[Gateway]:
     application = applications.opener(database, lambda: SANDBOX_NOW)()
     with application.app_context():
-        database.fill("tests.journey", lambda: load_sandbox(current_gateway(), actor=TESTER))
+        fill_sandbox(database, current_gateway())
         yield current_gateway()
 
 
