@@ -127,6 +127,7 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     phone.complaints = [each for each in phone.complaints if not re.search("503|ERR_FAILED", each)]
 
 
+@pytest.mark.full("seconds of a browser; tests/pages has what can be copied")
 def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
@@ -143,6 +144,7 @@ def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None
     assert str(time.text_content()).endswith(expected)
 
 
+@pytest.mark.full("seconds of a browser; tests/pages has the button")
 def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     wanted = sandbox_id(Status.TRANSFER_TO_BE_REFUNDED, 3)
     page = look_at(phone, f"/transfer/{wanted}")

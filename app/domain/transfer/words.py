@@ -198,9 +198,9 @@ def _refund_being_prepared(of: Situation) -> Telling:
 def _refund_ready(of: Situation) -> Telling:
     return Telling(
         "Your refund is ready: confirm it",
-        f"The refund of your transfer is ready. {of.transfer} could not be completed; to get your funds "
-        "back, please open the transfer in the app you sent it from and confirm the refund.",
-        f"That is one transaction on {of.source}, for which you pay the gas.",
+        f"The refund of your transfer is ready. {of.transfer} could not be completed. {_SAFE}",
+        "To get your funds back, please open the transfer in the app you sent it from and confirm the refund."
+        f" That is one transaction on {of.source}, for which you pay the gas.",
     )
 
 

@@ -137,9 +137,10 @@
 
   const pause = (seconds) => new Promise((done) => { setTimeout(done, seconds * 1000); });
 
+  // Until somebody looks at the page.
   const seen = () => new Promise((done) => {
-    if (!document.hidden) { done(false); return; }
-    document.addEventListener("visibilitychange", () => done(true), { once: true });
+    if (!document.hidden) { done(); return; }
+    document.addEventListener("visibilitychange", () => done(), { once: true });
   });
 
   // Until the status is another one, at most so many seconds; false where the gateway cannot wait now.
@@ -179,7 +180,7 @@
     while ("nextPoll" in main.dataset) {
       if (extra) await pause(extra);
       else await due();
-      if (await seen()) extra = 0;  // somebody looks again: at once
+      await seen();
       extra = await refresh();
     }
   };
