@@ -21,7 +21,7 @@ from app.admin.sign_in.passkeys import passkeys_work_here
 from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
-from app.http.errors import divide_errors
+from app.http.pages import divide_errors
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 

@@ -18,7 +18,7 @@ from app.domain import amounts
 from app.domain.amounts import format_units
 from app.domain.freshness import span_in_words
 from app.domain.times import rfc3339
-from app.http.assets import digest
+from app.http.pages import digest
 from app.runtime.gateway import current_gateway
 from app.services.fields import read_time
 

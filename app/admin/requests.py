@@ -12,6 +12,7 @@ from app.domain.audit import Actor, Source
 from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
 from app.http import public
+from app.http.pages import TRANSFER_PAGES
 
 SIGNED_IN_BYTES: Final = 8 * 1024 * 1024
 """The largest form of somebody who is signed in: ten thousand base fees take half of it."""
@@ -49,7 +50,7 @@ def page_of_user(transfer_id: str) -> str:
     :param transfer_id: lower-case hex with 0x.
     """
     public_url: str = current_app.extensions["console"].public_url
-    return f"{public_url}{public.TRANSFER_PAGES}{transfer_id}" if public_url else ""
+    return f"{public_url}{TRANSFER_PAGES}{transfer_id}" if public_url else ""
 
 
 def _caller() -> IPAddress | None:

@@ -11,8 +11,8 @@ from werkzeug.exceptions import HTTPException
 
 from app.admin.formats import sentence
 from app.domain.errors import GatewayError, Unavailable
-from app.http.assets import KEPT_FOR_EVER
 from app.http.errors import RETRY_SECONDS
+from app.http.pages import KEPT_FOR_EVER
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 from app.services.operators.throttle import MustWait

@@ -10,7 +10,8 @@ from flask import Flask, current_app, g, request
 from flask_limiter import Limiter, RequestLimit
 
 from app.domain.caller import counted_network
-from app.http.public import TRANSFER_PAGES, caller
+from app.http.pages import TRANSFER_PAGES
+from app.http.public import caller
 
 LIMITED_PREFIXES: Final = ("/v2/", "/v1/", "/sgn.gateway.v1.Web/", "//sgn.gateway.v1.Web/", TRANSFER_PAGES)
 """Requests that are counted: the public doors, but no health checks, no console and no feed."""

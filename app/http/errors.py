@@ -7,9 +7,9 @@ No message tells anything about the inside of the gateway: the log has the cause
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from flask import Response, g, request
+from flask import g
 from werkzeug import exceptions as framework
 
 from app.domain.codes import Reason
@@ -62,19 +62,3 @@ def retry_after(error: GatewayError) -> int | None:
         return error.retry_after
     seconds: int | None = g.get("retry_after", RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None)
     return seconds
-
-
-def divide_errors(
-    prefix: str, own: Callable[[Exception], Response], others: Callable[[Exception], Any]
-) -> Callable[[Exception], Any]:
-    """The application's error handler where one door answers with pages: ``own`` under its prefix, else
-    ``others``."""
-
-    def answer(error: Exception) -> Any:
-        if not request.path.startswith(prefix) or isinstance(error, framework.BadHost):
-            return others(error)  # without a host no page can be built: it has links
-        if isinstance(error, framework.HTTPException) and (error.code is None or error.code < 400):
-            return error  # a redirect of the routing
-        return own(error)
-
-    return answer

@@ -14,9 +14,6 @@ from app.http.progress import PROGRESS_HEADERS
 MAX_QUESTION_BYTES: Final = 64 * 1024
 """The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""
 
-TRANSFER_PAGES: Final = "/transfer/"
-"""Where the page of each transfer is, by its id, for the person who waits."""
-
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
 EXPOSED_HEADERS: Final = ", ".join(("X-Gateway-Reason", "Retry-After", "ETag", *PROGRESS_HEADERS))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.http.errors import divide_errors
-from app.http.public import TRANSFER_PAGES
+from app.http.pages import TRANSFER_PAGES, divide_errors
 from app.pages import answers, views
 from app.pages.door import PagesDoor, open_door
 

@@ -16,8 +16,8 @@ from app.domain.errors import GatewayError
 from app.domain.freshness import span_in_words
 from app.domain.times import rfc3339
 from app.http.answers import NO_STORE
-from app.http.assets import KEPT_FOR_EVER, digest
 from app.http.errors import as_gateway_error, retry_after
+from app.http.pages import KEPT_FOR_EVER, digest
 from app.outages import FAILURES
 from app.pages.door import current_door
 from app.runtime.faults import is_unavailable

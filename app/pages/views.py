@@ -12,7 +12,8 @@ from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.refund.ask import WithdrawRequest
 from app.domain.wire_values import parse_transfer_id
-from app.http.public import TRANSFER_PAGES, caller
+from app.http.pages import TRANSFER_PAGES
+from app.http.public import caller
 from app.pages.answers import page, protect
 from app.pages.door import current_door
 from app.pages.looks import look_of
