@@ -1,6 +1,6 @@
 """A reply to the user about a transfer, ready to copy: its state, what happens next, and links.
 
-Its sentences are those of the page for the person who waits (``app.domain.transfer.words``).
+Its sentences are those of the page for the person who waits (``app.domain.telling.words``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from app.admin.pages.components import AmountText, ChainName, Transaction
 from app.admin.pages.detail import TransferDetail
-from app.domain.transfer.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, told
+from app.domain.telling.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, told
 
 
 def reply_to_user(detail: TransferDetail, page: str = "") -> str:

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.keys import BlockNumber
 from app.domain.refund.call import ContractCall
+from app.domain.telling.steps import StepName
+from app.domain.telling.words import Telling
 from app.domain.transfer.progress import Progress
 from app.domain.transfer.stages import Progress as StepProgress
-from app.domain.transfer.steps import StepName
-from app.domain.transfer.words import Telling
 
 
 @dataclass(frozen=True, slots=True)

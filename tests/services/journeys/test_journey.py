@@ -13,10 +13,10 @@ from sqlalchemy import insert
 from app.domain.codes import FINISHED_STATUSES, RESTING_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.keys import TransferId
+from app.domain.telling.steps import StepName
+from app.domain.telling.words import REFUSED_BECAUSE
 from app.domain.transfer.progress import NextActor
 from app.domain.transfer.stages import Progress
-from app.domain.transfer.steps import StepName
-from app.domain.transfer.words import REFUSED_BECAUSE
 from app.models.engine import writing
 from app.models.pruned import PrunedTransfer
 from app.runtime.gateway import Gateway, current_gateway

@@ -8,9 +8,9 @@ import pytest
 
 from app.domain.codes import RESTING_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.telling.steps import StepName, steps_of
 from app.domain.transfer.lifecycle import StandingEvents
 from app.domain.transfer.stages import Progress, Stage, StageName, stages_of
-from app.domain.transfer.steps import StepName, steps_of
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 DONE, CURRENT, TO_COME, SKIPPED = Progress.DONE, Progress.CURRENT, Progress.TO_COME, Progress.SKIPPED

@@ -9,8 +9,8 @@ import pytest
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
-from app.domain.transfer.steps import StepName
-from app.domain.transfer.words import REFUSED_BECAUSE, Situation, step_label, told
+from app.domain.telling.steps import StepName
+from app.domain.telling.words import REFUSED_BECAUSE, Situation, step_label, told
 
 INTERNAL = re.compile(
     r"TRANSFER_|XferStatus|BAD_|wd_onchain|validator|quorum|signature|signer|status\b|feed\b|reorg|event\b"

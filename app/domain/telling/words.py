@@ -12,7 +12,7 @@ from typing import Final
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
-from app.domain.transfer.steps import StepName
+from app.domain.telling.steps import StepName
 
 REFUSED_BECAUSE: Final[dict[XferStatus, str]] = {
     XferStatus.BAD_LIQUIDITY: "there was not enough of the token available on the destination chain",
