@@ -54,6 +54,14 @@ _logger = logging.getLogger(__name__)
 _RPC_NAME = re.compile(r"RPC_URL_[A-Z0-9_]+")
 """Names of the variables that may hold the URL of a node (docs/network.md#chains)."""
 
+_MAIL = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
+
+_SHOWN_TO_USERS = {
+    "public_url": "the https address of the public pages without a path, such as https://gateway.example.org",
+    "support_url": "the https address of a page where users get help, or mailto: and an address",
+    "refund_url": "an https address such as https://app.example.org/refund?id={transfer_id}",
+}
+
 _HOST_NAME = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
 """A host's name: its last part is no number, as that of an address is."""
 
@@ -138,6 +146,16 @@ def _is_http_url(text: str) -> bool:
         return False
 
 
+def _is_web_page(text: str) -> bool:
+    """Whether pages may link to it: https, or http on this machine, and nothing that a link cannot have."""
+    if not _is_http_url(text) or re.search(r"[\s<>\"'{}\\]", text):
+        return False
+    parts = urlsplit(text)
+    if parts.username is not None or parts.password is not None:
+        return False
+    return parts.scheme == "https" or _is_loopback(parts.hostname or "")
+
+
 def _port(parts: SplitResult) -> int | None:
     """The port, 0 where none is named; None where it cannot be one."""
     try:
@@ -166,6 +184,9 @@ class Settings(BaseSettings):
     two_persons: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons_hours: int = Field(default=72, ge=1, le=8760)
     public_origin: str = ""
+    public_url: str = ""
+    support_url: str = ""
+    refund_url: str = ""
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
@@ -220,6 +241,18 @@ class Settings(BaseSettings):
             )
         shown = "" if port in (0, {"https": 443, "http": 80}[parts.scheme]) else f":{port}"
         return f"{parts.scheme}://{host}{shown}"
+
+    @field_validator("public_url", "support_url", "refund_url")
+    @classmethod
+    def _shown_to_users(cls, value: str, info: ValidationInfo) -> str:
+        """Addresses that pages link to. Those of this gateway link from the root, so it has no path."""
+        name = info.field_name or ""
+        value = value.removesuffix("/") if name == "public_url" else value
+        page = value.replace("{transfer_id}", "0") if name == "refund_url" else value
+        mail = name == "support_url" and _MAIL.fullmatch(value)
+        if value and not mail and (not _is_web_page(page) or (name == "public_url" and urlsplit(page).path)):
+            raise ValueError(f"must be {_SHOWN_TO_USERS[name]}")
+        return value
 
     @field_validator("audit_key")
     @classmethod

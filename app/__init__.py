@@ -15,6 +15,7 @@ from app import (
     grpcweb,
     ingest,
     models,  # noqa: F401  tables register themselves
+    pages,
 )
 from app.cli import register as register_commands
 from app.domain.proposals.two_persons import TwoPersons
@@ -141,6 +142,12 @@ def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> P
 
 def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+    pages.open_pages(
+        app,
+        trusted_proxies=settings.trusted_proxies,
+        support_url=settings.support_url,
+        refund_url=settings.refund_url,
+    )
 
 
 def _open_grpcweb(app: Flask, settings: Settings) -> None:
@@ -152,6 +159,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
         app,
         secret_key=settings.secret_key,
         public_origin=settings.public_origin,
+        public_url=settings.public_url,
         trusted_proxies=settings.trusted_proxies,
         public_answers=admin.PublicAnswers(
             status=api.status_answerer(compat_clients=settings.compat_clients),

@@ -48,6 +48,11 @@ def test_the_defaults_need_nothing_set() -> None:
         ("PORT", "", 8000),
         ("PUBLIC_ORIGIN", "https://Console.example.org:443/", "https://console.example.org"),
         ("PUBLIC_ORIGIN", "http://localhost:8000", "http://localhost:8000"),
+        ("PUBLIC_URL", "https://gateway.example.org/", "https://gateway.example.org"),
+        ("PUBLIC_URL", "http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("SUPPORT_URL", "https://example.org/help?from=page", "https://example.org/help?from=page"),
+        ("SUPPORT_URL", "mailto:help@example.org", "mailto:help@example.org"),
+        ("REFUND_URL", "https://a.example/r?id={transfer_id}", "https://a.example/r?id={transfer_id}"),
     ],
 )
 def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object) -> None:
@@ -83,6 +88,15 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("PUBLIC_ORIGIN", "https://192.0.2.1"),
         ("PUBLIC_ORIGIN", "https://console.example.org/admin"),
         ("PUBLIC_ORIGIN", "https://console.example.org:port"),
+        ("PUBLIC_URL", "http://gateway.example.org"),
+        ("PUBLIC_URL", "https://gateway.example.org/path"),
+        ("PUBLIC_URL", "gateway.example.org"),
+        ("SUPPORT_URL", "javascript:alert(1)"),
+        ("SUPPORT_URL", "mailto:nobody"),
+        ("SUPPORT_URL", "https://user:word@example.org/"),
+        ("SUPPORT_URL", 'https://example.org/">'),
+        ("REFUND_URL", "https://example.org/{id}"),
+        ("REFUND_URL", "mailto:help@example.org"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_it(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:

@@ -51,7 +51,10 @@ PLANTED = {
         "app/domain/planted_time.py": "import time\n",
         "app/domain/planted_web.py": "from urllib import request\n",
     },
-    "narrow-doors": {"app/ingest/planted.py": "from app.models import events\n"},
+    "narrow-doors": {
+        "app/ingest/planted.py": "from app.models import events\n",
+        "app/pages/planted.py": "from app.queries import transfers\n",
+    },
     "pure-watcher": {"app/watcher/checks/planted.py": "from app.watcher.rpc import node\n"},
     "http-is-for-doors": {"app/services/planted_http.py": "from app.http import answers\n"},
     "sandbox": {

@@ -21,6 +21,7 @@ from app.admin.sign_in.passkeys import passkeys_work_here
 from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
+from app.http.pages import divide_errors
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 
@@ -32,12 +33,20 @@ class Console:
     trusted_proxies: int
     public_origin: str
     """What browsers open the console under; empty where that is not told."""
+    public_url: str
+    """What users open the page of their transfer under; empty where that is not told."""
     rules: Rules
     public_answers: PublicAnswers
 
 
 def open_console(
-    app: Flask, *, secret_key: str, public_origin: str, trusted_proxies: int, public_answers: PublicAnswers
+    app: Flask,
+    *,
+    secret_key: str,
+    public_origin: str,
+    public_url: str,
+    trusted_proxies: int,
+    public_answers: PublicAnswers,
 ) -> None:
     """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
     if not secret_key:
@@ -59,7 +68,7 @@ def open_console(
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules())
-    app.extensions["console"] = Console(trusted_proxies, public_origin, rules, public_answers)
+    app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules, public_answers)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
@@ -104,7 +113,7 @@ def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
 
 def _answer_errors(app: Flask) -> None:
     handlers = app.error_handler_spec[None][None]
-    handlers[Exception] = responses.divide_errors(f"{PREFIX}/", handlers[Exception])
+    handlers[Exception] = divide_errors(f"{PREFIX}/", responses.answer_error, handlers[Exception])
 
 
 def _closed() -> Blueprint:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +16,9 @@ from app.admin.pages.freshness import shows_sandbox
 from app.admin.pages.labels import Tone
 from app.domain import amounts
 from app.domain.amounts import format_units
+from app.domain.freshness import span_in_words
 from app.domain.times import rfc3339
+from app.http.pages import digest
 from app.runtime.gateway import current_gateway
 from app.services.fields import read_time
 
@@ -65,12 +65,7 @@ def has_endpoint(name: str) -> bool:
 
 def asset(name: str) -> str:
     """The address of a static file. It changes with the content, so caches may keep the file for ever."""
-    return url_for("console.static", filename=name, v=_digest(name))
-
-
-@cache
-def _digest(name: str) -> str:
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return url_for("console.static", filename=name, v=digest(STATIC / name))
 
 
 def cut(text: str | bytes | None) -> Markup:
@@ -108,15 +103,7 @@ def worded(value: str | None) -> str:
 
 def span(duration: timedelta | None) -> str:
     """A duration in its two largest units, such as ``2 h 5 min``."""
-    if duration is None:
-        return "–"
-    seconds = int(duration.total_seconds())
-    parts: list[str] = []
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
-        count, seconds = divmod(seconds, size)
-        if count or (unit == "s" and not parts):
-            parts.append(f"{count} {unit}")
-    return " ".join(parts[:2])
+    return "–" if duration is None else span_in_words(duration)
 
 
 def duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ from app.domain.audit import Actor, Source
 from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
 from app.http import public
+from app.http.pages import TRANSFER_PAGES
 
 SIGNED_IN_BYTES: Final = 8 * 1024 * 1024
 """The largest form of somebody who is signed in: ten thousand base fees take half of it."""
@@ -41,6 +42,15 @@ def network() -> str:
     """What the caller's guesses are counted by; ``-`` on a socket."""
     address = _caller()
     return "-" if address is None else counted_network(address)
+
+
+def page_of_user(transfer_id: str) -> str:
+    """The address of the page where a user follows a transfer; empty while ``PUBLIC_URL`` is not set.
+
+    :param transfer_id: lower-case hex with 0x.
+    """
+    public_url: str = current_app.extensions["console"].public_url
+    return f"{public_url}{TRANSFER_PAGES}{transfer_id}" if public_url else ""
 
 
 def _caller() -> IPAddress | None:

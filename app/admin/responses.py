@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from flask import Response, current_app, request
 from flask_wtf.csrf import CSRFError
-from werkzeug.exceptions import BadHost, HTTPException
+from werkzeug.exceptions import HTTPException
 
 from app.admin.formats import sentence
 from app.domain.errors import GatewayError, Unavailable
 from app.http.errors import RETRY_SECONDS
+from app.http.pages import KEPT_FOR_EVER
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 from app.services.operators.throttle import MustWait
@@ -61,7 +61,7 @@ def protect(response: Response) -> Response:
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     kept = request.endpoint == "console.static" and "v" in request.args
-    response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if kept else "no-store"
+    response.headers["Cache-Control"] = KEPT_FOR_EVER if kept else "no-store"
     return response
 
 
@@ -106,16 +106,3 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
         code = error.code or 500
         return code, _WORDS.get(code, _WORDS[400] if 400 <= code < 500 else _FAILED)
     return 500, _FAILED
-
-
-def divide_errors(prefix: str, others: Callable[[Exception], Any]) -> Callable[[Exception], Any]:
-    """The application's error handler: the console's pages under its prefix, elsewhere ``others``."""
-
-    def answer(error: Exception) -> Any:
-        if not request.path.startswith(prefix) or isinstance(error, BadHost):
-            return others(error)  # without a host no page can be built: it has links
-        if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
-            return error  # a redirect of the routing
-        return answer_error(error)
-
-    return answer

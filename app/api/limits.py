@@ -15,6 +15,7 @@ from app.domain.api_keys import ApiKey, Scope
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError, Unauthorized
 from app.http.keys import keep_key, require_scope
+from app.http.pages import TRANSFER_PAGES
 from app.http.public import RATE_LIMIT_HEADERS, caller
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.limits.windows import Standing
@@ -25,6 +26,7 @@ LIMITED_PREFIXES: Final = (
     f"{LEGACY_PREFIX}/",
     "/sgn.gateway.v1.Web/",
     "//sgn.gateway.v1.Web/",
+    TRANSFER_PAGES,
 )
 """Requests that are counted: the public doors, but no health checks, no console and no feed."""
 

@@ -17,3 +17,14 @@ def age_in_words(age: timedelta) -> str:
         if seconds >= size:
             return f"{seconds // size} {unit} ago"
     return "just now"
+
+
+def span_in_words(duration: timedelta) -> str:
+    """A duration in its two largest units, such as ``2 h 5 min``; parts of a second are cut."""
+    seconds = int(duration.total_seconds())
+    parts: list[str] = []
+    for size, unit in _UNITS:
+        count, seconds = divmod(seconds, size)
+        if count or (size == 1 and not parts):
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])

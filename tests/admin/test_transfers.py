@@ -19,6 +19,7 @@ from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from tests.admin.transfer_pages import pre, rows_of
 from tests.admin.visitor import MovableClock, signed_in
+from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.services.feed.world import (
     NOW,
@@ -115,6 +116,22 @@ def test_the_page_of_every_transfer_shows_its_status(app: Flask, sandbox: Gatewa
         assert "style=" not in answer.text
         for link in re.findall(r'href="([^"]*)" rel="noreferrer"', answer.text):
             assert link.startswith("https://")
+
+
+def test_a_reply_links_to_the_page_that_the_user_can_follow(open_app: OpenApp, sandbox: Gateway) -> None:
+    """While it is told where users open it; the page is there and says the same."""
+    address = f"https://gateway.example.org/transfer/{COMPLETED.transfer_id}"
+    path = f"/admin/transfers/{COMPLETED.transfer_id}"
+    app = open_app(public_url="https://gateway.example.org")
+    visitor = signed_in(app, Role.VIEWER)
+    answer = visitor.get(path)
+    reply = pre(answer.text, "reply")
+    assert f"You can follow your transfer here: {address}\n" in reply
+    assert f'href="{address}"' in answer.text
+    users = unescape(visitor.get(f"/transfer/{COMPLETED.transfer_id}").text)
+    assert all(sentence in users for sentence in reply.partition("\n")[0].split(". ")[1:])
+    plain = signed_in(open_app(), Role.OPERATOR).get(path)
+    assert "follow your transfer" not in plain.text
 
 
 def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None:

@@ -23,7 +23,7 @@ from app.admin.pages.stuck import MustAct, count_stuck, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
 from app.admin.public_answers import laid_out, public_answers
-from app.admin.requests import actor
+from app.admin.requests import actor, page_of_user
 from app.admin.views.base import ConsoleView
 from app.admin.views.flashes import flash_saved
 from app.admin.views.transfers_csv import transfers_csv
@@ -174,16 +174,18 @@ class TransfersView(ConsoleView):
         except Unavailable:
             raise
         except GatewayError as error:
-            line, page = line_without_log(gateway, wanted), "console/transfers/unknown.html"
+            line, unknown = line_without_log(gateway, wanted), "console/transfers/unknown.html"
             if line is not None:
-                return self.render(page, line=line)
-            return self.render(page, why=error.msg), HTTPStatus.NOT_FOUND
+                return self.render(unknown, line=line)
+            return self.render(unknown, why=error.msg), HTTPStatus.NOT_FOUND
+        page = page_of_user(detail.line.transfer_id)
         return self.render(
             "console/transfers/transfer.html",
             detail=detail,
             line=detail.line,
             timeline=timeline_of(detail),
-            reply=reply_to_user(detail),
+            reply=reply_to_user(detail, page),
+            page=page,
             answer=laid_out(answer),
             notes=transfer_notes(gateway, wanted),
             typed=typed,

@@ -158,7 +158,8 @@ def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Si
     """Its stages: the ordinary ones, and those that something was reported of."""
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)
-    delay = _DELAY if standing.every(TransferDelayed) else ()
+    delayed = status is Status.TRANSFER_DELAYED or standing.every(TransferDelayed)
+    delay = _DELAY if delayed else ()
     refund_path = (*_REFUND, *(_REFUND_DELAY if standing.every(RefundDelayed) else ()), *_REPAYMENT)
     if status in REFUND_STATUSES:
         payout = _PAYOUT if standing.every(TransferReleased) else ()

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from flask import Flask
 
 from app.runtime.gateway import Gateway, current_gateway
-from app.sandbox.loader import load_sandbox
-from tests.actors import TESTER
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 from tests.services.feed.world import NOW, fill_network
-
-SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -40,7 +36,7 @@ def sandbox_app(applications: Applications, database: SharedDatabase) -> Iterato
     """The application with the sandbox loaded, inside its context."""
     application = applications.opener(database, lambda: SANDBOX_NOW)()
     with application.app_context():
-        database.fill("tests.admin.pages", lambda: load_sandbox(current_gateway(), actor=TESTER))
+        fill_sandbox(database, current_gateway())
         yield application
 
 

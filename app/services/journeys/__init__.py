@@ -1,0 +1,1 @@
+"""A transfer told to the person who waits for it: its course, its pace, and how a refund is claimed."""

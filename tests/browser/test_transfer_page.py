@@ -1,0 +1,168 @@
+"""The page of a transfer in a real browser: on a phone, in both themes, keeping itself up to date."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from app import create_app
+from app.domain.codes import TransferHistoryStatus as Status
+from app.sandbox.catalogue import sandbox_id
+from app.services.feed.ingest import ingest_lines
+from tests.applications import close_connections, gateway_of, make_settings
+from tests.browser.conftest import Visit
+from tests.browser.looking import findings
+from tests.databases import SharedSqlite
+from tests.serving.server import Server
+from tests.volume import some
+
+PATHS = (
+    "/transfer/",
+    *(f"/transfer/{sandbox_id(status)}" for status in Status if status is not Status.TRANSFER_UNKNOWN),
+    f"/transfer/{sandbox_id(Status.TRANSFER_UNKNOWN, 1)}",
+    f"/transfer/0x{'99' * 32}",
+    "/transfer/not.a.key",
+)
+WAIT = "**/v2/waitTransferStatus?*"
+MOVING = sandbox_id(Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
+
+
+@pytest.fixture
+def phone(browser: Browser, server: Server) -> Iterator[Visit]:
+    """A window as wide as a phone."""
+    context = browser.new_context(
+        viewport={"width": 390, "height": 800}, locale="en-GB", timezone_id="Asia/Tokyo", has_touch=True
+    )
+    visit = Visit(context.new_page(), server)
+    visit.page.route(WAIT, lambda _: None)  # nothing happens, until a test says otherwise
+    yield visit
+    context.close()
+    assert visit.complaints == []
+
+
+def look_at(visit: Visit, path: str) -> Page:
+    """A page that may be a 404, of which the browser complains by itself."""
+    assert visit.page.goto(visit.base + path)
+    visit.complaints = [each for each in visit.complaints if "status of 40" not in each]
+    return visit.page
+
+
+def let_it_happen(sandbox: SharedSqlite, *events: dict[str, object]) -> None:
+    """Report events, as a reporter does while somebody looks."""
+    app = create_app(make_settings(sandbox.url))
+    with app.app_context():
+        at = {"at": datetime.now(UTC).isoformat()}
+        ingest_lines(gateway_of(app), [json.dumps(each | at).encode() for each in events], "test")
+        close_connections()
+
+
+def test_every_page_on_every_screen_in_both_themes(phone: Visit) -> None:
+    phone.page.emulate_media(reduced_motion="reduce")
+    found = []
+    for path in some(PATHS, 5):
+        page = look_at(phone, path)
+        for details in page.locator("details").all():
+            details.evaluate("details => { details.open = true; }")
+        found += [f"{path}: {each}" for each in findings(page)]
+    phone.complaints = [each for each in phone.complaints if "status of 40" not in each]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_it_shows_a_change_by_itself(phone: Visit, sandbox: SharedSqlite) -> None:
+    """Where the gateway waits: at once, in place, said aloud, with what was open still open."""
+    asked: list[str] = []
+
+    def wait(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            release = {"type": "transfer.released", "transfer_id": MOVING, "dst_tx_hash": "0x" + "77" * 32}
+            let_it_happen(sandbox, {"id": "browser-1", **release})
+            route.fulfill(json={"err": None, "status": 5})
+
+    phone.page.route(WAIT, wait)
+    page = look_at(phone, f"/transfer/{MOVING}")
+    page.evaluate("document.body.dataset.same = 'yes'")
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out on"))
+    expect(page.get_by_role("status").filter(has_text="Paid out on")).to_have_count(1)
+    assert page.evaluate("document.body.dataset.same") == "yes", "in place, not loaded anew"
+    assert page.title().startswith("Paid out on")
+    query = dict(part.split("=") for part in asked[0].partition("?")[2].split("&"))
+    assert (query["transfer_id"], query["after_status"]) == (MOVING, "4")
+    assert 1 <= int(query["timeout"]) <= 30
+    page.wait_for_timeout(1500)
+    assert len(asked) == 1, "a finished transfer is not asked about"
+
+
+def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
+    """By the seconds that the page names; and it goes on after the gateway was away."""
+    refused: list[str] = []
+    phone.page.route(WAIT, lambda route: (refused.append(route.request.url), route.fulfill(status=503))[1])
+    path = f"/transfer/{sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION)}"
+    page = phone.page
+    loads: list[int] = []
+
+    def load(route: Route) -> None:
+        loads.append(1)
+        if len(loads) == 2:
+            route.abort()
+            return
+        answer = route.fetch()
+        body = re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text())
+        if len(loads) > 2:
+            body = body.replace("Being checked", "Checked meanwhile")
+        route.fulfill(response=answer, body=body)
+
+    page.route(f"**{path}", load)
+    page.goto(phone.base + path)
+    expect(page.get_by_text("We cannot be reached at the moment")).to_be_visible(timeout=8_000)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Being checked")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Checked meanwhile", timeout=15_000)
+    expect(page.get_by_text("We cannot be reached at the moment")).to_be_hidden()
+    assert refused
+    phone.complaints = [each for each in phone.complaints if not re.search("503|ERR_FAILED", each)]
+
+
+@pytest.mark.full("seconds of a browser; tests/pages has what can be copied")
+def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None:
+    phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
+    page.get_by_text("Confirm it yourself").click()
+    page.locator("[data-copy-from=argument-2]").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_have_count(1)
+    shown = page.locator("#argument-2").text_content()
+    assert shown and shown.startswith("[0x") and page.evaluate("navigator.clipboard.readText()") == shown
+    time = page.locator("time[datetime]").first
+    expected = time.evaluate(
+        "time => new Date(time.dateTime).toLocaleString('en-GB', {hour: '2-digit', minute: '2-digit', "
+        "timeZone: 'Asia/Tokyo'})"
+    )
+    assert str(time.text_content()).endswith(expected)
+
+
+@pytest.mark.full("seconds of a browser; tests/pages has the button")
+def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
+    wanted = sandbox_id(Status.TRANSFER_TO_BE_REFUNDED, 3)
+    page = look_at(phone, f"/transfer/{wanted}")
+    page.get_by_role("button", name="Request the refund").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your refund is being prepared")
+    assert page.url.endswith(f"/transfer/{wanted}")
+
+
+def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
+    moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(f"http://{server.host}:{server.port}/transfer/")
+    page.get_by_label("Transfer id").fill(f" https://etherscan.io/tx/{moving} ")
+    page.get_by_role("button", name="Look up").click()
+    assert page.url.endswith(f"/transfer/{moving}")
+    assert page.locator("meta[http-equiv=refresh]").get_attribute("content") is not None
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator("[data-copy-from]").first).to_be_hidden()
+    context.close()

@@ -1,0 +1,73 @@
+"""What people are told: something for every status and reason, and nothing in the terms of the bridge."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.codes import XferStatus
+from app.domain.telling.steps import StepName
+from app.domain.telling.words import REFUSED_BECAUSE, Situation, step_label, told
+
+INTERNAL = re.compile(
+    r"TRANSFER_|XferStatus|BAD_|wd_onchain|validator|quorum|signature|signer|status\b|feed\b|reorg|event\b"
+    r"|retract|projection|None|smallest unit|ppm\b|\{|\}",
+    re.IGNORECASE,
+)
+KNOWN = Situation(
+    Status.TRANSFER_UNKNOWN,
+    amount="25 USDT",
+    paid_out="24.9 USDT",
+    src="Ethereum",
+    dst="BNB Chain",
+    sender="0xaa",
+    receiver="0xbb",
+    block_delay=12,
+)
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("reason", [XferStatus.UNKNOWN, *REFUSED_BECAUSE])
+@pytest.mark.parametrize("known", [KNOWN, Situation(Status.TRANSFER_UNKNOWN)], ids=["known", "unknown"])
+def test_every_status_has_plain_words(status: Status, reason: XferStatus, known: Situation) -> None:
+    telling = told(replace(known, status=status, refund_reason=reason))
+    for text in (telling.headline, telling.now, telling.next):
+        assert text == text.strip() and text and "  " not in text
+        assert not INTERNAL.search(text), text
+    assert not telling.headline.endswith(".")
+    assert telling.text == f"{telling.now} {telling.next}"
+    assert telling.now.endswith(".") and telling.next.endswith(".")
+    why = REFUSED_BECAUSE.get(reason, "it could not be carried out")
+    assert (why in telling.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
+
+
+def test_statuses_and_reasons_are_told_apart() -> None:
+    tellings = [told(replace(KNOWN, status=status)) for status in Status]
+    assert len({telling.headline for telling in tellings}) == len(Status)
+    assert len({telling.text for telling in tellings}) == len(Status)
+    assert {reason for reason in XferStatus if reason.is_bad} == REFUSED_BECAUSE.keys()
+    assert len(set(REFUSED_BECAUSE.values())) == len(REFUSED_BECAUSE)
+
+
+def test_what_is_known_is_told() -> None:
+    submitting = replace(KNOWN, status=Status.TRANSFER_SUBMITTING)
+    assert "25 USDT from Ethereum to BNB Chain has been received" in told(submitting).now
+    assert "(12 blocks)" in told(submitting).now
+    assert "was announced" in told(replace(submitting, in_a_block=False)).now
+    completed = told(replace(KNOWN, status=Status.TRANSFER_COMPLETED))
+    assert "paid out on BNB Chain (24.9 USDT) to 0xbb" in completed.now
+    assert "refunded on Ethereum to 0xaa" in told(replace(KNOWN, status=Status.TRANSFER_REFUNDED)).now
+    confirming = replace(KNOWN, status=Status.TRANSFER_CONFIRMING_YOUR_REFUND)
+    assert "do not confirm the refund again" in told(replace(confirming, refund_held=True)).next
+    assert "do not confirm" not in told(confirming).next
+
+
+@pytest.mark.parametrize("situation", [KNOWN, Situation(Status.TRANSFER_UNKNOWN)])
+def test_every_step_has_a_label(situation: Situation) -> None:
+    for done in (True, False):
+        labels = [step_label(name, situation, done=done) for name in StepName]
+        assert all(label and not INTERNAL.search(label) for label in labels)
+        assert len(set(labels)) == len(StepName) - 1  # two are held back

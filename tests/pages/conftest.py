@@ -1,0 +1,35 @@
+"""Applications with the pages, at times that stand still: the small network, and the sandbox."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.api.world import NOW, configure
+from tests.applications import Applications, OpenApp, gateway_of
+from tests.databases import SharedDatabase
+from tests.sandboxes import SANDBOX_NOW, fill_sandbox
+
+
+@pytest.fixture
+def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+    """Gives applications with these settings on the test's database, at NOW."""
+    return applications.opener(database, lambda: NOW)
+
+
+@pytest.fixture
+def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
+    """The usual application, its network configured."""
+    app = open_app()
+    database.fill("tests.api", lambda: configure(app))
+    return app
+
+
+@pytest.fixture
+def sandbox(applications: Applications, database: SharedDatabase) -> FlaskClient:
+    """A client of an application with the sandbox."""
+    app = applications.opener(database, lambda: SANDBOX_NOW)()
+    with app.app_context():
+        fill_sandbox(database, gateway_of(app))
+    return app.test_client()

@@ -1,0 +1,20 @@
+"""The sandbox at a time that stands still, loaded once for each database of a process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from app.runtime.gateway import Gateway
+from app.sandbox.loader import load_sandbox
+from tests.actors import TESTER
+from tests.databases import SharedDatabase
+
+SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
+
+
+def fill_sandbox(database: SharedDatabase, gateway: Gateway) -> None:
+    """Fill the empty database with the sandbox.
+
+    :param gateway: of an application on this database whose clock says ``SANDBOX_NOW``; its context is open.
+    """
+    database.fill("tests.admin.pages", lambda: load_sandbox(gateway, actor=TESTER))
