@@ -44,10 +44,10 @@ def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     return client
 
 
-def ask(client: FlaskClient, command: str) -> str:
-    """What the README's curl prints, asked without a server."""
+def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
+    """Method, path, headers and body of what a curl asks of the gateway."""
     words = iter(shlex.split(command)[1:])
-    method, headers, body, url, caller = "GET", {}, None, "", ORDINARY_CALLER
+    method, headers, body, url = "", dict[str, str](), None, ""
     for word in words:
         match word:
             case "-X":
@@ -57,13 +57,19 @@ def ask(client: FlaskClient, command: str) -> str:
                 headers[name] = value
             case "-d":
                 body = next(words)
-            case "--interface":
-                caller = next(words)
+            case "-i":
+                pass  # shows the headers, too
             case _:
+                assert not url, f"{command}: {word}"
                 url = word
     assert url.startswith(BASE)
-    path = url.removeprefix(BASE)
-    environ = {"REMOTE_ADDR": caller}
+    return method or ("POST" if body else "GET"), url.removeprefix(BASE), headers, body
+
+
+def ask(client: FlaskClient, command: str) -> str:
+    """What the README's curl prints, asked without a server."""
+    method, path, headers, body = curl_of(command)
+    environ = {"REMOTE_ADDR": ORDINARY_CALLER}
     return client.open(path, method=method, headers=headers, data=body, environ_overrides=environ).text
 
 

@@ -187,7 +187,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
     ("/v2/%FF", {}, 404, "path_not_found", None),
     ("/v2/../v2/nothing", {}, 404, "path_not_found", None),
     ("/static/app.py", {}, 404, "path_not_found", None),
-    ("/docs/assets/..%2Fdocs.py", {}, 404, "path_not_found", None),
+    ("/docs/try/..%2Fviews.py", {}, 404, "path_not_found", None),
 ]  # fmt: skip
 
 
