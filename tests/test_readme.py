@@ -47,7 +47,7 @@ def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
 def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
     """Method, path, headers and body of what a curl asks of the gateway."""
     words = iter(shlex.split(command)[1:])
-    method, headers, body, url = "", dict[str, str](), None, ""
+    method, headers, data, url = "", dict[str, str](), list[str](), ""
     for word in words:
         match word:
             case "-X":
@@ -56,14 +56,17 @@ def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
                 name, _, value = next(words).partition(": ")
                 headers[name] = value
             case "-d":
-                body = next(words)
-            case "-i":
-                pass  # shows the headers, too
+                data.append(next(words))
+            case "-G" | "-i":
+                pass  # the data is the query; the headers are shown, too
             case _:
                 assert not url, f"{command}: {word}"
                 url = word
     assert url.startswith(BASE)
-    return method or ("POST" if body else "GET"), url.removeprefix(BASE), headers, body
+    path, joined = url.removeprefix(BASE), "&".join(data)
+    if "-G" in shlex.split(command):
+        return method or "GET", f"{path}?{joined}", headers, None
+    return method or ("POST" if data else "GET"), path, headers, joined or None
 
 
 def ask(client: FlaskClient, command: str) -> str:

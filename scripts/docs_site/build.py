@@ -115,7 +115,8 @@ def generate(workshop: Path) -> None:
     except subprocess.TimeoutExpired:
         raise CannotBuild("the generator did not end") from None
     if done.returncode or not (workshop / "site" / "index.html").exists():
-        raise CannotBuild(f"{done.stdout}{done.stderr}".strip())
+        said, _, _ = f"{done.stdout}{done.stderr}".partition("Traceback (")
+        raise CannotBuild(said.strip())
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
-"""A page of the generator as it is served: no script stands in it, so that its policy can forbid them.
+"""A page of the generator as it is served: no script and no style stands in it, so that its policy can forbid them.
 
-Each inline script becomes a file that is named by its content and loaded at the same place.
+Each inline script becomes a file that is named by its content and loaded at the same place. Columns of tables are
+aligned by an attribute.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ SCRIPTS: Final = "assets/inline"
 
 _INLINE: Final = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 _STYLED: Final = re.compile(r"<style|\sstyle=|\son[a-z]+=", re.IGNORECASE)
+_ALIGNED: Final = re.compile(r' style="text-align: (left|center|right);"')
 _CODE: Final = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
 
 
@@ -24,7 +26,7 @@ def finish(site: Path) -> None:
     :raises SystemExit: a page has a style or a handler in it, which the policy forbids.
     """
     for page in sorted(site.rglob("*.html")):
-        text = page.read_text(encoding="utf-8")
+        text = _ALIGNED.sub(r' align="\1"', page.read_text(encoding="utf-8"))
         inner = page.relative_to(site).as_posix()
         page.write_text(without_scripts(site, inner, text), encoding="utf-8")
         if found := _STYLED.search(_CODE.sub("", re.sub(r">[^<]*<", "><", text))):

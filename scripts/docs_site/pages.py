@@ -39,18 +39,18 @@ def anchors(text: str) -> dict[str, str]:
 
     A heading with an anchor of its own before it has that one alone on the site; every other has GitHub's.
     """
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
+    headings: dict[str, str] = {}
     before = ""
     for line, code in lines_of(text):
         if code:
             continue
         if heading := _HEADING.match(line):
-            of_github = numbered(slug(heading[2]), found)
-            found[of_github] = before or of_github
+            of_github = numbered(slug(heading[2]), headings)
+            headings[of_github] = before or of_github
         before = own[1] if (own := _ANCHOR.match(line)) else ""
-        for each in re.findall(r'<a id="([\w-]+)"></a>', line):
-            found[each] = each
-    return found
+        named |= {each: each for each in re.findall(r'<a id="([\w-]+)"></a>', line)}
+    return headings | named
 
 
 def numbered(name: str, taken: dict[str, str]) -> str:
@@ -107,7 +107,8 @@ class Library:
             return str(inner.with_name("index.md") if inner.name == "README.md" else inner)
         path.stat()
         self.copied.add(source)
-        return f"files/{source}"
+        # The generator would take a page for one of the site's.
+        return f"files/{source}.txt" if source.endswith(".md") else f"files/{source}"
 
     def page(self, source: str) -> str:
         """A page as the generator takes it. ``source`` is its path in the repository."""
@@ -171,16 +172,18 @@ def outside_code(text: str, change: Callable[[str], str]) -> str:
 
 def with_ids(text: str) -> str:
     """The text with the anchor of every heading written out."""
-    known, seen, made = anchors(text), dict[str, str](), list[str]()
+    known = anchors(text)
+    seen: dict[str, str] = {}
+    made: list[str] = []
     for line, code in lines_of(text):
         heading = None if code else _HEADING.match(line)
         if heading:
             of_github = numbered(slug(heading[2]), seen)
-            seen[of_github] = known[of_github]
-            if made and _ANCHOR.match(made[-1]):
-                made.pop()
-            line = f"{line} {{ #{known[of_github]} }}"
-        made.append(line)
+            seen[of_github] = of_github
+            own = _ANCHOR.match(made.pop()) if made and _ANCHOR.match(made[-1]) else None
+            made.append(f"{line} {{ #{own[1] if own else known[of_github]} }}")
+        else:
+            made.append(line)
     return "\n".join(made) + "\n"
 
 

@@ -167,6 +167,12 @@ def test_scripts_become_files(tmp_path: Path) -> None:
     assert f'src="../assets/inline/{script.name}"' in (tmp_path / "deep" / "index.html").read_text()
 
 
+def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<td style="text-align: right;">1</td>')
+    finish(tmp_path)
+    assert (tmp_path / "index.html").read_text() == '<td align="right">1</td>'
+
+
 @pytest.mark.parametrize("page", ['<p style="color: red">a</p>', '<p onclick="a()">a</p>', "<style>p {}</style>"])
 def test_a_style_in_a_page_is_an_error(tmp_path: Path, page: str) -> None:
     (tmp_path / "index.html").write_text(f"{page}<code>style=</code>")
