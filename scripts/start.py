@@ -1,7 +1,8 @@
 """``make run``: from a bare checkout to a gateway that answers.
 
 Makes a secret key where the environment has none, migrates the database, keeps the sandbox of an
-embedded database filled, builds the documentation, and becomes gunicorn. Whatever is wrong ends it with one line.
+embedded database filled, builds the documentation, and becomes gunicorn. Whatever is wrong ends it with
+one line; only the documentation may be missing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
 from config import INSTANCE, Settings, load_settings, shown_url
-from scripts.docs_site.build import CannotBuild, ensure_site
+from scripts.docs_site.build import ensure_site
+from scripts.docs_site.failure import CannotBuild
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,11 +22,11 @@ from app.sandbox.catalogue import (
 from app.sandbox.loader import load_sandbox
 from config import Settings
 from tests.actors import TESTER
+from tests.curl import curl_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
-BASE = "http://127.0.0.1:8000"
 EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
 EXAMPLES = EXAMPLE.findall(README)
 DEFAULTS = {
@@ -42,31 +41,6 @@ def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     """A client of a gateway that holds the sandbox, as after the first `make run`."""
     load_sandbox(current_gateway(), actor=TESTER)
     return client
-
-
-def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
-    """Method, path, headers and body of what a curl asks of the gateway."""
-    words = iter(shlex.split(command)[1:])
-    method, headers, data, url = "", dict[str, str](), list[str](), ""
-    for word in words:
-        match word:
-            case "-X":
-                method = next(words)
-            case "-H":
-                name, _, value = next(words).partition(": ")
-                headers[name] = value
-            case "-d":
-                data.append(next(words))
-            case "-G" | "-i":
-                pass  # the data is the query; the headers are shown, too
-            case _:
-                assert not url, f"{command}: {word}"
-                url = word
-    assert url.startswith(BASE)
-    path, joined = url.removeprefix(BASE), "&".join(data)
-    if "-G" in shlex.split(command):
-        return method or "GET", f"{path}?{joined}", headers, None
-    return method or ("POST" if data else "GET"), path, headers, joined or None
 
 
 def ask(client: FlaskClient, command: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from config import DOCS_SITE
+from scripts.docs_site.failure import CannotBuild
 from scripts.docs_site.finish import finish
 from scripts.docs_site.nav import as_toml, navigation
 from scripts.docs_site.pages import Library
@@ -33,14 +34,10 @@ OTHERS: Final = {
 """Pages beside ``docs/``, each with its place on the site."""
 
 
-class CannotBuild(Exception):
-    """The site was not built; what was there before still is. The text says why."""
-
-
 def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
     """Build the site unless it is there and up to date, and tell whether it was built.
 
-    :raises CannotBuild: the generator failed, or is not installed.
+    :raises CannotBuild: a page is wrong, or the generator failed or is not installed.
     """
     wanted = fingerprint(root)
     stamp = site / STAMP
@@ -54,7 +51,7 @@ def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
 
 
 def fingerprint(root: Path) -> str:
-    """A hash of whatever the site is made of: pages, what they may link to, how they look, and the generator."""
+    """A hash of what the site is made of: pages, what they may link to, their look, and the generator."""
     digest = hashlib.sha256()
     folders = ("docs", "proto", "scripts/docs_site")
     files = [path for folder in folders for path in sorted((root / folder).rglob("*")) if path.is_file()]

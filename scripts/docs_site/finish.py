@@ -1,7 +1,7 @@
-"""A page of the generator as it is served: no script and no style stands in it, so that its policy can forbid them.
+"""A page of the generator as it is served: without scripts and styles, so that its policy can forbid them.
 
-Each inline script becomes a file that is named by its content and loaded at the same place. Columns of tables are
-aligned by an attribute.
+Each inline script becomes a file that is named by its content and loaded at the same place. Columns of
+tables are aligned by an attribute.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from posixpath import relpath
 from typing import Final
+
+from scripts.docs_site.failure import CannotBuild
 
 SCRIPTS: Final = "assets/inline"
 
@@ -23,14 +25,14 @@ _CODE: Final = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
 def finish(site: Path) -> None:
     """Rewrite every page of the built site in place.
 
-    :raises SystemExit: a page has a style or a handler in it, which the policy forbids.
+    :raises CannotBuild: a page has a style or a handler in it, which the policy forbids.
     """
     for page in sorted(site.rglob("*.html")):
         text = _ALIGNED.sub(r' align="\1"', page.read_text(encoding="utf-8"))
         inner = page.relative_to(site).as_posix()
         page.write_text(without_scripts(site, inner, text), encoding="utf-8")
         if found := _STYLED.search(_CODE.sub("", re.sub(r">[^<]*<", "><", text))):
-            raise SystemExit(f"{inner}: {found[0].strip()} is not allowed in a page")
+            raise CannotBuild(f"{inner}: {found[0].strip()} is not allowed in a page")
 
 
 def without_scripts(site: Path, page: str, text: str) -> str:

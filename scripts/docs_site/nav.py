@@ -1,7 +1,7 @@
 """What the site's navigation lists: sections of pages, in the order of ``theme/nav.toml``.
 
-An entry is a page, a pattern such as ``docs/decisions/*.md``, or a name and an address. A pattern lists what nothing
-else lists. A page is called by its first heading.
+An entry is a page, a pattern such as ``docs/decisions/*.md``, or a name with a page or an address of the
+gateway. A pattern lists what nothing else lists. A page without a name is called by its first heading.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from scripts.docs_site.failure import CannotBuild
 from scripts.docs_site.pages import Library
 
 Entry = dict[str, Any]
@@ -20,26 +21,34 @@ Entry = dict[str, Any]
 def navigation(library: Library, plan: Path) -> list[Entry]:
     """The sections, each with its pages by title.
 
-    :raises SystemExit: a page is listed twice or not at all.
+    :raises CannotBuild: a page is listed twice or not at all.
     """
     sections = tomllib.loads(plan.read_text(encoding="utf-8"))["section"]
-    named = [page for section in sections for page in section["pages"] if isinstance(page, str) and "*" not in page]
+    named = [page for section in sections for page, _ in map(_asked, section["pages"]) if "*" not in page]
     listed: list[str] = []
     made: list[Entry] = []
     for section in sections:
         entries: list[Entry] = []
-        for page in section["pages"]:
-            if isinstance(page, dict):
-                entries.append(page)
+        for page, name in map(_asked, section["pages"]):
+            if page.startswith("/"):
+                entries.append({name: page})
                 continue
             found = [page] if "*" not in page else matching(library, page, named)
             listed += found
-            entries += [{title(library, source): library.place(source)} for source in found]
+            entries += [{name or title(library, source): library.place(source)} for source in found]
         made.append({section["title"]: entries})
     wrong = {page for page in listed if listed.count(page) > 1} | set(library.sources()) ^ set(listed)
     if wrong:
-        raise SystemExit(f"{plan}: each page once, please: {', '.join(sorted(wrong))}")
+        raise CannotBuild(f"{plan}: each page once, please: {', '.join(sorted(wrong))}")
     return made
+
+
+def _asked(page: str | dict[str, str]) -> tuple[str, str]:
+    """The page or address of an entry, and the name that it is given there."""
+    if isinstance(page, str):
+        return page, ""
+    ((name, address),) = page.items()
+    return address, name
 
 
 def matching(library: Library, pattern: str, named: list[str]) -> list[str]:
@@ -53,7 +62,7 @@ def title(library: Library, source: str) -> str:
     text = (library.root / source).read_text(encoding="utf-8")
     heading = re.search(r"^# +(.*?) *$", text, re.MULTILINE)
     if not heading:
-        raise SystemExit(f"{source}: has no heading")
+        raise CannotBuild(f"{source}: has no heading")
     return heading[1].replace("`", "")
 
 

@@ -1,8 +1,9 @@
 """A page of the repository as the generator takes it.
 
-GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it becomes what the
-generator needs to show the same: headings keep the anchors that GitHub gives them, links that leave the folder of
-the documentation lead to copies, headings named for languages become tabs, drawings follow the page's colours.
+GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it becomes
+what the generator needs to show the same: headings keep the anchors that GitHub gives them, links that leave
+the folder of the documentation lead to copies, headings named for languages become tabs, drawings follow the
+page's colours.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Final
 from urllib.parse import urlsplit
+
+from scripts.docs_site.failure import CannotBuild
 
 LANGUAGES: Final = ("curl", "TypeScript", "Python")
 """Headings of these names, each followed by code, are tabs on the site."""
@@ -95,7 +98,7 @@ class Library:
     def place(self, source: str) -> str:
         """Where a file of the repository is on the site.
 
-        :raises FileNotFoundError: there is none.
+        :raises CannotBuild: there is none.
         """
         path = self.root / source
         if path.is_dir():
@@ -105,7 +108,8 @@ class Library:
         if source.startswith("docs/"):
             inner = PurePosixPath(source).relative_to("docs")
             return str(inner.with_name("index.md") if inner.name == "README.md" else inner)
-        path.stat()
+        if not path.is_file():
+            raise CannotBuild(f"there is no {source}, to which a page links")
         self.copied.add(source)
         # The generator would take a page for one of the site's.
         return f"files/{source}.txt" if source.endswith(".md") else f"files/{source}"
@@ -137,7 +141,9 @@ class Library:
         if anchor and other.endswith(".md"):
             known = anchors((self.root / other).read_text(encoding="utf-8"))
             anchor = known.get(anchor, anchor)
-        place = relpath(self.place(other), str(PurePosixPath(self.place(source)).parent)) if parts.path else ""
+        place = (
+            relpath(self.place(other), str(PurePosixPath(self.place(source)).parent)) if parts.path else ""
+        )
         return f"{place}#{anchor}" if anchor else place
 
     def _drawn(self, source: str, text: str) -> str:

@@ -103,9 +103,17 @@ def test_what_is_named_by_its_content_is_kept_for_ever(
 
 @pytest.mark.parametrize(
     "path",
-    ["/docs/none", "/docs/.stamp", "/docs/../outside.html", "/docs/errors/..%2f..%2f..%2foutside.html", "/docs/site/",
-     "/docs/assets/", "/docs/errors/index.html/", "/docs/try/none", "/docs/%00"],
-)  # fmt: skip
+    [
+        "/docs/none",
+        "/docs/.stamp",
+        "/docs/../outside.html",
+        "/docs/errors/..%2f..%2f..%2foutside.html",
+        "/docs/assets/",
+        "/docs/errors/index.html/",
+        "/docs/try/none",
+        "/docs/%00",
+    ],
+)
 def test_what_is_not_there(reader: FlaskClient, path: str) -> None:
     assert_refused(reader.get(path), 404, "path_not_found", None)
 
@@ -123,6 +131,8 @@ def test_without_a_site_the_first_page_says_how_to_build_one(
     assert_refused(client.get("/docs/errors/"), 404, "path_not_found", None)
 
 
-@pytest.mark.parametrize("path", ["..", "../outside.html", "errors/../../outside.html", "/etc/passwd", ".stamp"])
+@pytest.mark.parametrize(
+    "path", ["..", "../outside.html", "errors/../../outside.html", "/etc/passwd", ".stamp"]
+)
 def test_no_path_leads_out(site: Path, path: str) -> None:
     assert find_file(site, path) is None

@@ -66,7 +66,9 @@ def test_the_error_page_is_the_catalogue() -> None:
 
 def test_the_catalogue_says_what_to_tell_users_and_no_reason_of_a_block() -> None:
     for row in ERRORS:
-        assert row.tell.endswith("."), f"{row.reason}: say in app/domain/error_catalogue.py what to tell the user"
+        assert row.tell.endswith("."), (
+            f"{row.reason}: say in app/domain/error_catalogue.py what to tell the user"
+        )
         assert not re.search(r"risk|sanction|blocked", row.tell, re.IGNORECASE)
         assert f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n{row.cause}' in catalogue()
     assert codes_table() in catalogue()

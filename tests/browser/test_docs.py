@@ -1,4 +1,4 @@
-"""The documentation in a browser: read, searched, on a phone, in both themes, without a request to anybody else."""
+"""The documentation in a browser: read, searched, on a phone, in both themes, without a request elsewhere."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from typing import Any
 from scripts.docs_site.pages import LANGUAGES, lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
-BASE = "http://127.0.0.1:8000"
 FENCES = {"curl": "sh", "TypeScript": "ts", "Python": "python"}
 ANYTHING = "…"
 """In a shown answer: any text; at the end of a list: further entries."""
@@ -105,7 +104,9 @@ def fits(shown: Any, answered: Any) -> bool:
     if isinstance(shown, list):
         more = bool(shown) and shown[-1] == ANYTHING
         wanted = shown[:-1] if more else shown
-        if not isinstance(answered, list) or (len(answered) < len(wanted) if more else len(answered) != len(wanted)):
+        if not isinstance(answered, list) or (
+            len(answered) < len(wanted) if more else len(answered) != len(wanted)
+        ):
             return False
         return all(fits(one, other) for one, other in zip(wanted, answered, strict=False))
     return json.dumps(shown) == json.dumps(answered)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.docs_site.failure import CannotBuild
 from scripts.docs_site.finish import finish
 from scripts.docs_site.nav import as_toml, navigation
 from scripts.docs_site.pages import Library, anchors, outside_code, spaced, tabbed, with_ids
@@ -68,13 +69,19 @@ def test_code_is_left_alone(library: Library) -> None:
 
 
 def test_a_link_that_leads_nowhere_is_an_error(library: Library) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(CannotBuild, match="none.txt"):
         linked(library, "docs/a.md", "[a](../none.txt)")
 
 
 def test_headings_have_the_anchors_of_the_repository() -> None:
     text = '# A `b` & c\n<a id="own"></a>\n## Named\n## Twice\n## Twice\n'
-    assert anchors(text) == {"a-b--c": "a-b--c", "named": "own", "own": "own", "twice": "twice", "twice-1": "twice-1"}
+    assert anchors(text) == {
+        "a-b--c": "a-b--c",
+        "named": "own",
+        "own": "own",
+        "twice": "twice",
+        "twice-1": "twice-1",
+    }
     assert with_ids(text).splitlines() == [
         "# A `b` & c { #a-b--c }",
         "## Named { #own }",
@@ -128,8 +135,8 @@ def test_a_drawing_stands_in_the_page_without_its_style(library: Library) -> Non
     )
 
 
-PLAN = '[[section]]\ntitle = "One"\npages = ["docs/README.md", "docs/*.md", {"Try" = "try/"}]\n'
-REST = '[[section]]\ntitle = "Two"\npages = ["README.md", "docs/deep/c.md"]\n'
+PLAN = '[[section]]\ntitle = "One"\npages = ["docs/README.md", "docs/*.md", {"Try" = "/try/"}]\n'
+REST = '[[section]]\ntitle = "Two"\npages = [{"Run" = "README.md"}, "docs/deep/c.md"]\n'
 
 
 def test_the_navigation_lists_every_page_once(library: Library, tmp_path: Path) -> None:
@@ -137,22 +144,27 @@ def test_the_navigation_lists_every_page_once(library: Library, tmp_path: Path) 
     plan.write_text(PLAN + REST)
     made = navigation(library, plan)
     assert made == [
-        {"One": [{"Home": "index.md"}, {"B": "b.md"}, {"Try": "try/"}]},
-        {"Two": [{"Readme": "readme.md"}, {"C": "deep/c.md"}]},
+        {"One": [{"Home": "index.md"}, {"B": "b.md"}, {"Try": "/try/"}]},
+        {"Two": [{"Run": "readme.md"}, {"C": "deep/c.md"}]},
     ]
     assert as_toml(made).startswith('[{ "One" = [{ "Home" = "index.md" }, { "B" = "b.md" }')
 
 
 @pytest.mark.parametrize(
     ("plan", "named"),
-    [(PLAN, "README.md, docs/deep/c.md"), (PLAN + REST.replace('"README.md"', '"README.md", "docs/b.md"'), "docs/b")],
+    [
+        (PLAN, "README.md, docs/deep/c.md"),
+        (PLAN + REST.replace('"docs/deep', '"docs/b.md", "docs/deep'), "docs/b"),
+    ],
 )
-def test_a_page_that_is_not_listed_once_is_an_error(library: Library, tmp_path: Path, plan: str, named: str) -> None:
+def test_a_page_that_is_not_listed_once_is_an_error(
+    library: Library, tmp_path: Path, plan: str, named: str
+) -> None:
     (tmp_path / "nav.toml").write_text(plan)
     if "docs/b" in named:
         plan = plan.replace('"docs/*.md", ', '"docs/b.md", ')
         (tmp_path / "nav.toml").write_text(plan)
-    with pytest.raises(SystemExit, match=named):
+    with pytest.raises(CannotBuild, match=named):
         navigation(library, tmp_path / "nav.toml")
 
 
@@ -163,7 +175,10 @@ def test_scripts_become_files(tmp_path: Path) -> None:
     finish(tmp_path)
     (script,) = (tmp_path / "assets" / "inline").iterdir()
     assert script.read_text() == 'let a = "<b>";'
-    assert f'<p>a</p><script src="assets/inline/{script.name}"></script>' in (tmp_path / "index.html").read_text()
+    assert (
+        f'<p>a</p><script src="assets/inline/{script.name}"></script>'
+        in (tmp_path / "index.html").read_text()
+    )
     assert f'src="../assets/inline/{script.name}"' in (tmp_path / "deep" / "index.html").read_text()
 
 
@@ -173,8 +188,10 @@ def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
     assert (tmp_path / "index.html").read_text() == '<td align="right">1</td>'
 
 
-@pytest.mark.parametrize("page", ['<p style="color: red">a</p>', '<p onclick="a()">a</p>', "<style>p {}</style>"])
+@pytest.mark.parametrize(
+    "page", ['<p style="color: red">a</p>', '<p onclick="a()">a</p>', "<style>p {}</style>"]
+)
 def test_a_style_in_a_page_is_an_error(tmp_path: Path, page: str) -> None:
     (tmp_path / "index.html").write_text(f"{page}<code>style=</code>")
-    with pytest.raises(SystemExit, match="not allowed"):
+    with pytest.raises(CannotBuild, match="not allowed"):
         finish(tmp_path)

@@ -1,4 +1,4 @@
-"""The built site: it is whole, every link and anchor of it leads somewhere, and it loads nothing from elsewhere."""
+"""The built site: it is whole, its links and anchors lead somewhere, and it loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from scripts.docs_site.build import ROOT, STAMP, CannotBuild, build, ensure_site, fingerprint
+from scripts.docs_site.build import ROOT, STAMP, build, ensure_site, fingerprint
+from scripts.docs_site.failure import CannotBuild
 
 OF_THE_GATEWAY = {"/docs/try/", "/openapi.json"}
 """Addresses that the gateway serves beside the site."""
@@ -91,7 +92,9 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
 
 def test_every_page_is_there_and_can_be_searched(site: Path) -> None:
     names = set(pages(site))
-    searched = {item["location"].partition("#")[0] for item in json.loads((site / "search.json").read_text())["items"]}
+    searched = {
+        item["location"].partition("#")[0] for item in json.loads((site / "search.json").read_text())["items"]
+    }
     for path in (ROOT / "docs").rglob("*.md"):
         inner = path.relative_to(ROOT / "docs").with_suffix("")
         folder = "" if inner.name == "README" and inner.parent == Path() else f"{inner}/"
@@ -147,7 +150,9 @@ def test_a_site_that_is_up_to_date_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.full("seconds of the generator")
 def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> None:
     root = tmp_path / "copy"
-    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".*", "app", "bench", "build", "instance", "*.png"))
+    shutil.copytree(
+        ROOT, root, ignore=shutil.ignore_patterns(".*", "app", "bench", "build", "instance", "*.png")
+    )
     page = root / "docs" / "errors.md"
     page.write_text(page.read_text() + "\n[nothing](refunds.md#nothing)\n")
     site = tmp_path / "site"
@@ -156,5 +161,3 @@ def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> No
     with pytest.raises(CannotBuild, match="nothing"):
         build(site, root, "stamp")
     assert (site / "index.html").read_text() == "before"
-
-

@@ -12,15 +12,26 @@ from typing import Any
 
 import pytest
 
+from tests.curl import BASE, curl_of
 from tests.grpcweb.node import locked, node, run
 from tests.openapi.generated import SOURCES, WORKSHOP, install
 from tests.serving.server import Server
-from tests.site.snippets import BASE, Snippet, fits, snippets
-from tests.test_readme import curl_of
+from tests.site.snippets import Snippet, fits, snippets
 
 ALL = snippets()
 RUNNER = Path(__file__).with_name("run.mjs")
-STRICT = ("--strict", "--noEmit", "--target", "es2022", "--module", "esnext", "--lib", "es2023,dom", "--types", "")
+STRICT = (
+    "--strict",
+    "--noEmit",
+    "--target",
+    "es2022",
+    "--module",
+    "esnext",
+    "--lib",
+    "es2023,dom",
+    "--types",
+    "",
+)
 
 
 def of(language: str) -> list[Snippet]:

@@ -1,1 +1,1 @@
-"""What is served for people and programs that learn the gateway: the site, the page to try requests, OpenAPI."""
+"""What people and programs learn the gateway from: the site, the page to try requests, OpenAPI."""

@@ -20,11 +20,11 @@ _STATIC: Final = Path(__file__).parent / "static"
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
 _FOR_EVER: Final = ("Cache-Control", "public, max-age=31536000, immutable")
 _POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; connect-src 'self'; "
-    "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _SEARCH_STYLE: Final = "'sha256-NwSx/R2V/U4jnW0Tq5pQ53Y/rzPVJ4dqE7D6UTA/J1k='"
-"""The generator's search draws itself with one style of its own; tests/browser sees when a version has another."""
+"""Of the one style that the generator's search draws itself with; tests/browser sees when it is another."""
 
 _SITE_POLICY: Final = _POLICY.format(styles=f" {_SEARCH_STYLE}")
 _TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
