@@ -51,12 +51,20 @@ def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
 
 
 def fingerprint(root: Path) -> str:
-    """A hash of what the site is made of: pages, what they may link to, their look, and the generator."""
+    """A hash of what the site is made of: pages, the files that they link to, their look, and the generator.
+
+    :raises CannotBuild: a page links to a file that is not there.
+    """
+    library = Library(root, OTHERS)
+    sources = library.sources()
+    for source in sources:
+        library.page(source)
+    pictures = [path for path in (root / "docs").rglob("*") if path.is_file() and path.suffix != ".md"]
+    tools = [path for path in (root / "scripts" / "docs_site").rglob("*") if path.suffix != ".pyc"]
+    linked = [root / name for name in (*sources, *library.copied, "requirements-docs.txt")]
     digest = hashlib.sha256()
-    folders = ("docs", "proto", "scripts/docs_site")
-    files = [path for folder in folders for path in sorted((root / folder).rglob("*")) if path.is_file()]
-    for path in [*files, *(root / name for name in OTHERS), root / "requirements-docs.txt"]:
-        if "__pycache__" not in path.parts:
+    for path in sorted({*pictures, *tools, *linked}):
+        if path.is_file():
             content = path.read_bytes()
             digest.update(f"{path.relative_to(root)}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()

@@ -18,6 +18,7 @@ from app.domain.error_catalogue import CODE_CAUSES, ERRORS
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+OPERATIONS = ERRORS_PAGE.parent / "operations"
 ASSETS = Path(__file__).parents[2] / "app" / "api" / "docs" / "static"
 
 
@@ -256,6 +257,18 @@ def test_it_is_not_sent_again_when_nothing_changed(client: FlaskClient) -> None:
     tag = client.get("/openapi.json").headers["ETag"]
     response = client.get("/openapi.json", headers={"If-None-Match": tag})
     assert (response.status_code, response.get_data()) == (304, b"")
+
+
+def test_every_operation_has_a_page_of_its_name(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        name = path.removeprefix("/v2/")
+        if name == path or name == "getTransferConfigsForAll":  # health checks, and a second name
+            continue
+        title = (OPERATIONS / f"{name}.md").read_text().partition("\n")[0]
+        assert title.startswith(f"# {name}: ")
+        for operation in operations.values():
+            assert operation["operationId"] != name or title == f"# {operation['summary']}"
+        assert f"]({name}.md)" in (OPERATIONS / "README.md").read_text()
 
 
 def test_the_page_to_try_requests_is_served_whole_from_here(client: FlaskClient) -> None:

@@ -69,7 +69,7 @@ def test_code_is_left_alone(library: Library) -> None:
 
 
 def test_a_link_that_leads_nowhere_is_an_error(library: Library) -> None:
-    with pytest.raises(CannotBuild, match="none.txt"):
+    with pytest.raises(CannotBuild, match=r"none\.txt"):
         linked(library, "docs/a.md", "[a](../none.txt)")
 
 
