@@ -90,6 +90,8 @@ class Library:
     copied: set[str] = field(default_factory=set)
     """Other files of the repository that pages link to. They are served as they are, below ``files/``."""
 
+    _anchors: dict[str, dict[str, str]] = field(default_factory=dict)
+
     def sources(self) -> list[str]:
         """The pages, as paths in the repository."""
         docs = sorted(path.relative_to(self.root).as_posix() for path in (self.root / "docs").rglob("*.md"))
@@ -137,13 +139,13 @@ class Library:
         if parts.scheme or target.startswith("/"):
             return target
         other = normpath(str(PurePosixPath(source).parent / parts.path)) if parts.path else source
-        anchor = parts.fragment
+        place, anchor = "", parts.fragment
+        if parts.path:
+            place = relpath(self.place(other), str(PurePosixPath(self.place(source)).parent))
         if anchor and other.endswith(".md"):
-            known = anchors((self.root / other).read_text(encoding="utf-8"))
-            anchor = known.get(anchor, anchor)
-        place = (
-            relpath(self.place(other), str(PurePosixPath(self.place(source)).parent)) if parts.path else ""
-        )
+            if other not in self._anchors:
+                self._anchors[other] = anchors((self.root / other).read_text(encoding="utf-8"))
+            anchor = self._anchors[other].get(anchor, anchor)
         return f"{place}#{anchor}" if anchor else place
 
     def _drawn(self, source: str, text: str) -> str:
