@@ -10,7 +10,7 @@ BASE = "http://127.0.0.1:8000"
 
 def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
     """Method, path, headers and body of what a curl asks of the gateway."""
-    words = iter(shlex.split(command)[1:])
+    words = iter(shlex.split(command.replace("\\\n", " "))[1:])
     method, headers, data, url = "", dict[str, str](), list[str](), ""
     for word in words:
         match word:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +24,7 @@ from scripts.docs_site.pages import Library
 ROOT: Final = Path(__file__).resolve().parents[2]
 THEME: Final = Path(__file__).parent / "theme"
 STAMP: Final = ".stamp"
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 OTHERS: Final = {
     "README.md": "readme.md",
@@ -112,15 +113,12 @@ def generate(workshop: Path) -> None:
     :raises CannotBuild: with what it said.
     """
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    environment = os.environ | {"NO_COLOR": "1"}
     try:
-        done = subprocess.run(
-            command, cwd=workshop, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
+        done = subprocess.run(command, cwd=workshop, capture_output=True, text=True, timeout=300, check=False)
     except subprocess.TimeoutExpired:
         raise CannotBuild("the generator did not end") from None
     if done.returncode or not (workshop / "site" / "index.html").exists():
-        said, _, _ = f"{done.stdout}{done.stderr}".partition("Traceback (")
+        said, _, _ = _COLOURS.sub("", f"{done.stdout}{done.stderr}").partition("Traceback (")
         raise CannotBuild(said.strip())
 
 
