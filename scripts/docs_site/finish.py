@@ -1,7 +1,7 @@
 """A page of the generator as it is served: without scripts and styles, so that its policy can forbid them.
 
 Each inline script becomes a file that is named by its content and loaded at the same place. Columns of
-tables are aligned by an attribute.
+tables are aligned by an attribute, and one without a name has no empty heading, which would be read out.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def finish(site: Path) -> None:
     """
     for page in sorted(site.rglob("*.html")):
         text = _ALIGNED.sub(r' align="\1"', page.read_text(encoding="utf-8"))
+        text = text.replace("<th></th>", "<td></td>")
         inner = page.relative_to(site).as_posix()
         page.write_text(without_scripts(site, inner, text), encoding="utf-8")
         if found := _STYLED.search(_CODE.sub("", re.sub(r">[^<]*<", "><", text))):

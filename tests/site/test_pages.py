@@ -183,9 +183,9 @@ def test_scripts_become_files(tmp_path: Path) -> None:
 
 
 def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text('<td style="text-align: right;">1</td>')
+    (tmp_path / "index.html").write_text('<th></th><td style="text-align: right;">1</td>')
     finish(tmp_path)
-    assert (tmp_path / "index.html").read_text() == '<td align="right">1</td>'
+    assert (tmp_path / "index.html").read_text() == '<td></td><td align="right">1</td>'
 
 
 @pytest.mark.parametrize(
