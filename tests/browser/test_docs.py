@@ -10,7 +10,7 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 
 OF_THE_GENERATOR = ("landmark-unique", "scrolls at 1280: CODE")
-"""Its nested lists are landmarks without a name of their own, and long lines of code scroll in their frame."""
+"""Its nested lists are landmarks without a name, and long lines of code scroll in their frame."""
 
 PHONE = {"width": 390, "height": 844}
 
