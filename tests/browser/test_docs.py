@@ -84,6 +84,7 @@ def test_how_a_page_looks(visit: Visit, path: str) -> None:
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
 
 
+@pytest.mark.full("seconds of a script of a megabyte; its files are looked at in tests/api")
 def test_a_request_is_tried(visit: Visit) -> None:
     page = visit.open("/docs/try/")
     page.get_by_role("button", name="TRY").first.click()
