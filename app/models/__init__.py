@@ -2,6 +2,7 @@
 
 from app.models import (
     anomalies,
+    api_keys,
     audit,
     blocked,
     estimates,
@@ -24,6 +25,7 @@ from app.models.watching import readings, watches
 
 __all__ = [
     "anomalies",
+    "api_keys",
     "asks",
     "audit",
     "blocked",

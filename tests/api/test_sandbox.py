@@ -26,8 +26,8 @@ from app.sandbox.catalogue import (
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.sandbox.network import network_document, paying_contract
 from tests.actors import TESTER
+from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
-from tests.api.test_explain import explain
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.domain.refund import contract_mirror

@@ -3,60 +3,24 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from statistics import median
 from typing import Any
 
 import pytest
 from flask import Flask
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
-from sqlalchemy import event, insert
+from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import psycopg
 
-from app.domain.codes import TransferHistoryStatus
 from app.domain.transfer.latency import median_seconds, window
 from app.models.connections.direct import DirectSelect
 from app.models.engine import reading, writing
-from app.models.transfers import LatencyRecord, Transfer
 from app.queries.latency.kept import _KEPT
 from app.queries.latency.middle import _MIDDLE, middle_latencies
 from app.runtime.gateway import current_gateway
 from app.services.feed.latency.counts import recount
-
-NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
-
-
-def record(latencies: list[int], *, src: int = 1, dst: int = 56, ago: timedelta = timedelta(hours=1)) -> None:
-    """Completed transfers with these latencies, released ``ago`` before now."""
-    ids = [random.randbytes(32) for _ in latencies]
-    with writing(current_gateway().engine) as connection:
-        if not latencies:
-            return
-        connection.execute(
-            insert(Transfer),
-            [
-                {
-                    "transfer_id": key,
-                    "status": TransferHistoryStatus.TRANSFER_COMPLETED,
-                    "refund_reason": 0,
-                    "updated_at": NOW,
-                }
-                for key in ids
-            ],
-        )
-        connection.execute(
-            insert(LatencyRecord),
-            [
-                {
-                    "transfer_id": key,
-                    "src_chain_id": src,
-                    "dst_chain_id": dst,
-                    "released_at": NOW - ago,
-                    "latency_us": latency,
-                }
-                for key, latency in zip(ids, latencies, strict=True)
-            ],
-        )
+from tests.queries.latency.records import NOW, record
 
 
 def middle() -> list[int]:

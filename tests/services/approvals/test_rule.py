@@ -12,7 +12,7 @@ from config import GUARDABLE
 
 APP = Path(__file__).resolve().parents[3] / "app"
 
-TABLES = [section.model.__name__ for section in SECTIONS] + ["Operator", "IngestToken"]
+TABLES = [section.model.__name__ for section in SECTIONS] + ["Operator", "IngestToken", "ApiKey"]
 WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
 """A statement that changes one of the guarded tables."""
 
@@ -26,12 +26,14 @@ WRITERS = {
     "services/operators/sessions.py": {"Operator"},  # the time and place of a sign-in
     "services/reporters/new_tokens.py": {"IngestToken", "create_within"},
     "services/reporters/tokens.py": {"IngestToken"},
+    "services/api_keys/keys.py": {"ApiKey"},
     "services/network/document.py": {"apply", "import_within"},
     "services/network/edits/saving.py": {"apply", "save_changes"},
     "services/network/edits/blocks.py": {"save_changes"},
     "services/approvals/network.py": {"save_changes"},
     "services/approvals/operators.py": {"create_within", "change_account"},
     "services/approvals/tokens.py": {"create_within"},
+    "services/approvals/api_keys.py": {"create_within"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }
 """Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""

@@ -1,0 +1,52 @@
+"""Proposals of API keys: made by two administrators, and not where the name was taken meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.domain.errors import Unauthorized
+from app.domain.proposals.two_persons import TwoPersons
+from app.runtime.gateway import Gateway
+from app.services.api_keys.recognised import presented_key
+from app.services.approvals.api_keys import request_key
+from app.services.approvals.decide import approve, preview_proposal
+from app.services.proposals.results import ProposalRefused
+from tests.services.approvals.kit import ALICE, BOB, OLGA, stored
+
+
+def proposed(gateway: Gateway) -> tuple[str, int]:
+    text, saved = request_key(gateway, "wallet", ("read",), "5/minute", actor=ALICE, reason="agreed")
+    assert saved.proposal_id is not None
+    return text, saved.proposal_id
+
+
+def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
+    text, number = proposed(gateway)
+    preview = preview_proposal(gateway, stored(gateway, number))
+    assert [effect.text for effect in preview.effects] == [
+        "its holder can use it at once; only the proposer has seen the key"
+    ]
+    for person in (ALICE, OLGA):
+        with pytest.raises(ProposalRefused):
+            approve(gateway, number, actor=person)
+        with pytest.raises(Unauthorized):
+            presented_key(gateway, f"Bearer {text}")
+    approve(gateway, number, actor=BOB)
+    key = presented_key(gateway, f"Bearer {text}")
+    assert key is not None
+    assert (key.name, key.rate_limit) == ("wallet", "5/minute")
+    assert stored(gateway, number).secret is None, "the digest is forgotten there"
+
+
+def test_a_name_that_was_taken_meanwhile(gateway: Gateway) -> None:
+    text, number = proposed(gateway)
+    alone = replace(gateway, two_persons=TwoPersons())
+    request_key(alone, "wallet", ("webhooks",), "", actor=OLGA)
+    with pytest.raises(ProposalRefused, match="is already used"):
+        preview_proposal(gateway, stored(gateway, number))
+    with pytest.raises(ProposalRefused, match="is already used"):
+        approve(gateway, number, actor=BOB)
+    with pytest.raises(Unauthorized):
+        presented_key(gateway, f"Bearer {text}")
