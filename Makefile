@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto contracts screenshots clean
+.PHONY: help run demo docs test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -13,8 +13,12 @@ help: ## list the targets
 ##@ Every day
 
 run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
-	$(VENV) requirements.txt
+	$(VENV) requirements-docs.txt
 	@$(BIN)/python -m scripts.start
+
+docs: ## build the documentation that is served at /docs, where it has changed
+	$(VENV) requirements-docs.txt
+	@$(BIN)/python -m scripts.docs_site.build
 
 demo: ## run two local chains, contracts, the gateway and its watcher, with transfers in every status (needs npm once; ARGS=--once)
 	$(VENV) requirements-dev.txt
@@ -79,13 +83,17 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--custom-compile-command 'make requirements'
 requirements: ## compile requirements*.in into requirements*.txt, with hashes (ARGS="--upgrade-package NAME")
 	$(VENV) requirements-dev.txt
-	@for file in requirements requirements-dev requirements-bench; do \
+	@for file in requirements requirements-docs requirements-dev requirements-bench; do \
 		$(COMPILE) $(ARGS) $$file.in --output-file $$file.txt || exit 1; \
 	done
 
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.proto
+
+errors: ## write the catalogue of errors into docs/errors.md
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.errors_page
 
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json

@@ -21,6 +21,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
+DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
+"""Where `make docs` puts the documentation that is served at /docs."""
 
 Door = Literal["api", "grpcweb", "ingest", "admin"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")

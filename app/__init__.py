@@ -39,7 +39,7 @@ from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.services.network.snapshot import NetworkSnapshots
 from app.watcher.command import watch
-from config import Door, Settings, load_settings
+from config import DOCS_SITE, Door, Settings, load_settings
 
 WRITER_CONNECTIONS = 2
 """Kept open in each process for the feed, and as many for the console and what else writes, beside those for
@@ -141,7 +141,12 @@ def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> P
 
 
 def _open_api(app: Flask, settings: Settings) -> None:
-    api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+    api.register_api(
+        app,
+        trusted_proxies=settings.trusted_proxies,
+        compat_clients=settings.compat_clients,
+        site=DOCS_SITE,
+    )
     pages.open_pages(
         app,
         trusted_proxies=settings.trusted_proxies,

@@ -1,7 +1,8 @@
 """``make run``: from a bare checkout to a gateway that answers.
 
 Makes a secret key where the environment has none, migrates the database, keeps the sandbox of an
-embedded database filled, and becomes gunicorn. Whatever is wrong ends it with one line.
+embedded database filled, builds the documentation, and becomes gunicorn. Whatever is wrong ends it with
+one line; only the documentation may be missing.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
 from config import INSTANCE, Settings, load_settings, shown_url
+from scripts.docs_site.build import ensure_site
+from scripts.docs_site.failure import CannotBuild
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -108,6 +111,14 @@ def first_account(gateway: Gateway) -> str:
     )
 
 
+def prepare_documentation() -> None:
+    """Build what ``/docs`` serves, where it has changed. A gateway without it is a gateway all the same."""
+    try:
+        ensure_site()
+    except CannotBuild as failed:
+        sys.stderr.write(f"The documentation was not built; `make docs` tries again.\n{failed}\n")
+
+
 def main() -> None:
     """Prepare everything, then serve until stopped."""
     os.chdir(ROOT)
@@ -121,6 +132,8 @@ def main() -> None:
     check_address(settings)
     app = create_app(settings)
     prepare_database(app)
+    if "api" in settings.doors:
+        prepare_documentation()
     # In this process, whose imports are done: a second interpreter would double the time to start.
     # The first argument is what gunicorn starts again when it is told to upgrade itself (USR2).
     sys.argv = [str(Path(sys.executable).with_name("gunicorn")), "-c", "gunicorn.conf.py", "wsgi:app"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,11 +22,11 @@ from app.sandbox.catalogue import (
 from app.sandbox.loader import load_sandbox
 from config import Settings
 from tests.actors import TESTER
+from tests.curl import curl_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
-BASE = "http://127.0.0.1:8000"
 EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
 EXAMPLES = EXAMPLE.findall(README)
 DEFAULTS = {
@@ -46,24 +45,8 @@ def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
 
 def ask(client: FlaskClient, command: str) -> str:
     """What the README's curl prints, asked without a server."""
-    words = iter(shlex.split(command)[1:])
-    method, headers, body, url, caller = "GET", {}, None, "", ORDINARY_CALLER
-    for word in words:
-        match word:
-            case "-X":
-                method = next(words)
-            case "-H":
-                name, _, value = next(words).partition(": ")
-                headers[name] = value
-            case "-d":
-                body = next(words)
-            case "--interface":
-                caller = next(words)
-            case _:
-                url = word
-    assert url.startswith(BASE)
-    path = url.removeprefix(BASE)
-    environ = {"REMOTE_ADDR": caller}
+    method, path, headers, body = curl_of(command)
+    environ = {"REMOTE_ADDR": ORDINARY_CALLER}
     return client.open(path, method=method, headers=headers, data=body, environ_overrides=environ).text
 
 

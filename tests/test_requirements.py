@@ -20,8 +20,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-RUN, DEV, BENCH = "requirements", "requirements-dev", "requirements-bench"
-FILES = (RUN, DEV, BENCH)
+RUN, DOCS, DEV, BENCH = "requirements", "requirements-docs", "requirements-dev", "requirements-bench"
+FILES = (RUN, DOCS, DEV, BENCH)
 """Each contains the one before it."""
 OURS = {"app", "bench", "config", "demo", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
     path.stem for path in (ROOT / "tests").rglob("*.py")
@@ -40,10 +40,12 @@ USED_OTHERWISE = {
     "pytest-xdist": "make test",
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "py-spy": "make profile",
+    "pymdown-extensions": "zensical's: named so that one version serves every Python",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
     "types-protobuf": "make types",
     "uv": "make requirements",
+    "zensical": "make docs",
 }
 
 
@@ -103,7 +105,7 @@ for_benchmarks = pytest.mark.skipif(
     not all(is_installed(name) for name, line in pins(BENCH).items() if applies(line)),
     reason=f"`make bench` installs what {BENCH}.txt asks for",
 )
-INSTALLED = [RUN, DEV, pytest.param(BENCH, marks=for_benchmarks)]
+INSTALLED = [RUN, DOCS, DEV, pytest.param(BENCH, marks=for_benchmarks)]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -177,7 +179,7 @@ def test_what_the_benchmarks_import_is_pinned() -> None:
 
 
 def test_what_is_asked_for_is_used() -> None:
-    assert set(everything_asked_for(DEV)) == used_of(RUN) | used_of(DEV)
+    assert set(everything_asked_for(DEV)) == used_of(RUN) | used_of(DOCS) | used_of(DEV)
     assert set(USED_OTHERWISE) <= set(everything_asked_for(BENCH))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from flask import Flask
 
-from app.api import configs, docs, errors, evidence, health, limits, v2
+from app.api import configs, errors, evidence, health, limits, v2
 from app.api.answer_bodies import estimate_answerer, status_answerer
+from app.api.docs import views as docs
 from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
 from app.api.sessions import LazySessions
 from app.http import transport
@@ -21,11 +24,14 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
     app.register_blueprint(health.health)
 
 
-def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
-    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation."""
+def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool, site: Path) -> None:
+    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation.
+
+    :param site: the folder of the built documentation.
+    """
     open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
         app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")
-    app.register_blueprint(docs.docs)
+    docs.register(app, site)

@@ -51,9 +51,9 @@ class EstimateQuery(Question):
     amt = AmountString(
         required=True,
         metadata=describe(
-            "Amount in the source token's smallest unit: 1 USDT with 6 decimals is 1000000. "
+            "Amount in the source token's smallest unit: 1,000 USDT with 6 decimals are 1000000000. "
             "Digits only, up to 2^256-1.",
-            "1000000",
+            "1000000000",
             pattern="^[0-9]{1,78}$",
         ),
     )
@@ -218,7 +218,7 @@ class EstimateAnswer(Answer):
 
     eq_value_token_amt = AmountString(
         dump_default="",
-        metadata=describe("The amount sent, in destination units, before fees.", "1000001000000000000"),
+        metadata=describe("The amount sent, in destination units, before fees.", "1000001000000000000000"),
     )
     bridge_rate = Rate(
         dump_default=0,
@@ -235,13 +235,13 @@ class EstimateAnswer(Answer):
     max_slippage = fields.Integer(
         dump_default=0,
         metadata=describe(
-            "Parts per million, for the on-chain send of a pool transfer; 0 for a pegged one.", 608436
+            "Parts per million, for the on-chain send of a pool transfer; 0 for a pegged one.", 3604
         ),
     )
     estimated_receive_amt = AmountString(
         dump_default="",
         metadata=describe(
-            "eq_value_token_amt - perc_fee - base_fee, in destination units.", "394563471907988034"
+            "eq_value_token_amt - perc_fee - base_fee, in destination units.", "999395562471907988034"
         ),
     )
     drop_gas_amt = AmountString(

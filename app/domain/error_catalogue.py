@@ -65,13 +65,17 @@ class ErrorKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """What a reason means. ``cause`` and ``remedy`` are Markdown, written for integrators."""
+    """What a reason means. ``cause``, ``remedy`` and ``tell`` are Markdown, written for integrators.
+
+    ``tell`` is a sentence to show to users, or what to tell them; it names no reason of a block.
+    """
 
     reason: Reason
     kind: ErrorKind
     code: ErrCode
     cause: str
     remedy: str
+    tell: str = ""
 
 
 ERRORS: Final[tuple[ErrorRow, ...]] = (
@@ -80,32 +84,38 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "The request cannot be read: a value is missing, repeated or malformed. With HTTP 414 or 431 the "
         "request line or the headers are too long.",
         "Correct the value that `msg` names. The same request will fail again.",
+        "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
         Reason.PATH_NOT_FOUND, ErrorKind.NOT_FOUND, _COMMON,
         "The path does not exist. The answer has `err` alone.",
         "Check the base address and the path.",
+        "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
         Reason.METHOD_NOT_ALLOWED, ErrorKind.METHOD_NOT_ALLOWED, _COMMON,
         "The path does not support this method.",
         "Use a method from the `Allow` header.",
+        "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
         Reason.BODY_TOO_LARGE, ErrorKind.TOO_LARGE, _COMMON,
         "The body is larger than 64 KiB, or, on the event feed, larger than one request may be.",
         "Send only the fields of the operation. Send events in smaller batches.",
+        "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
         Reason.LINE_TOO_LONG, ErrorKind.TOO_LARGE, _COMMON,
         "A line of the event feed is longer than 64 KiB. Lines before it may have been accepted.",
         "Remove the line whose number `msg` gives, and send the rest again.",
+        "Nothing: only reporters of events see it.",
     ),
     ErrorRow(
         Reason.UNSUPPORTED_MEDIA_TYPE, ErrorKind.UNSUPPORTED_MEDIA, _COMMON,
         "The POST is not declared as JSON (for an estimate: JSON or a form; for the event feed: JSON lines, "
         "plain or gzip).",
         "Send `Content-Type: application/json`, or `application/x-ndjson` for events.",
+        "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
         Reason.UNAUTHORIZED, ErrorKind.UNAUTHORIZED, _COMMON,
@@ -113,166 +123,198 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "(`gwk_…`) is malformed, unknown or revoked. The operations that only read require no key.",
         "Send `Authorization: Bearer` and a token or key created by the operator. Where no key is required, "
         "you may also leave the header out.",
+        "The app is not allowed to ask the bridge. Tell its support.",
     ),
     ErrorRow(
         Reason.INSUFFICIENT_SCOPE, ErrorKind.FORBIDDEN, _COMMON,
         "The API key is valid, but it does not have the scope that the operation needs; `msg` names it.",
         "Ask the operator for a key with this scope. Where no key is required, leave the header out.",
+        "The app is not allowed to do this. Tell its support.",
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
         "Too many requests from this caller or with this API key, or the quota of the reporter's token is "
         "used up.",
         "Wait for the number of seconds in `Retry-After`.",
+        "Too many requests. We try again in a moment.",
     ),
     ErrorRow(
         Reason.INTERNAL, ErrorKind.INTERNAL, _COMMON,
         "The gateway failed. Its operator finds the details in the log.",
         "Try again. If the error persists, send the operator the time and the path.",
+        "The bridge has a problem. Your money is where it was; try again later.",
     ),
     ErrorRow(
         Reason.UNAVAILABLE, ErrorKind.UNAVAILABLE, _COMMON,
         "The gateway is temporarily unavailable: its database cannot be reached, or its copy of the "
         "configuration is too old.",
         "Try again after the number of seconds in `Retry-After`.",
+        "The bridge does not answer at the moment. We try again in a few seconds.",
     ),
     ErrorRow(
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "No transfer with this id is known, or none yet.",
         "Compare the times and blocks in `msg` with those of the send. If the chain's newest event is older "
         "than the send, try again later; otherwise check the id.",
+        "Your transfer is not visible yet. That is normal in the first minutes after sending.",
     ),
     ErrorRow(
         Reason.REFUND_NOT_AVAILABLE, ErrorKind.ANSWERED, _COMMON,
         "The transfer cannot be refunded (its status is not 6), or `withdraw_type` is not 1: only refunds "
         "can be requested.",
         "Get the transfer's status, and request the refund while it is 6.",
+        "There is nothing to refund at the moment.",
     ),
     ErrorRow(
         Reason.NO_LATENCY_DATA, ErrorKind.ANSWERED, _COMMON,
         "No transfer between the two chains was released in the last 7 days.",
         "Show no time, and try again another day.",
+        "Nothing: show no expected time.",
     ),
     ErrorRow(
         Reason.NETWORK_BLOCKED, ErrorKind.ANSWERED, ErrCode.ErrCode_ERROR_CODE_VPN_BLOCK,
         "The request comes from a blocked network, such as a VPN.",
         "Ask the user to turn off the VPN.",
+        "Transfers are not possible over this connection. Turn off your VPN and try again.",
     ),
     ErrorRow(
         Reason.ADDRESS_BLOCKED, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_ADDRESS_BLOCKED,
         "`usr_addr` is blocked as a security risk.",
         "Do not send the transfer. The user may contact the operator.",
+        "Transfers are not possible with this address.",
     ),
     ErrorRow(
         Reason.SAME_CHAIN, ErrorKind.ANSWERED, _COMMON,
         "Source and destination are the same chain.",
+        "Choose two different chains.",
         "Choose two different chains.",
     ),
     ErrorRow(
         Reason.CHAIN_UNKNOWN, ErrorKind.ANSWERED, _COMMON,
         "The gateway does not know one of the chain ids.",
         "Use the chain ids in `/v2/getTransferConfigs`.",
+        "This chain is not supported.",
     ),
     ErrorRow(
         Reason.CHAIN_DISABLED, ErrorKind.ANSWERED, _COMMON,
         "One of the chains is disabled at this moment.",
         "Choose another chain, or try again later.",
+        "Transfers from or to this chain are paused. Try again later, or choose another chain.",
     ),
     ErrorRow(
         Reason.TOKEN_NOT_ON_SRC, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
         "The token is not supported on the source chain.",
         "Use the symbols in `/v2/getTransferConfigs`; `msg` names chains that have the token.",
+        "This token cannot be sent from this chain.",
     ),
     ErrorRow(
         Reason.TOKEN_NOT_ON_DST, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
         "The token is not supported on the destination chain.",
         "Choose one of the destinations in `msg`.",
+        "This token cannot be received on this chain. Choose another destination.",
     ),
     ErrorRow(
         Reason.NO_ROUTE, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
         "Both chains have the token, but no pool route joins them in this direction.",
         "Choose one of the destinations in `msg`, or omit `is_pegged`.",
+        "This token cannot be sent to this chain. Choose another destination.",
     ),
     ErrorRow(
         Reason.NO_PEGGED_PAIR, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
         "`is_pegged` is true, but there is no pegged pair between the two chains.",
         "Omit `is_pegged`, or choose a pair from the pegged pair configs.",
+        "This token cannot be sent to this chain. Choose another destination.",
     ),
     ErrorRow(
         Reason.TRANSFER_DISABLED, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_TRANSFER_DISABLED,
         "Transfers of the token, or those through its pool, are disabled on one of the chains, or between "
         "the two chains in both directions.",
         "Choose another token or chain, or try again later.",
+        "Transfers of this token are paused between these chains. Try again later.",
     ),
     ErrorRow(
         Reason.DIRECTION_BLOCKED, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_BLOCK_BRIDGE_DIRECT,
         "Transfers of the token are disabled in this direction.",
         "Choose another destination, or try again later.",
+        "This token cannot be sent in this direction at the moment. Choose another destination.",
     ),
     ErrorRow(
         Reason.AMOUNT_ZERO, ErrorKind.ANSWERED, _COMMON,
         "`amt` is 0.",
         "Ask the user to enter an amount.",
+        "Enter an amount.",
     ),
     ErrorRow(
         Reason.AMOUNT_UNDER_MINIMUM, ErrorKind.ANSWERED, _COMMON,
         "The amount is less than the `min_send` of the token on the source chain.",
         "Ask the user for at least the amount in `msg`.",
+        "The amount is too small. Show the minimum of `msg` in whole tokens.",
     ),
     ErrorRow(
         Reason.AMOUNT_OVER_MAXIMUM, ErrorKind.ANSWERED, _COMMON,
         "The amount is more than the `max_send` of the token on the source chain.",
         "Ask the user for at most the amount in `msg`.",
+        "The amount is too large. Show the maximum of `msg` in whole tokens.",
     ),
     ErrorRow(
         Reason.AMOUNT_TOO_SMALL, ErrorKind.ANSWERED, _COMMON,
         "The fees are as large as the amount to be received, or larger.",
         "Ask the user for at least the amount in `msg`.",
+        "The fees would use up this amount. Show the amount of `msg` that is worth sending.",
     ),
     ErrorRow(
         Reason.AMOUNT_TOO_LARGE, ErrorKind.ANSWERED, _COMMON,
         "A result would be more than 2^256-1.",
         "Ask the user for a smaller amount.",
+        "The amount is too large.",
     ),
     ErrorRow(
         Reason.BAD_SLIPPAGE_TOLERANCE, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE,
         "`slippage_tolerance` is not from 1 to 999999. Pool transfers only.",
         "Send a whole number of parts per million in that range.",
+        "Choose a slippage tolerance above 0 % and below 100 %.",
     ),
     ErrorRow(
         Reason.FEE_STALE, ErrorKind.ANSWERED, _COMMON,
         "The route's base fee is older than the operator allows, or a fee of the transfer is not known.",
         "Try again in a few minutes.",
+        "The fee is not known at the moment. Try again in a few minutes.",
     ),
     ErrorRow(
         Reason.INBOUND_LIMIT, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT,
         "The amount is over the source pool's inbound limit (liquidity added minus relayed minus withdrawn).",
         "Ask the user for at most the amount in `msg`.",
+        "The bridge cannot take this much at once. Show the amount of `msg` that it can take.",
     ),
     ErrorRow(
         Reason.EPOCH_CAP, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT,
         "The amount is over what is left of the source pool's volume cap in the current epoch.",
         "Ask the user for at most the amount in `msg`, or to wait for the next epoch.",
+        "The bridge cannot take this much now. Show the amount of `msg`, or let the user wait.",
     ),
     ErrorRow(
         Reason.TOTAL_CAP, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_LIQ_OVER_CAP,
         "The amount would take the source pool over its total cap.",
         "Ask the user for at most the amount in `msg`.",
+        "The bridge cannot take this much now. Show the amount of `msg` that it can take.",
     ),
     ErrorRow(
         Reason.NOT_ENOUGH_LIQUIDITY, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN,
         "The destination pool holds too little of the token.",
         "Ask the user for at most the amount in `msg`.",
+        "The bridge cannot pay this much on that chain now. Show the amount of `msg` that it can pay.",
     ),
     ErrorRow(
         Reason.CURVE_UNSETTLED, ErrorKind.ANSWERED, _COMMON,
         "The price curve does not converge for this amount and these pools.",
         "Ask the user for another amount, or try again later.",
+        "There is no price for this amount at the moment. Try another amount, or try again later.",
     ),
     ErrorRow(
         Reason.SLIPPAGE_TOO_HIGH, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE,
         "The fees and the tolerance use up the whole amount: `max_slippage` would be 1000000 or more.",
         "Ask the user for a larger amount or a lower tolerance.",
+        "Fees and price changes could use up the whole amount. Send more, or lower the tolerance.",
     ),
 )  # fmt: skip
 

@@ -21,7 +21,7 @@ def paths(app: Flask) -> list[str]:
 
 def test_no_answer_can_be_framed_or_taken_for_another_type(app: Flask) -> None:
     visitor = signed_in(app, Role.ADMIN)
-    asked = [*paths(app), "/nothing", "/admin/nothing", "/v2/nothing", "/docs/assets/nothing"]
+    asked = [*paths(app), "/nothing", "/admin/nothing", "/v2/nothing", "/docs/nothing", "/docs/try/nothing"]
     assert len(asked) > 60
     for path in asked:
         for method in ("GET", "POST"):

@@ -99,7 +99,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
     *((EVIDENCE, {"method": m}, 405, "method_not_allowed", EVIDENCE) for m in METHODS if m != "GET"),
     *((CONFIGS, {"method": m}, 405, "method_not_allowed", CONFIGS) for m in METHODS if m != "GET"),
     (CONFIGS_FOR_ALL, {"method": "PUT"}, 405, "method_not_allowed", CONFIGS_FOR_ALL),
-    ("/", {}, 404, "path_not_found", None),
+    ("/", {"headers": {"Accept": "application/json"}}, 404, "path_not_found", None),
     ("/v2", {}, 404, "path_not_found", None),
     ("/v2/", {}, 404, "path_not_found", None),
     ("/v3/estimateAmt", {"query_string": GOOD}, 404, "path_not_found", None),
@@ -111,7 +111,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
     ("/v2/%FF", {}, 404, "path_not_found", None),
     ("/v2/../v2/nothing", {}, 404, "path_not_found", None),
     ("/static/app.py", {}, 404, "path_not_found", None),
-    ("/docs/assets/..%2Fdocs.py", {}, 404, "path_not_found", None),
+    ("/docs/try/..%2Fviews.py", {}, 404, "path_not_found", None),
 ]  # fmt: skip
 
 

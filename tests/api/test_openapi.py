@@ -12,13 +12,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from openapi_spec_validator import validate
 
-from app.api.error_tables import codes_table, reasons_table
+from app.api.error_tables import catalogue, codes_table, reasons_table
 from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
 from app.domain.error_catalogue import CODE_CAUSES, ERRORS
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
-ASSETS = Path(__file__).parents[2] / "app" / "api" / "static" / "docs"
+OPERATIONS = ERRORS_PAGE.parent / "operations"
+ASSETS = Path(__file__).parents[2] / "app" / "api" / "docs" / "static"
 
 
 @pytest.fixture
@@ -61,8 +62,21 @@ def test_every_reason_and_code_is_described(document: dict[str, Any], word: str)
 
 def test_the_error_page_is_the_catalogue() -> None:
     page = ERRORS_PAGE.read_text()
-    assert codes_table() in page
-    assert reasons_table() in page
+    assert page.endswith(f"\n{catalogue()}\n"), "run `make errors`"
+
+
+def test_the_catalogue_says_what_to_tell_users_and_no_reason_of_a_block() -> None:
+    for row in ERRORS:
+        assert row.tell.endswith("."), (
+            f"{row.reason}: say in app/domain/error_catalogue.py what to tell the user"
+        )
+        assert not re.search(r"risk|sanction|blocked", row.tell, re.IGNORECASE)
+        assert f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n{row.cause}' in catalogue()
+    assert codes_table() in catalogue()
+
+
+def test_the_document_lists_every_reason(document: dict[str, Any]) -> None:
+    assert reasons_table() in document["info"]["description"]
 
 
 def test_the_catalogue_is_whole() -> None:
@@ -247,8 +261,20 @@ def test_it_is_not_sent_again_when_nothing_changed(client: FlaskClient) -> None:
     assert (response.status_code, response.get_data()) == (304, b"")
 
 
-def test_the_page_is_served_whole_from_here(client: FlaskClient) -> None:
-    page = client.get("/docs")
+def test_every_operation_has_a_page_of_its_name(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        name = path.removeprefix("/v2/")
+        if name == path or name == "getTransferConfigsForAll":  # health checks, and a second name
+            continue
+        title = (OPERATIONS / f"{name}.md").read_text().partition("\n")[0]
+        assert title.startswith(f"# {name}: ")
+        for operation in operations.values():
+            assert operation["operationId"] != name or title == f"# {operation['summary']}"
+        assert f"]({name}.md)" in (OPERATIONS / "README.md").read_text()
+
+
+def test_the_page_to_try_requests_is_served_whole_from_here(client: FlaskClient) -> None:
+    page = client.get("/docs/try/")
     assert page.content_type.startswith("text/html")
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -259,8 +285,8 @@ def test_the_page_is_served_whole_from_here(client: FlaskClient) -> None:
     for link in links:
         assert link.startswith("/")
         assert client.get(link).status_code == 200, link
-    for script in ("docs.js", "rapidoc-min.js"):
-        assert client.get(f"/docs/assets/{script}").content_type.startswith("text/javascript")
+    for script in ("try.js", "rapidoc-min.js"):
+        assert client.get(f"/docs/try/{script}").content_type.startswith("text/javascript")
 
 
 def test_the_renderers_licence_is_there() -> None:

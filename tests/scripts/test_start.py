@@ -15,7 +15,8 @@ from app import create_app
 from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
-from scripts.start import check_address, prepare_database, secret_key
+from scripts.docs_site.failure import CannotBuild
+from scripts.start import check_address, prepare_database, prepare_documentation, secret_key
 from tests.applications import make_settings
 from tests.databases import empty_tables
 
@@ -110,3 +111,16 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() ->
     assert str(ended.value).startswith("DATABASE_URL: ")
     assert "\n" not in str(ended.value)
     assert "hush" not in str(ended.value)
+
+
+def test_a_gateway_starts_without_its_documentation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> bool:
+        raise CannotBuild("errors.md: a link leads nowhere")
+
+    monkeypatch.setattr("scripts.start.ensure_site", fail)
+    prepare_documentation()
+    assert capsys.readouterr().err == (
+        "The documentation was not built; `make docs` tries again.\nerrors.md: a link leads nowhere\n"
+    )

@@ -121,7 +121,7 @@ def _estimate(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "estimateAmt",
         "tags": ["Transfers"],
-        "summary": "Estimate a transfer",
+        "summary": "estimateAmt: what a transfer brings and costs",
         "description": (
             "Returns the amount to be received, the fees, the rate, and the slippage value for the on-chain "
             "send. Follow the rules for clients in the overview: compare `max_slippage` with the "
@@ -140,7 +140,7 @@ def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "estimateAmtByPost",
         "tags": ["Transfers"],
-        "summary": "Estimate a transfer (POST)",
+        "summary": "estimateAmt by POST: the same in a body",
         "description": (
             "The same fields and rules, as a JSON object or a form. In JSON, integers may also be strings, "
             "and null counts as omitted. The query of a POST is ignored."
@@ -157,7 +157,7 @@ def _status(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransferStatus",
         "tags": ["Transfers"],
-        "summary": "Get the status of a transfer",
+        "summary": "getTransferStatus: status of a transfer",
         "description": (
             "Returns the progress of one transfer, identified by its id or by the transaction of its send, "
             "links to its transactions, and, while status is 8, the evidence for the on-chain refund "
@@ -180,7 +180,7 @@ def _latency(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getLatest7DayTransferLatencyForQuery",
         "tags": ["Transfers"],
-        "summary": "Get the median transfer time",
+        "summary": "getLatest7DayTransferLatencyForQuery: how long transfers take",
         "description": (
             "Returns the exact median time from send to release of the transfers between the two chains "
             "that were released in the last 7 days."
@@ -194,7 +194,7 @@ def _evidence(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getRefundEvidence",
         "tags": ["Transfers"],
-        "summary": "Get the evidence for a refund",
+        "summary": "getRefundEvidence: the call that pays a refund",
         "description": (
             "Returns everything that a refund depends on, checked as the contract checks it: the request, "
             "the call to send, which validators have signed with how much power, and what is "
@@ -212,7 +212,9 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
         "operationId": path[1:],
         "tags": ["Transfers"],
         "summary": (
-            "Get the transfer configs" if path == CONFIGS_PATHS[0] else "Get the transfer configs (alias)"
+            "getTransferConfigs: chains and tokens"
+            if path == CONFIGS_PATHS[0]
+            else "getTransferConfigsForAll: the same"
         ),
         "description": (
             "Returns the chains, tokens, pegged pairs and blocked directions, with the ids and symbols that "
@@ -245,7 +247,7 @@ def _health(path: str) -> dict[str, Any]:
         "operationId": path[1:],
         "tags": ["Health"],
         "security": [],
-        "summary": "Check readiness" if ready else "Check liveness",
+        "summary": "readyz: can it serve?" if ready else "healthz: is it up?",
         "description": text,
         "responses": responses(READY if ready else NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
     }

@@ -41,15 +41,15 @@ def _failed(code: int, msg: str, rest: dict[str, Any]) -> dict[str, Any]:
 
 ESTIMATE_EXAMPLES: Final[dict[str, Any]] = {
     "estimated": _example(
-        "1 USDT from Ethereum to BNB Chain",
+        "1,000 USDT from Ethereum to BNB Chain",
         err=None,
-        eq_value_token_amt="1000001000000000000",  # noqa: S106  an amount, not a secret
+        eq_value_token_amt="1000001000000000000000",  # noqa: S106  an amount, not a secret
         bridge_rate=1.000001,
         perc_fee="0",
         base_fee="605437528092011966",
         slippage_tolerance=3000,
-        max_slippage=608436,
-        estimated_receive_amt="394563471907988034",
+        max_slippage=3604,
+        estimated_receive_amt="999395562471907988034",
         drop_gas_amt="0",
     ),
     "refused": _example("X-Gateway-Reason: amount_zero", **_failed(500, "amount should > 0", _NO_ESTIMATE)),

@@ -20,7 +20,7 @@ def _explain(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "explainEstimate",
         "tags": ["Transfers"],
-        "summary": "Explain an estimate",
+        "summary": "explainEstimate: how an estimate comes about",
         "description": (
             "Returns how `estimateAmt` comes to its answer to the same parameters: every number with its "
             "formula, inputs and rounding, every limit with what is left of it, and the amounts that pass. "
@@ -36,7 +36,7 @@ def _latency_stats(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransferLatencyStats",
         "tags": ["Transfers"],
-        "summary": "Get the median and percentiles of transfer times",
+        "summary": "getTransferLatencyStats: median and percentiles of transfer times",
         "description": (
             "Returns the exact median and the 90th and 99th percentiles (nearest rank) of the time from send "
             "to release, in seconds, of the transfers between the two chains that were released in the last "

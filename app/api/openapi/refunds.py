@@ -29,7 +29,7 @@ def ask_operation(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "withdrawLiquidity",
         "tags": ["Transfers"],
-        "summary": "Request a refund",
+        "summary": "withdrawLiquidity: ask for a refund",
         "description": (
             "Requests the refund of a transfer with status 6. The status becomes 7, and 8 when the "
             "validators have signed: poll `getTransferStatus` until then. With status 7 to 10 the answer "

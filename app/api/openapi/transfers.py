@@ -23,7 +23,7 @@ def _history(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "transferHistory",
         "tags": ["Transfers"],
-        "summary": "List the transfers of accounts",
+        "summary": "transferHistory: transfers of accounts",
         "description": (
             "Returns the transfers from or to any of the accounts, newest first, each once. A page ends on "
             "a whole millisecond, so it may have a few more transfers than `page_size`: following "
@@ -39,7 +39,7 @@ def _find(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransfer",
         "tags": ["Transfers"],
-        "summary": "Find transfers by id or transaction",
+        "summary": "getTransfer: find a transfer by its id or a transaction",
         "description": (
             "Returns the transfers with this id, or whose send, payout or refund is this transaction, with "
             "all fields of their status. `read_to` says how far each chain had been read: a transaction in "
@@ -54,7 +54,7 @@ def _statuses(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "getTransferStatuses",
         "tags": ["Transfers"],
-        "summary": "Get the status of several transfers",
+        "summary": "getTransferStatuses: status of several transfers",
         "description": (
             "Returns what `getTransferStatus` returns for each of up to 100 ids, in the order requested, "
             "all of one moment. Each has its own `err`."

@@ -75,12 +75,14 @@ document.addEventListener("DOMContentLoaded", () => {
   paint();
   deepen();
   system.addEventListener("change", paint);
-  document.getElementById("theme").addEventListener("click", () => {
-    try {
-      window.localStorage.setItem(KEY, current() === "dark" ? "light" : "dark");
-    } catch {
-      return;
-    }
-    paint();
-  });
+  for (const button of document.querySelectorAll(".theme")) {
+    button.addEventListener("click", () => {
+      try {
+        window.localStorage.setItem(KEY, current() === "dark" ? "light" : "dark");
+      } catch {
+        return;
+      }
+      paint();
+    });
+  }
 });

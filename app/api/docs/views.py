@@ -1,0 +1,139 @@
+"""The documentation's addresses. Nothing is loaded from elsewhere, and no page has a script in it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import orjson
+from flask import Blueprint, Flask, Response, current_app, request, send_from_directory
+from werkzeug.exceptions import NotFound
+
+from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
+from app.api.docs.site import find_file
+from app.api.door import ApiDoor, current_door
+from app.api.openapi.document import document
+from app.http.public import preflight
+
+_STATIC: Final = Path(__file__).parent / "static"
+_REVALIDATED: Final = ("Cache-Control", "no-cache")
+_FOR_EVER: Final = ("Cache-Control", "public, max-age=31536000, immutable")
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_SEARCH_STYLE: Final = "'sha256-NwSx/R2V/U4jnW0Tq5pQ53Y/rzPVJ4dqE7D6UTA/J1k='"
+"""Of the one style that the generator's search draws itself with; tests/browser sees when it is another."""
+
+_SITE_POLICY: Final = _POLICY.format(styles=f" {_SEARCH_STYLE}")
+_TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
+"""The form's renderer writes styles into what it draws."""
+
+_KEY: Final = "docs_site"
+
+docs = Blueprint("docs", __name__)
+
+
+def register(app: Flask, site: Path) -> None:
+    """Serve the documentation.
+
+    :param site: the folder that ``make docs`` fills; it may be missing, or come later.
+    """
+    app.extensions[_KEY] = site
+    app.register_blueprint(docs)
+
+
+@cache
+def document_bytes(*, compat_clients: bool) -> bytes:
+    """The document of a door with this setting, as JSON."""
+    return orjson.dumps(document(ApiDoor.make(trusted_proxies=0, compat_clients=compat_clients)))
+
+
+@docs.route("/openapi.json", methods=["OPTIONS"])
+def ask_first() -> Response:
+    """The preflight of a page that sends back the document's ETag."""
+    return preflight(204)
+
+
+@docs.get("/openapi.json")
+def openapi() -> Response:
+    """The document, readable from pages of any origin."""
+    body = document_bytes(compat_clients=current_door().compat_clients)
+    response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+@docs.get("/")
+def start() -> Response:
+    """To the documentation. A program that asks for JSON learns, as on any other path, that there is nothing.
+
+    :raises NotFound: JSON is asked for.
+    """
+    if request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json":
+        raise NotFound
+    return _to("/docs/", 302)
+
+
+@docs.get("/docs")
+def without_slash() -> Response:
+    """The address of earlier versions."""
+    return _to("/docs/", 302)
+
+
+@docs.get("/docs/")
+def first_page() -> Response:
+    """The first page; where no site was built, how to build one."""
+    return _site("") or _page(_STATIC, "unbuilt.html", _SITE_POLICY)
+
+
+@docs.get("/docs/<path:path>")
+def page(path: str) -> Response:
+    """A page of the site, or one of its files.
+
+    :raises NotFound: the site has none of this name.
+    """
+    answer = _site(path)
+    if answer is None:
+        raise NotFound
+    return answer
+
+
+@docs.get("/docs/try/")
+def try_it() -> Response:
+    """The page with a form for every operation."""
+    return _page(_STATIC, "try.html", _TRY_POLICY)
+
+
+@docs.get("/docs/try/<name>")
+def try_file(name: str) -> Response:
+    """Scripts, styles and licences of that page."""
+    return _page(_STATIC, name, _TRY_POLICY)
+
+
+def _site(path: str) -> Response | None:
+    """What the built site has at a path below ``/docs/``; None where it has nothing."""
+    folder: Path = current_app.extensions[_KEY]
+    found = find_file(folder, path)
+    if found is None:
+        return None
+    if found.moved:
+        return _to(f"/docs/{path}/", 302)
+    response = _page(folder, found.name, _SITE_POLICY, found.mimetype)
+    if found.named_by_content:
+        response.headers.update([_FOR_EVER])
+    return response
+
+
+def _page(folder: Path, name: str, policy: str, mimetype: str | None = None) -> Response:
+    response = send_from_directory(folder, name, mimetype=mimetype)
+    response.headers.update(AS_IT_IS)
+    response.headers["Content-Security-Policy"] = policy
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def _to(address: str, status: int) -> Response:
+    return Response(status=status, headers={"Location": address})

@@ -1,0 +1,135 @@
+"""``make docs``: the pages of the repository as the site that the gateway serves at ``/docs``.
+
+``ensure_site`` builds it when something that it is made of has changed; ``make run`` calls it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from config import DOCS_SITE
+from scripts.docs_site.failure import CannotBuild
+from scripts.docs_site.finish import finish
+from scripts.docs_site.nav import as_toml, navigation
+from scripts.docs_site.pages import Library
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+THEME: Final = Path(__file__).parent / "theme"
+STAMP: Final = ".stamp"
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+OTHERS: Final = {
+    "README.md": "readme.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "reporting.md",
+}
+"""Pages beside ``docs/``, each with its place on the site."""
+
+
+def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
+    """Build the site unless it is there and up to date, and tell whether it was built.
+
+    :raises CannotBuild: a page is wrong, or the generator failed or is not installed.
+    """
+    wanted = fingerprint(root)
+    stamp = site / STAMP
+    site.parent.mkdir(parents=True, exist_ok=True)
+    with (site.parent / f"{site.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may start at once
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+            return False
+        build(site, root, wanted)
+    return True
+
+
+def fingerprint(root: Path) -> str:
+    """A hash of what the site is made of: pages, the files that they link to, their look, and the generator.
+
+    :raises CannotBuild: a page links to a file that is not there.
+    """
+    library = Library(root, OTHERS)
+    sources = library.sources()
+    for source in sources:
+        library.page(source)
+    pictures = [path for path in (root / "docs").rglob("*") if path.is_file() and path.suffix != ".md"]
+    tools = [path for path in (root / "scripts" / "docs_site").rglob("*") if path.suffix != ".pyc"]
+    linked = [root / name for name in (*sources, *library.copied, "requirements-docs.txt")]
+    digest = hashlib.sha256()
+    for path in sorted({*pictures, *tools, *linked}):
+        if path.is_file():
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def build(site: Path, root: Path, stamp: str) -> None:
+    """Build into a folder beside the site and put it in its place: a server never sees half of one.
+
+    :raises CannotBuild: see ``ensure_site``.
+    """
+    with tempfile.TemporaryDirectory(dir=site.parent, prefix="site-") as folder:
+        workshop = Path(folder)
+        stage(workshop, root)
+        generate(workshop)
+        finish(workshop / "site")
+        (workshop / "site" / STAMP).write_text(stamp, encoding="utf-8")
+        if site.exists():
+            site.rename(workshop / "before")
+        (workshop / "site").rename(site)
+
+
+def stage(workshop: Path, root: Path) -> None:
+    """Write what the generator reads: pages, pictures, files that pages link to, and its settings."""
+    library = Library(root, OTHERS)
+    pages = workshop / "docs"
+    shutil.copytree(root / "docs", pages, ignore=shutil.ignore_patterns("*.md"))
+    shutil.copytree(THEME / "assets", pages / "assets")
+    for source in library.sources():
+        page = pages / library.place(source)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(library.page(source), encoding="utf-8")
+    for source in library.copied:
+        copy = pages / library.place(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / source, copy)
+    shutil.copytree(THEME / "overrides", workshop / "overrides")
+    settings = (THEME / "zensical.toml").read_text(encoding="utf-8")
+    menu = as_toml(navigation(library, THEME / "nav.toml"))
+    (workshop / "zensical.toml").write_text(f"[project]\nnav = {menu}\n{settings}", encoding="utf-8")
+
+
+def generate(workshop: Path) -> None:
+    """Run the generator, which refuses pages whose links lead nowhere.
+
+    :raises CannotBuild: with what it said.
+    """
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    try:
+        done = subprocess.run(command, cwd=workshop, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        raise CannotBuild("the generator did not end") from None
+    if done.returncode or not (workshop / "site" / "index.html").exists():
+        said, _, _ = _COLOURS.sub("", f"{done.stdout}{done.stderr}").partition("Traceback (")
+        raise CannotBuild(said.strip())
+
+
+def main() -> None:
+    """Build the site if it has to be."""
+    try:
+        built = ensure_site()
+    except CannotBuild as failed:
+        raise SystemExit(f"The documentation was not built:\n{failed}") from None
+    sys.stdout.write(f"The documentation is {'built' if built else 'up to date'}: {DOCS_SITE}\n")
+
+
+if __name__ == "__main__":
+    main()

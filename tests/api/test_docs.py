@@ -1,0 +1,138 @@
+"""The addresses of the documentation: what is answered, how long it is kept, and what a page may load."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.api.docs.site import find_file
+from tests.api.shapes import assert_refused
+
+PAGES = {
+    "index.html": "<p>home</p>",
+    "errors/index.html": "<p>errors</p>",
+    "assets/site.css": "p {}",
+    "assets/main.0123abcd.min.css": "p {}",
+    "assets/inline/script.0123abcd.js": "1",
+    "files/proto/a.proto": "message A {}",
+    ".stamp": "secret",
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    for name, text in PAGES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (tmp_path / "outside.html").write_text("outside")
+    return folder
+
+
+@pytest.fixture
+def reader(site: Path, app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
+    monkeypatch.setitem(app.extensions, "docs_site", site)
+    return client
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [("/", "/docs/"), ("/docs", "/docs/"), ("/docs/errors", "/docs/errors/")],
+)
+def test_addresses_that_lead_on(reader: FlaskClient, path: str, location: str) -> None:
+    answer = reader.get(path, headers={"Host": "evil.example"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, location)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 302),
+        ("*/*", 302),
+        ("application/json", 404),
+        ("application/json, text/plain, */*", 404),
+        ("application/json, text/plain;q=0.5", 404),
+    ],
+)
+def test_who_asks_for_json_at_the_root_gets_json(reader: FlaskClient, accept: str, status: int) -> None:
+    answer = reader.get("/", headers={"Accept": accept})
+    assert answer.status_code == status
+    if status == 404:
+        assert_refused(answer, 404, "path_not_found", None)
+
+
+@pytest.mark.parametrize(("path", "text"), [("/docs/", "home"), ("/docs/errors/", "errors")])
+def test_a_page_is_revalidated_and_runs_only_scripts_of_this_gateway(
+    reader: FlaskClient, path: str, text: str
+) -> None:
+    answer = reader.get(path)
+    assert (answer.status_code, answer.text) == (200, f"<p>{text}</p>")
+    assert answer.content_type.startswith("text/html")
+    assert answer.headers["Cache-Control"] == "no-cache"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    rules = dict(rule.strip().split(" ", 1) for rule in answer.headers["Content-Security-Policy"].split(";"))
+    assert rules["default-src"] == rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+    assert rules["script-src"] == rules["connect-src"] == rules["worker-src"] == "'self'"
+    assert re.fullmatch(r"'self' 'sha256-[\w+/]{43}='", rules["style-src"])
+    again = reader.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "kept", "kind"),
+    [
+        ("/docs/assets/site.css", "no-cache", "text/css"),
+        ("/docs/assets/main.0123abcd.min.css", "public, max-age=31536000, immutable", "text/css"),
+        ("/docs/assets/inline/script.0123abcd.js", "public, max-age=31536000, immutable", "text/javascript"),
+        ("/docs/files/proto/a.proto", "no-cache", "text/plain"),
+    ],
+)
+def test_what_is_named_by_its_content_is_kept_for_ever(
+    reader: FlaskClient, path: str, kept: str, kind: str
+) -> None:
+    answer = reader.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == kept
+    assert answer.content_type.startswith(kind)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs/none",
+        "/docs/.stamp",
+        "/docs/../outside.html",
+        "/docs/errors/..%2f..%2f..%2foutside.html",
+        "/docs/assets/",
+        "/docs/errors/index.html/",
+        "/docs/try/none",
+        "/docs/%00",
+    ],
+)
+def test_what_is_not_there(reader: FlaskClient, path: str) -> None:
+    assert_refused(reader.get(path), 404, "path_not_found", None)
+
+
+def test_without_a_site_the_first_page_says_how_to_build_one(
+    app: Flask, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(app.extensions, "docs_site", tmp_path / "none")
+    answer = client.get("/docs/")
+    assert answer.status_code == 200
+    assert "make docs" in answer.text
+    assert '<a href="/docs/try/">' in answer.text
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert client.get("/docs/try/").status_code == 200
+    assert_refused(client.get("/docs/errors/"), 404, "path_not_found", None)
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../outside.html", "errors/../../outside.html", "/etc/passwd", ".stamp"]
+)
+def test_no_path_leads_out(site: Path, path: str) -> None:
+    assert find_file(site, path) is None

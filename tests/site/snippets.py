@@ -1,0 +1,112 @@
+"""The snippets of the pages: code below headings named for languages, and what the pages say it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.docs_site.pages import LANGUAGES, lines_of
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCES = {"curl": "sh", "TypeScript": "ts", "Python": "python"}
+ANYTHING = "…"
+"""In a shown answer: any text; at the end of a list: further entries."""
+
+_HEADING = re.compile(r"^#+ (.*)$")
+_FENCE = re.compile(r"^```(\w*)$")
+_PRINTED = re.compile(r"^\s*(?:console\.log|print)\(.*\);?\s+(?://|#) (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One block of code. ``answer`` is the JSON that the page shows for it, where it is a curl."""
+
+    page: str
+    line: int
+    language: str
+    code: str
+    answer: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.page}:{self.line}"
+
+    @property
+    def printed(self) -> str:
+        """The lines that the page says it prints; several of one statement have commas between them."""
+        return "\n".join(line for shown in _PRINTED.findall(self.code) for line in shown.split(", "))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code, its language and the heading that it stands below."""
+
+    heading: str
+    fence: str
+    line: int
+    code: str
+
+
+def blocks(text: str) -> list[Block]:
+    found: list[Block] = []
+    heading, fence, start, code = "", None, 0, list[str]()
+    for number, (line, in_code) in enumerate(lines_of(text), 1):
+        if not in_code:
+            heading = titled[1] if (titled := _HEADING.match(line)) else heading
+        elif fence is None:
+            mark = _FENCE.match(line.strip())
+            fence, start, code = (mark[1] if mark else ""), number, []
+        elif line.strip() == "```":
+            found.append(Block(heading, fence, start, "\n".join(code)))
+            fence = None
+        else:
+            code.append(line)
+    return found
+
+
+def snippets() -> list[Snippet]:
+    """Every snippet of every page of the documentation, in their order."""
+    found: list[Snippet] = []
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        page = path.relative_to(ROOT).as_posix()
+        all_blocks = blocks(path.read_text())
+        for at, block in enumerate(all_blocks):
+            if block.heading not in LANGUAGES:
+                continue
+            assert block.fence in (FENCES[block.heading], "json"), f"{page}:{block.line}: {block.fence}"
+            if block.fence != "json":
+                answer = shown_answer(all_blocks[at + 1 :]) if block.heading == "curl" else None
+                found.append(Snippet(page, block.line, block.heading, block.code, answer))
+    return found
+
+
+def shown_answer(following: list[Block]) -> str | None:
+    """The JSON that follows before the next curl."""
+    for block in following:
+        if block.heading == "curl" and block.fence != "json":
+            return None
+        if block.fence == "json":
+            return block.code
+    return None
+
+
+def fits(shown: Any, answered: Any) -> bool:
+    """Whether what a page shows is a part of an answer: fields may be left out, and what ``…`` stands for."""
+    if shown == ANYTHING:
+        return True
+    if isinstance(shown, dict):
+        return isinstance(answered, dict) and all(
+            name in answered and fits(value, answered[name]) for name, value in shown.items()
+        )
+    if isinstance(shown, list):
+        more = bool(shown) and shown[-1] == ANYTHING
+        wanted = shown[:-1] if more else shown
+        if not isinstance(answered, list) or (
+            len(answered) < len(wanted) if more else len(answered) != len(wanted)
+        ):
+            return False
+        return all(fits(one, other) for one, other in zip(wanted, answered, strict=False))
+    return json.dumps(shown) == json.dumps(answered)

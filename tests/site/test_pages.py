@@ -1,0 +1,197 @@
+"""What a page of the repository becomes for the generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.docs_site.failure import CannotBuild
+from scripts.docs_site.finish import finish
+from scripts.docs_site.nav import as_toml, navigation
+from scripts.docs_site.pages import Library, anchors, outside_code, spaced, tabbed, with_ids
+
+OTHERS = {"README.md": "readme.md"}
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    for name, text in {
+        "README.md": "# Readme\n## Two words\n",
+        "proto/a.proto": "message A {}\n",
+        "docs/README.md": "# Home\n",
+        "docs/b.md": '# B\n<a id="own"></a>\n## Its heading\n',
+        "docs/deep/c.md": "# C\n",
+        "docs/images/d.svg": "<svg>\n<style>a { b: c }</style>\n<rect/>\n</svg>\n",
+    }.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return Library(tmp_path, OTHERS)
+
+
+def linked(library: Library, source: str, text: str) -> str:
+    (library.root / source).write_text(f"# Page\n\n{text}\n")
+    return library.page(source).splitlines()[2]
+
+
+@pytest.mark.parametrize(
+    ("source", "link", "expected"),
+    [
+        ("docs/a.md", "b.md", "b.md"),
+        ("docs/a.md", "b.md#own", "b.md#own"),
+        ("docs/a.md", "b.md#its-heading", "b.md#own"),
+        ("docs/a.md", "#page", "#page"),
+        ("docs/a.md", "../README.md#two-words", "readme.md#two-words"),
+        ("docs/a.md", "README.md", "index.md"),
+        ("docs/a.md", "../proto/a.proto", "files/proto/a.proto"),
+        ("docs/deep/a.md", "../b.md", "../b.md"),
+        ("docs/deep/a.md", "../../proto/a.proto", "../files/proto/a.proto"),
+        ("README.md", "docs/deep/c.md", "deep/c.md"),
+        ("README.md", "docs", "index.md"),
+        ("docs/a.md", "https://example.org/b.md", "https://example.org/b.md"),
+    ],
+)
+def test_links_lead_to_places_of_the_site(library: Library, source: str, link: str, expected: str) -> None:
+    assert linked(library, source, f"See [it]({link}).") == f"See [it]({expected})."
+
+
+def test_files_that_pages_link_to_are_copied(library: Library) -> None:
+    linked(library, "docs/a.md", "[`a.proto`](../proto/a.proto)")
+    assert library.copied == {"proto/a.proto"}
+
+
+def test_code_is_left_alone(library: Library) -> None:
+    assert linked(library, "docs/a.md", "`[a](README.md)` [b](README.md)") == "`[a](README.md)` [b](index.md)"
+    block = "```\n[a](README.md)\n# no heading\n- no list\n```\n"
+    assert outside_code(block, lambda part: "changed") == block
+    assert with_ids(block) == spaced(block) == block
+
+
+def test_a_link_that_leads_nowhere_is_an_error(library: Library) -> None:
+    with pytest.raises(CannotBuild, match=r"none\.txt"):
+        linked(library, "docs/a.md", "[a](../none.txt)")
+
+
+def test_headings_have_the_anchors_of_the_repository() -> None:
+    text = '# A `b` & c\n<a id="own"></a>\n## Named\n## Twice\n## Twice\n'
+    assert anchors(text) == {
+        "a-b--c": "a-b--c",
+        "named": "own",
+        "own": "own",
+        "twice": "twice",
+        "twice-1": "twice-1",
+    }
+    assert with_ids(text).splitlines() == [
+        "# A `b` & c { #a-b--c }",
+        "## Named { #own }",
+        "## Twice { #twice }",
+        "## Twice { #twice-1 }",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Words:\n- one\n- two\n", "Words:\n\n- one\n- two\n"),
+        ("Words:\n1. one\n2. two\n", "Words:\n\n1. one\n2. two\n"),
+        ("- one\n  more\n- two\n", "- one\n  more\n- two\n"),
+        ("- one\n\nWords:\n- two\n", "- one\n\nWords:\n\n- two\n"),
+        ("In the year\n1999. nothing begins\n", "In the year\n1999. nothing begins\n"),
+    ],
+)
+def test_lists_begin_after_an_empty_line(text: str, expected: str) -> None:
+    assert spaced(text) == expected
+
+
+def test_languages_become_tabs() -> None:
+    text = "Ask:\n\n#### curl\n```sh\ncurl x\n```\n\n#### Python\n```python\nx = 1\n\ny = 2\n```\n\nThen.\n"
+    assert tabbed(text).splitlines() == [
+        "Ask:",
+        "",
+        "",
+        '=== "curl"',
+        "",
+        "    ```sh",
+        "    curl x",
+        "    ```",
+        "",
+        "",
+        '=== "Python"',
+        "",
+        "    ```python",
+        "    x = 1",
+        "",
+        "    y = 2",
+        "    ```",
+        "",
+        "Then.",
+    ]
+
+
+def test_a_drawing_stands_in_the_page_without_its_style(library: Library) -> None:
+    assert linked(library, "docs/a.md", "![A drawing](images/d.svg)") == (
+        '<div class="drawing"><svg> <rect/> </svg></div>'
+    )
+
+
+PLAN = '[[section]]\ntitle = "One"\npages = ["docs/README.md", "docs/*.md", {"Try" = "/try/"}]\n'
+REST = '[[section]]\ntitle = "Two"\npages = [{"Run" = "README.md"}, "docs/deep/c.md"]\n'
+
+
+def test_the_navigation_lists_every_page_once(library: Library, tmp_path: Path) -> None:
+    plan = tmp_path / "nav.toml"
+    plan.write_text(PLAN + REST)
+    made = navigation(library, plan)
+    assert made == [
+        {"One": [{"Home": "index.md"}, {"B": "b.md"}, {"Try": "/try/"}]},
+        {"Two": [{"Run": "readme.md"}, {"C": "deep/c.md"}]},
+    ]
+    assert as_toml(made).startswith('[{ "One" = [{ "Home" = "index.md" }, { "B" = "b.md" }')
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        (PLAN, "README.md, docs/deep/c.md"),
+        (PLAN + REST.replace('"docs/deep', '"docs/b.md", "docs/deep'), "docs/b"),
+    ],
+)
+def test_a_page_that_is_not_listed_once_is_an_error(
+    library: Library, tmp_path: Path, plan: str, named: str
+) -> None:
+    (tmp_path / "nav.toml").write_text(plan)
+    if "docs/b" in named:
+        plan = plan.replace('"docs/*.md", ', '"docs/b.md", ')
+        (tmp_path / "nav.toml").write_text(plan)
+    with pytest.raises(CannotBuild, match=named):
+        navigation(library, tmp_path / "nav.toml")
+
+
+def test_scripts_become_files(tmp_path: Path) -> None:
+    for name in ("index.html", "deep/index.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('<p>a</p><script>let a = "<b>";</script><script src="x.js"></script>')
+    finish(tmp_path)
+    (script,) = (tmp_path / "assets" / "inline").iterdir()
+    assert script.read_text() == 'let a = "<b>";'
+    assert (
+        f'<p>a</p><script src="assets/inline/{script.name}"></script>'
+        in (tmp_path / "index.html").read_text()
+    )
+    assert f'src="../assets/inline/{script.name}"' in (tmp_path / "deep" / "index.html").read_text()
+
+
+def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<th></th><td style="text-align: right;">1</td>')
+    finish(tmp_path)
+    assert (tmp_path / "index.html").read_text() == '<td></td><td align="right">1</td>'
+
+
+@pytest.mark.parametrize(
+    "page", ['<p style="color: red">a</p>', '<p onclick="a()">a</p>', "<style>p {}</style>"]
+)
+def test_a_style_in_a_page_is_an_error(tmp_path: Path, page: str) -> None:
+    (tmp_path / "index.html").write_text(f"{page}<code>style=</code>")
+    with pytest.raises(CannotBuild, match="not allowed"):
+        finish(tmp_path)

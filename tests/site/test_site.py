@@ -1,0 +1,174 @@
+"""The built site: it is whole, its links and anchors lead somewhere, and it loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from os.path import relpath
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from scripts.docs_site.build import ROOT, STAMP, build, ensure_site, fingerprint
+from scripts.docs_site.failure import CannotBuild
+
+OF_THE_GATEWAY = {"/docs/try/", "/openapi.json"}
+"""Addresses that the gateway serves beside the site."""
+
+
+@dataclass
+class Links(HTMLParser):
+    """What a page links to, what it loads, and its anchors."""
+
+    links: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        has = dict(attrs)
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag == "a" and has.get("href"):
+            self.links.append(str(has["href"]))
+        for name in ("src", "href"):
+            if tag in ("script", "img", "link", "iframe", "source", "use") and has.get(name):
+                self.loaded.append(str(has[name]))
+
+
+def pages(site: Path) -> dict[str, Links]:
+    read: dict[str, Links] = {}
+    for path in sorted(site.rglob("*.html")):
+        if path.name != "404.html":  # never served: the gateway has its own answer
+            read[path.relative_to(site).as_posix()] = links = Links()
+            links.feed(path.read_text())
+    return read
+
+
+def dead_links(site: Path) -> Iterator[str]:
+    """Links and loaded files of the site that lead nowhere, and whatever is loaded from elsewhere."""
+    read = pages(site)
+    for name, page in read.items():
+        for link in [*page.links, *page.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme or link.startswith("//"):
+                if link in page.loaded and parts.scheme != "data":
+                    yield f"{name}: loads {link}"
+                continue
+            if link in OF_THE_GATEWAY:
+                continue
+            target = (site / name).parent / unquote(parts.path) if parts.path else site / name
+            target = target / "index.html" if target.is_dir() else target
+            inner = relpath(target, site)
+            if not target.is_file() or inner.startswith(".."):
+                yield f"{name}: {link}"
+            elif parts.fragment and inner in read and unquote(parts.fragment) not in read[inner].ids:
+                yield f"{name}: {link} has no such anchor"
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert list(dead_links(site)) == []
+
+
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<p id="x"><a href="#x">1</a><a href="#y">2</a><a href="b.html">3</a><a href="a.html#z">4</a>'
+        '<img src="https://example.org/a.png"><script src="c.js"></script><a href="https://example.org">5</a>'
+    )
+    assert list(dead_links(tmp_path)) == [
+        "a.html: #y has no such anchor",
+        "a.html: b.html",
+        "a.html: a.html#z has no such anchor",
+        "a.html: loads https://example.org/a.png",
+        "a.html: c.js",
+    ]
+
+
+def test_every_page_is_there_and_can_be_searched(site: Path) -> None:
+    names = set(pages(site))
+    searched = {
+        item["location"].partition("#")[0] for item in json.loads((site / "search.json").read_text())["items"]
+    }
+    for path in (ROOT / "docs").rglob("*.md"):
+        inner = path.relative_to(ROOT / "docs").with_suffix("")
+        folder = "" if inner.name == "README" and inner.parent == Path() else f"{inner}/"
+        folder = folder.replace("README/", "")
+        assert f"{folder}index.html" in names
+        assert folder in searched
+
+
+def test_no_anchor_is_there_twice(site: Path) -> None:
+    for name, page in pages(site).items():
+        twice = {each for each in page.ids if page.ids.count(each) > 1}
+        assert not twice, f"{name}: {twice}"
+
+
+def test_every_reason_of_an_error_has_an_anchor(site: Path) -> None:
+    ids = pages(site)["errors/index.html"].ids
+    reasons = re.findall(r'<a id="(\w+)"></a>', (ROOT / "docs" / "errors.md").read_text())
+    assert len(reasons) > 30
+    assert set(reasons) <= set(ids)
+
+
+def test_no_page_shows_markdown_that_was_not_read(site: Path) -> None:
+    """GitHub and the generator read Markdown differently: what one of them leaves is seen as its marks."""
+    for name in pages(site):
+        html = (site / name).read_text()
+        text = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", html, flags=re.DOTALL)
+        text = re.sub(r"<[^>]*>", "", text)
+        for line in text.splitlines():
+            assert not re.search(r"\]\(|^\s*(?:[-*] |#+ |\||```|===)|\{ ?#|\*\*", line), f"{name}: {line}"
+
+
+def test_it_is_built_again_when_a_page_changes_and_only_then(tmp_path: Path) -> None:
+    for name, text in {
+        "README.md": "# Read [it](proto/a.proto).\n",
+        "CHANGELOG.md": "# Changes\n",
+        "CONTRIBUTING.md": "# Contribute\n",
+        "SECURITY.md": "# Report\n",
+        "docs/a.md": "# A\n",
+        "docs/images/a.svg": "<svg/>",
+        "proto/a.proto": "message A {}",
+        "proto/b.proto": "nobody links to it",
+        "scripts/docs_site/theme/site.css": "p {}",
+        "requirements-docs.txt": "zensical==1",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    before = fingerprint(tmp_path)
+    for path in sorted(each for each in tmp_path.rglob("*") if each.is_file()):
+        text = path.read_text()
+        path.write_text(f"{text}\nmore\n")
+        assert (fingerprint(tmp_path) == before) is (path.name == "b.proto"), path
+        path.write_text(text)
+    assert fingerprint(tmp_path) == before
+
+
+def test_a_site_that_is_up_to_date_is_left_alone(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / STAMP).write_text(fingerprint(ROOT))
+    assert ensure_site(site) is False
+    assert [path.name for path in site.iterdir()] == [STAMP]
+
+
+@pytest.mark.full("seconds of the generator")
+def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(
+        ROOT, root, ignore=shutil.ignore_patterns(".*", "app", "bench", "build", "instance", "*.png")
+    )
+    page = root / "docs" / "errors.md"
+    page.write_text(page.read_text() + "\n[nothing](refunds.md#nothing)\n")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("before")
+    with pytest.raises(CannotBuild, match="nothing"):
+        build(site, root, "stamp")
+    assert (site / "index.html").read_text() == "before"

@@ -1,0 +1,116 @@
+"""Every snippet that the pages print is run against the sandbox and prints what its page says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.curl import BASE, curl_of
+from tests.grpcweb.node import locked, node, run
+from tests.openapi.generated import SOURCES, WORKSHOP, install
+from tests.serving.server import Server
+from tests.site.snippets import Snippet, fits, snippets
+
+ALL = snippets()
+RUNNER = Path(__file__).with_name("run.mjs")
+STRICT = {
+    "strict": True,
+    "noEmit": True,
+    "target": "es2022",
+    "module": "esnext",
+    "lib": ["es2023", "dom"],
+    "types": [],
+}
+
+
+def of(language: str) -> list[Snippet]:
+    return [snippet for snippet in ALL if snippet.language == language]
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    """A folder with the package typescript, the one that the clients of the OpenAPI document have."""
+    folder = WORKSHOP / "typescript"
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / "lock"):
+        install(node(), SOURCES, folder)
+    return folder
+
+
+def test_there_are_snippets_of_every_language_for_every_operation() -> None:
+    pages = {path.name for path in Path("docs/operations").glob("*.md")} - {"README.md"}
+    for language in ("curl", "TypeScript", "Python"):
+        assert pages <= {Path(snippet.page).name for snippet in of(language)}, language
+
+
+@pytest.mark.parametrize("snippet", of("curl"), ids=lambda snippet: snippet.name)
+def test_curl(server: Server, snippet: Snippet) -> None:
+    method, path, headers, body = curl_of(snippet.code)
+    connection = HTTPConnection(server.host, server.port, timeout=20)
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    answered = json.loads(response.read())
+    connection.close()
+    assert response.status == 200
+    assert snippet.answer is None or fits(json.loads(snippet.answer), answered), answered
+
+
+def wrong(language: str, printed: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """What each snippet should have printed, and what it did, where these differ; each prints something."""
+    assert all(snippet.printed for snippet in of(language))
+    return {
+        snippet.name: (snippet.printed, printed[snippet.name])
+        for snippet in of(language)
+        if printed[snippet.name] != snippet.printed
+    }
+
+
+def test_python(server: Server) -> None:
+    printed: dict[str, str] = {}
+    for snippet in of("Python"):
+        code = compile(snippet.code.replace(BASE, server.base), snippet.name, "exec")
+        with contextlib.redirect_stdout(io.StringIO()) as lines:
+            exec(code, {"__name__": "__main__"})
+        printed[snippet.name] = lines.getvalue().strip()
+    assert wrong("Python", printed) == {}
+
+
+def test_typescript(server: Server, packages: Path) -> None:
+    code = {snippet.name: snippet.code.replace(BASE, server.base) for snippet in of("TypeScript")}
+    printed = json.loads(run(node(), str(RUNNER), str(packages), input=json.dumps(code)))
+    for left in packages.glob("snippets-*"):
+        shutil.rmtree(left)
+    assert wrong("TypeScript", printed) == {}
+
+
+@pytest.mark.full("seconds of a compiler")
+def test_typescript_is_typed(packages: Path, tmp_path: Path) -> None:
+    for number, snippet in enumerate(of("TypeScript")):
+        (tmp_path / f"{number}.ts").write_text(f"{snippet.code}\nexport {{}};\n")
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": STRICT, "include": ["*.ts"]}))
+    run(str(packages / "node_modules" / ".bin" / "tsc"), "--project", ".", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shown", "answered", "expected"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, True),
+        ({"a": 1, "c": 1}, {"a": 1, "b": 2}, False),
+        ({"a": "…"}, {"a": [1]}, True),
+        ([1], [1, 2], False),
+        ([1, "…"], [1, 2], True),
+        ([1, 2, "…"], [1], False),
+        ([1, "…"], [2, 2], False),
+        (1, True, False),
+        (None, None, True),
+    ],
+)
+def test_what_fits(shown: Any, answered: Any, expected: bool) -> None:
+    assert fits(shown, answered) is expected
