@@ -72,6 +72,7 @@ def python(text: bytes, environment: Path = ENVIRONMENT) -> str:
         "--use-union-operator",
         "--use-schema-description",
         "--use-double-quotes",
+        "--formatters", "builtin",
         "--disable-timestamp",
         "--custom-file-header", f'"""{made_from(text)}"""',
     ]  # fmt: skip

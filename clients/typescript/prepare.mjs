@@ -7,6 +7,7 @@ const cwd = fileURLToPath(new URL(".", import.meta.url));
 const compiler = `${cwd}node_modules/typescript/bin/tsc`;
 const options = { cwd, stdio: "inherit" };
 if (!existsSync(compiler)) {
-  execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { ...options, shell: process.platform === "win32" });
+  const shell = process.platform === "win32";
+  execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { ...options, shell });
 }
 execFileSync(process.execPath, [compiler, "--project", "tsconfig.build.json"], options);

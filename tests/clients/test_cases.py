@@ -130,9 +130,23 @@ def _webhook(name: str, error: str = "", /, **changes: Any) -> dict[str, Any]:
     return {"name": f"webhook, {name}", "do": "webhook", **given, "expect": expected}
 
 
-BAD, FAR, MISSING = "no signature is by this secret", "too far from now", "webhook-"
+PUBLISHED = {
+    "name": "webhook, the example that libraries of Standard Webhooks are tested with",
+    "do": "webhook",
+    "body": '{"test": 2432232314}',
+    "headers": {
+        "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "webhook-timestamp": "1614265330",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    },
+    "secrets": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "now": 1_614_265_330,
+    "expect": {"value": {"test": 2432232314}},
+}
+BAD, FAR = "no signature is by this secret", "too far from now"
 WEBHOOK_CASES = [
     _webhook("signed"),
+    PUBLISHED,
     _webhook("by the second of two secrets", secrets=[OTHER, SECRET]),
     _webhook(
         "signed twice while secrets change",
@@ -150,8 +164,8 @@ WEBHOOK_CASES = [
     _webhook("of another version", BAD, headers={"webhook-signature": signature().replace("v1,", "v2,")}),
     _webhook("no signature", BAD, headers={"webhook-signature": ""}),
     _webhook("a broken signature", BAD, headers={"webhook-signature": "v1,é! v1 ,"}),
-    _webhook("a time that is none", MISSING, headers={"webhook-timestamp": "now"}),
-    _webhook("no id", MISSING, headers={"webhook-id": None}),
+    _webhook("a time that is none", "webhook-timestamp cannot be read", headers={"webhook-timestamp": "now"}),
+    _webhook("no id", "a header is missing: webhook-id", headers={"webhook-id": None}),
 ]
 for case in WEBHOOK_CASES:
     case["headers"] = {name: value for name, value in case["headers"].items() if value is not None}

@@ -80,9 +80,13 @@ def edit_request(old: bytes, new: bytes) -> Callable[[Evidence], object]:
     return edit
 
 
-def swap_powers(evidence: Evidence) -> None:
-    for each in evidence["signers"]:
-        each["power"] = "1" if each["signature"] else str(10**30)
+def one_signed(evidence: Evidence) -> None:
+    for each in signed(evidence)[1:]:
+        each["signature"] = None
+
+
+def little_power_signed(evidence: Evidence) -> None:
+    signed(evidence)[0].update(signature=None, power=str(10**30))
 
 
 CHANGES: dict[str, tuple[Callable[[Evidence], object], str]] = {
@@ -99,8 +103,8 @@ CHANGES: dict[str, tuple[Callable[[Evidence], object], str]] = {
     ),
     "another transfer": (edit_request(b"\0" * 7, b"\1" * 7), "for another transfer"),
     "nobody signed": (lambda e: [each.update(signature=None) for each in e["signers"]], "power 0 has signed"),
-    "too few signed": (lambda e: signed(e)[0].update(signature=None), "is needed"),
-    "little power signed": (swap_powers, "is needed"),
+    "too few signed": (one_signed, "is needed"),
+    "little power signed": (little_power_signed, "is needed"),
     "somebody else signed": (
         lambda e: signed(e)[0].update(signature=signed(e)[1]["signature"]), "has not signed it",
     ),

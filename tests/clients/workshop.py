@@ -81,7 +81,7 @@ def check_python(cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bo
             good = result == expected
         if not good:
             wrong.append((case["name"], result, expected))
-    assert not wrong
+    assert not wrong, wrong
 
 
 def check_typescript(cases: Sequence[Case], documents: Mapping[str, Any], folder: Path) -> None:

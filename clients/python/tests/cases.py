@@ -21,6 +21,7 @@ from transfer_gateway_client import (
     find_way,
     send_arguments,
     verify_webhook,
+    wait_until,
     wait_until_done,
     ways,
 )
@@ -67,6 +68,8 @@ def state_of(state: State) -> list[Any]:
 def wait(case: Case) -> list[Any]:
     with Gateway(case["base"]) as gateway:
         options = {name: case[name] for name in ("timeout", "unknown_for") if name in case}
+        if case.get("terminal"):
+            return state_of(wait_until(gateway, case["transfer"], lambda state: state.terminal, **options))
         return state_of(wait_until_done(gateway, case["transfer"], **options))
 
 

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from eth_account import Account
+from hexbytes import HexBytes
 from transfer_gateway_client import Gateway, wait_until
 from transfer_gateway_client.evm import RefundRefused, claim_refund, execute_delayed
 from web3 import HTTPProvider, Web3
@@ -28,7 +29,7 @@ def claim(gateway: Gateway, node: str, wanted: dict[str, Any]) -> list[Any]:
         w3.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(signer), layer=0)
         account = signer.address
     sent = claim_refund(gateway, transfer, w3, account=account, receiver=receiver, timeout=90)
-    done = w3.eth.wait_for_transaction_receipt(Web3.to_bytes(hexstr=sent), timeout=60)["status"]
+    done = w3.eth.wait_for_transaction_receipt(HexBytes(sent), timeout=60)["status"]
     if wanted.get("delayed"):
         wait_until(gateway, transfer, lambda state: state.status >= CONFIRMING, timeout=90)
         execute(gateway, transfer, w3, account)

@@ -129,10 +129,12 @@ def verify_evidence(
     _demand(receiver is None or paid.lower() == receiver.lower(), "it pays somebody else")
     digest = _digest(chain_id, contract, how.text, request)
     rows = [(Web3.to_checksum_address(each["address"]), each) for each in evidence["signers"]]
-    signers = [who for who, _ in rows]
+    signers: list[str] = [who for who, _ in rows]
     _demand(_ascending(signers), "the validators are not in order")
-    powers = {who: int(each["power"]) for who, each in rows}
-    signed = {who: _signature(each["signature"]) for who, each in rows if each["signature"] is not None}
+    powers: dict[str, int] = {who: int(each["power"]) for who, each in rows}
+    signed: dict[str, bytes] = {
+        who: _signature(each["signature"]) for who, each in rows if each["signature"] is not None
+    }
     for who, signature in signed.items():
         _demand(_recover(digest, signature) == who.lower(), f"{who} has not signed it")
     enough = _fewest(powers, signed)
@@ -285,9 +287,9 @@ def _ascending(signers: Sequence[str]) -> bool:
     return all(int(one, 16) < int(other, 16) for one, other in pairwise(signers))
 
 
-def _fewest(powers: Mapping[Any, int], signed: Collection[Any]) -> set[Any]:
+def _fewest(powers: Mapping[str, int], signed: Collection[str]) -> set[str]:
     """The fewest of those who signed that reach the quorum: each further signature costs gas."""
-    quorum, enough, power = sum(powers.values()) * 2 // 3 + 1, set[Any](), 0
+    quorum, enough, power = sum(powers.values()) * 2 // 3 + 1, set[str](), 0
     for who in sorted(signed, key=lambda each: (-powers[each], int(each, 16))):
         if power < quorum:
             enough.add(who)

@@ -91,12 +91,13 @@ class _Wait:
 
     def after(self, state: State) -> float:
         """The time until the next question where the transfer is not there yet."""
-        if self.seen is None or state.status != self.seen.status:
+        moved, self.seen = self.seen is None or state.status != self.seen.status, state
+        if moved:
             self._pause = FIRST_PAUSE
-        self.seen = state
-        # A wait that is answered at once has not waited.
-        waited = not self._waiting or time.monotonic() - self._asked >= 1
-        return 0.0 if self._waits and not self._busy and waited else self._later(state.next_poll_seconds)
+        # A wait that is answered at once with the same has not waited.
+        waited = moved or not self._waiting or time.monotonic() - self._asked >= 1
+        self._busy = False
+        return 0.0 if self._waits and waited else self._later(_said(state))
 
     def after_error(self, error: GatewayError | httpx.TransportError) -> float:
         """The time until the next question.
@@ -107,13 +108,21 @@ class _Wait:
             return self._later(None)
         if self._waiting and (error.http_status in NO_WAIT or not error.reason):
             self._waits, self._busy = error.http_status == BUSY, True
-            return 0.0
+            return self._later(error.retry_after or _said(self.seen))
         new = time.monotonic() - self._began < self._unknown_for
         if not (error.is_temporary or (error.reason == "transfer_not_found" and new)):
             raise error
         return self._later(error.retry_after)
 
     def _later(self, said: float | None) -> float:
-        seconds, self._busy = said or self._pause, False
+        seconds = said or self._pause
         self._pause = min(self._pause * GROWTH, LONGEST_PAUSE)
         return seconds
+
+
+def _said(state: State | None) -> float | None:
+    """When the gateway says to ask again.
+
+    What the user does next it cannot know: who still waits at the user's turn may have just acted.
+    """
+    return None if state is None or state.next_actor == "user" else state.next_poll_seconds

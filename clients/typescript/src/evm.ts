@@ -1,5 +1,6 @@
 // Refunds on EVM chains, with viem: verify the evidence, simulate the call, send it.
 import {
+  type Abi,
   type Address,
   type Hex,
   type PublicClient,
@@ -27,7 +28,7 @@ const TO_BE_CONFIRMED = 8;
 const BEFORE = [TO_BE_REFUNDED, REQUESTING];
 /** A contract refuses signatures whose s is larger. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-const ABI = parseAbi([
+const ABI: Abi = parseAbi([
   "function withdraw(bytes request, bytes[] sigs, address[] signers, uint256[] powers)",
   "function mint(bytes request, bytes[] sigs, address[] signers, uint256[] powers)",
   "function executeDelayedTransfer(bytes32 id)",
@@ -39,6 +40,7 @@ const KINDS = {
   deposit: { function: "withdraw", text: "Withdraw", token: 1, receiver: 2, amount: 3, chain: 5, reference: 6 },
   burn: { function: "mint", text: "Mint", token: 1, receiver: 2, amount: 3, chain: 5, reference: 6 },
 } as const;
+type Kind = keyof typeof KINDS;
 
 /** The evidence is not there, or does not prove what it says: do not send. */
 export class EvidenceError extends Error {
@@ -52,7 +54,7 @@ export class RefundRefused extends Error {
 
 /** A refund that is proven: what is paid to whom, and the call that has it paid. */
 export interface Refund {
-  kind: keyof typeof KINDS;
+  kind: Kind;
   chainId: number;
   contract: Address;
   function: "withdraw" | "mint";
@@ -78,19 +80,14 @@ export interface Clients {
 /** The id that the contract gives a send (docs/interface.md#transfer-ids), known before it is sent. */
 export function transferId(sender: string, send: Send): Hex {
   const { way } = send;
-  const [from, receiver, token, contract] = [sender, send.receiver, send.token, send.contract].map((each) => getAddress(each)) as
-    [Address, Address, Address, Address];
-  const source = BigInt(way.srcChainId);
-  const to = BigInt(way.kind === "burn" ? way.toChain : way.dstChainId);
-  const tail = encodePacked(["uint64", "uint64"], [send.nonce, source]);
-  const what = encodePacked(["address", "uint256"], [token, send.amount]);
-  if (way.kind === "pool") {
-    const ends = encodePacked(["address", "address"], [from, receiver]);
-    return keccak256(concat([ends, what, encodePacked(["uint64"], [to]), tail]));
-  }
+  const [from, receiver] = [getAddress(sender), getAddress(send.receiver)];
+  const what = encodePacked(["address", "uint256"], [getAddress(send.token), send.amount]);
+  const to = encodePacked(["uint64"], [BigInt(way.kind === "burn" ? way.toChain : way.dstChainId)]);
+  const tail = encodePacked(["uint64", "uint64"], [send.nonce, BigInt(way.srcChainId)]);
+  if (way.kind === "pool") return keccak256(concat([from, receiver, what, to, tail]));
   const second = way.version === 2;
-  const named = way.kind === "deposit" || second ? encodePacked(["uint64"], [to]) : "0x";
-  return keccak256(concat([from, what, named, receiver, tail, second ? contract : "0x"]));
+  const named = way.kind === "deposit" || second ? to : "0x";
+  return keccak256(concat([from, what, named, receiver, tail, second ? getAddress(send.contract) : "0x"]));
 }
 
 /**
@@ -117,7 +114,9 @@ export async function verifyEvidence(
   demand(hex(said.get(how.reference)) === transfer.toLowerCase(), "it is for another transfer");
   demand(receiver === undefined || same(paid, receiver), "it pays somebody else");
   const digest = digestOf(chainId, contract, how.text, request);
-  const signers = evidence.signers.map((each) => ({ ...each, address: getAddress(each.address), power: BigInt(each.power) }));
+  const signers = evidence.signers.map(({ signature, ...each }) => {
+    return { signature, address: getAddress(each.address), power: BigInt(each.power) };
+  });
   demand(
     signers.every((each, at) => at === 0 || BigInt(each.address) > BigInt(signers[at - 1]?.address ?? 0)),
     "the validators are not in order",
@@ -126,7 +125,7 @@ export async function verifyEvidence(
     if (signature !== null) demand(same(await recovered(digest, signature), who), `${who} has not signed it`);
   }
   const enough = fewest(signers);
-  const sigs = signers.flatMap(({ address: who, signature }) => (enough.has(who) && signature ? [signature as Hex] : []));
+  const sigs = signers.flatMap((each) => (enough.has(each.address) && each.signature ? [each.signature as Hex] : []));
   return {
     kind, chainId, contract: getAddress(contract), function: how.function,
     arguments: [bytesToHex(request), sigs, signers.map((each) => each.address), signers.map((each) => each.power)],
@@ -181,9 +180,7 @@ export async function executeDelayed(
   return simulateAndSend(clients, chainId, getAddress(contract), call, "delay");
 }
 
-type Call =
-  | { functionName: "withdraw" | "mint"; args: Refund["arguments"] }
-  | { functionName: "executeDelayedTransfer"; args: readonly [Hex] };
+type Call = { functionName: string; args: readonly unknown[] };
 
 async function simulateAndSend(
   { publicClient, walletClient }: Clients,
@@ -220,14 +217,14 @@ function same(one: string, other: string): boolean {
 }
 
 /** The contracts that the configs name for this kind of refund on this chain, and those that the caller trusts. */
-function known(configs: ConfigsAnswer, kind: keyof typeof KINDS, chainId: number, more: readonly string[]): Set<string> {
-  const pairs = configs.pegged_pair_configs;
+function known(configs: ConfigsAnswer, kind: Kind, chainId: number, more: readonly string[]): Set<string> {
   const named = {
-    pool: () => configs.chains.filter((each) => each.id === chainId).map((each) => each.contract_addr),
-    deposit: () => pairs.filter((each) => each.org_chain_id === chainId).map((each) => each.pegged_deposit_contract_addr),
-    burn: () => pairs.filter((each) => each.pegged_chain_id === chainId).map((each) => each.pegged_burn_contract_addr),
+    pool: configs.chains.map((each) => [each.id, each.contract_addr] as const),
+    deposit: configs.pegged_pair_configs.map((each) => [each.org_chain_id, each.pegged_deposit_contract_addr] as const),
+    burn: configs.pegged_pair_configs.map((each) => [each.pegged_chain_id, each.pegged_burn_contract_addr] as const),
   };
-  return new Set([...named[kind](), ...more].map((each) => each.toLowerCase()));
+  const here = named[kind].filter(([chain]) => chain === chainId).map(([, contract]) => contract);
+  return new Set([...here, ...more].map((each) => each.toLowerCase()));
 }
 
 /** What is signed, before the prefix of EIP-191 (docs/interface.md#signatures). */

@@ -36,48 +36,100 @@ export async function waitUntil(
   gateway: Gateway,
   transferId: string,
   arrived: (state: State) => boolean,
-  { timeout = 3600, unknownFor = 600, signal }: WaitOptions = {},
+  options: WaitOptions = {},
 ): Promise<State> {
-  const began = now();
-  let pause = FIRST_PAUSE;
-  let waits = true; // whether the gateway has a wait
-  let busy = false; // whether too many wait just now
-  let seen: State | undefined;
-  for (let left = timeout; left > 0; left = began + timeout - now()) {
-    const asked = now();
-    const waiting = seen !== undefined && waits && !busy;
-    let seconds = pause;
+  const wait = new Wait(gateway, transferId, options);
+  while (wait.left > 0) {
+    let seconds: number;
     try {
-      const state: State =
-        seen !== undefined && waiting
-          ? await gateway.waitStatus(transferId, seen.status, Math.max(1, Math.min(LONGEST_WAIT, Math.floor(left))), signal)
-          : await gateway.status(transferId, signal);
+      const state = await wait.ask();
       if (arrived(state)) return state;
-      if (state.status !== seen?.status) pause = FIRST_PAUSE;
-      seen = state;
-      seconds = state.nextPollSeconds || pause;
-      // A wait that is answered at once has not waited.
-      if (waits && !busy && (!waiting || now() - asked >= 1)) continue;
+      seconds = wait.after(state);
     } catch (error) {
-      signal?.throwIfAborted();
-      if (error instanceof GatewayError) {
-        if (waiting && (NO_WAIT.includes(error.httpStatus) || error.reason === "")) {
-          waits = error.httpStatus === BUSY;
-          busy = true;
-          continue;
-        }
-        const unknown = error.reason === "transfer_not_found" && now() - began < unknownFor;
-        if (!(error.isTemporary || unknown)) throw error;
-        seconds = error.retryAfter ?? pause;
-      } else if (!(error instanceof TypeError)) {
-        throw error; // fetch tells of a network that fails by a TypeError
-      }
+      options.signal?.throwIfAborted();
+      seconds = wait.afterError(error);
     }
-    busy = false;
-    pause = Math.min(pause * GROWTH, LONGEST_PAUSE);
-    await sleep(Math.max(0, Math.min(seconds, began + timeout - now())), signal);
+    await sleep(Math.max(0, Math.min(seconds, wait.left)), options.signal);
   }
+  const { seen, timeout } = wait;
   throw new WaitTimeout(`${transferId} is at status ${seen?.status ?? "unknown"} after ${timeout} s`);
+}
+
+/** How to ask next, and when, in seconds: 0 is at once. */
+class Wait {
+  readonly timeout: number;
+  seen: State | undefined;
+  readonly #began = now();
+  readonly #unknownFor: number;
+  readonly #signal: AbortSignal | undefined;
+  #asked = 0;
+  #pause = FIRST_PAUSE;
+  #waits = true; // whether the gateway has a wait
+  #busy = false; // whether too many wait just now
+  #waiting = false; // whether the last question was a wait
+
+  constructor(
+    readonly gateway: Gateway,
+    readonly transferId: string,
+    { timeout = 3600, unknownFor = 600, signal }: WaitOptions,
+  ) {
+    this.timeout = timeout;
+    this.#unknownFor = unknownFor;
+    this.#signal = signal;
+  }
+
+  get left(): number {
+    return this.#began + this.timeout - now();
+  }
+
+  /** By the gateway's wait where it has one; the first time, and while too many wait, by the status. */
+  ask(): Promise<State> {
+    this.#asked = now();
+    this.#waiting = this.seen !== undefined && this.#waits && !this.#busy;
+    if (this.seen === undefined || !this.#waiting) return this.gateway.status(this.transferId, this.#signal);
+    const seconds = Math.max(1, Math.min(LONGEST_WAIT, Math.floor(this.left)));
+    return this.gateway.waitStatus(this.transferId, this.seen.status, seconds, this.#signal);
+  }
+
+  /** The time until the next question where the transfer is not there yet. */
+  after(state: State): number {
+    const moved = state.status !== this.seen?.status;
+    if (moved) this.#pause = FIRST_PAUSE;
+    this.seen = state;
+    // A wait that is answered at once with the same has not waited.
+    const waited = moved || !this.#waiting || now() - this.#asked >= 1;
+    this.#busy = false;
+    return this.#waits && waited ? 0 : this.#later(said(state));
+  }
+
+  /** The time until the next question; what waiting does not change is thrown. */
+  afterError(error: unknown): number {
+    // fetch tells of a network that fails by a TypeError.
+    if (error instanceof TypeError) return this.#later(undefined);
+    if (!(error instanceof GatewayError)) throw error;
+    if (this.#waiting && (NO_WAIT.includes(error.httpStatus) || error.reason === "")) {
+      this.#waits = error.httpStatus === BUSY;
+      this.#busy = true;
+      return this.#later(error.retryAfter ?? said(this.seen));
+    }
+    const unknown = error.reason === "transfer_not_found" && now() - this.#began < this.#unknownFor;
+    if (!(error.isTemporary || unknown)) throw error;
+    return this.#later(error.retryAfter);
+  }
+
+  #later(named: number | undefined): number {
+    const seconds = named || this.#pause;
+    this.#pause = Math.min(this.#pause * GROWTH, LONGEST_PAUSE);
+    return seconds;
+  }
+}
+
+/**
+ * When the gateway says to ask again. What the user does next it cannot know: who still waits at the user's turn may have
+ * just acted.
+ */
+function said(state: State | undefined): number | undefined {
+  return state?.nextActor === "user" ? undefined : state?.nextPollSeconds;
 }
 
 /** Seconds of a clock that is never set. */

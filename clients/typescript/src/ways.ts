@@ -70,7 +70,7 @@ export function* ways(configs: ConfigsAnswer): Generator<Way> {
   yield* poolWays(configs);
 }
 
-/** The way of a token between two chains; where there are two, the pegged one, as the gateway chooses. Throws `NoWay`. */
+/** The way of a token between two chains, or `NoWay`; where there are two, the pegged one, as the gateway chooses. */
 export function findWay(
   configs: ConfigsAnswer,
   symbol: string,
@@ -112,7 +112,9 @@ export function sendArguments(way: Way, estimate: EstimateAnswer, options: SendO
   };
 }
 
-function called(way: Way, amount: bigint, receiver: string, nonce: bigint, slippage: number): [string, Send["arguments"]] {
+type Called = [signature: string, given: Send["arguments"]];
+
+function called(way: Way, amount: bigint, receiver: string, nonce: bigint, slippage: number): Called {
   const { token } = way;
   if (way.kind === "pool") {
     const given = [receiver, token, amount, BigInt(way.dstChainId), nonce, slippage];
@@ -136,7 +138,8 @@ function deposit(pair: Shapes["PeggedPair"]): Way {
   const { symbol, address: token, decimal } = pair.org_token.token;
   return {
     kind: "deposit", symbol, srcChainId: pair.org_chain_id, dstChainId: pair.pegged_chain_id,
-    contract: pair.pegged_deposit_contract_addr, token, decimal, version: pair.vault_version, toChain: 0, isPegged: true,
+    contract: pair.pegged_deposit_contract_addr, token, decimal, version: pair.vault_version, toChain: 0,
+    isPegged: true,
   };
 }
 
@@ -167,7 +170,8 @@ function* poolWays(configs: ConfigsAnswer): Generator<Way> {
   );
   for (const [symbol, chains] of places) {
     for (const [here, there] of permutations(chains)) {
-      if (!blocked.has(`${here.srcChainId} ${there.srcChainId} ${symbol}`)) yield { ...here, dstChainId: there.srcChainId };
+      const dstChainId = there.srcChainId;
+      if (!blocked.has(`${here.srcChainId} ${dstChainId} ${symbol}`)) yield { ...here, dstChainId };
     }
   }
 }

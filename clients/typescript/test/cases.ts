@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { transferId, verifyEvidence } from "../src/evm.js";
 import {
   type ConfigsAnswer, type EstimateAnswer, type EvidenceAnswer, type Send, type State, Gateway, GatewayError, findWay,
-  sendArguments, verifyWebhook, waitUntilDone, ways,
+  sendArguments, verifyWebhook, waitUntil, waitUntilDone, ways,
 } from "../src/index.js";
 
 interface Case {
@@ -29,6 +29,7 @@ interface Case {
   transfer: string;
   timeout?: number;
   unknown_for?: number;
+  terminal?: boolean;
   evidence: EvidenceAnswer;
   contracts?: string[];
   expect: { value?: unknown; error?: string; says?: string };
@@ -42,7 +43,8 @@ const { documents, cases } = JSON.parse(readFileSync(process.env["CASES"] ?? "",
 const DOES = {
   ways: async ({ configs }: Case) =>
     [...ways(configsOf(configs))].map((way) => [
-      way.kind, way.symbol, way.srcChainId, way.dstChainId, way.contract, way.token, way.decimal, way.version, way.toChain,
+      way.kind, way.symbol, way.srcChainId, way.dstChainId, way.contract, way.token, way.decimal, way.version,
+      way.toChain,
     ]),
   send: async (given: Case) => {
     const made = madeSend(given);
@@ -50,9 +52,11 @@ const DOES = {
     return [chainId, contract, token, signature, name, made.arguments.map(String), `${minimumReceived}`];
   },
   webhook: async ({ body, headers, secrets, now }: Case) => verifyWebhook(body, headers, secrets, now),
-  wait: async ({ base, transfer, timeout, unknown_for: unknownFor }: Case) => {
+  wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal }: Case) => {
     const options = { ...(timeout !== undefined && { timeout }), ...(unknownFor !== undefined && { unknownFor }) };
-    return stateOf(await waitUntilDone(new Gateway(base), transfer, options));
+    const gateway = new Gateway(base);
+    if (terminal) return stateOf(await waitUntil(gateway, transfer, (state) => state.terminal, options));
+    return stateOf(await waitUntilDone(gateway, transfer, options));
   },
   session,
   evidence: async ({ evidence, configs, transfer, receiver, contracts }: Case) => {
