@@ -25,6 +25,7 @@ from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from tests.applications import make_settings
 from tests.clients.network import VALIDATORS
+from tests.clients.wallet import wallet
 from tests.serving.server import serving
 from tests.watcher.processes import watching
 
@@ -45,6 +46,8 @@ class Stage:
 
     base: str
     nodes: dict[int, Anvil]
+    wallets: dict[int, str]
+    """The addresses that a user's wallet asks, by chain."""
 
     def balance(self, send: Send) -> int:
         """What the sender of a transfer has of its token."""
@@ -127,4 +130,5 @@ def running(folder: Path, template: Path) -> Iterator[Stage]:
         server = stack.enter_context(serving("wsgi:app", folder / "log", **settings))
         urls = {RPC_NAMES[chain]: each.url for chain, each in nodes.items()}
         stack.enter_context(watching(url, folder / "watcher", urls))
-        yield Stage(server.base, nodes)
+        wallets = {chain: stack.enter_context(wallet(each.url)) for chain, each in nodes.items()}
+        yield Stage(server.base, nodes, wallets)

@@ -54,7 +54,7 @@ def claiming(stage: Stage, language: str, chain: int, lines: list[dict[str, Any]
     command, environment = commands(language)
     given, out, errors = (folder / f"{chain}.{name}" for name in ("in", "out", "errors"))
     given.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    program = [*command, stage.base, stage.nodes[chain].url]
+    program = [*command, stage.base, stage.wallets[chain]]
     with given.open("rb") as stdin, out.open("wb") as stdout, errors.open("wb") as stderr:
         process = subprocess.Popen(program, env=environment, stdin=stdin, stdout=stdout, stderr=stderr)
     return Claims(process, out, errors)

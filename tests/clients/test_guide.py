@@ -151,7 +151,7 @@ def test_a_refund(stage: Stage, language: str, program: Program) -> None:
     send = sends()["pool"]
     lives = stage.begun({"pool": send})
     text = snippets(language)[CLAIM]
-    changes = [(GATEWAY, stage.base), (NODE, stage.nodes[LEFT].url), (REFUND, send.text)]
+    changes = [(GATEWAY, stage.base), (NODE, stage.wallets[LEFT]), (REFUND, send.text)]
     for name, value in [*changes, (USER, checksum_address(send.sender))]:
         text = text.replace(name, value)
     with ThreadPoolExecutor(1) as threads:

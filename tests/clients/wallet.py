@@ -1,0 +1,41 @@
+"""A node as wallets have it: it says what a transaction of its accounts pays for gas.
+
+Anvil is started without gas prices, and then refuses a transaction that names none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import httpx
+
+from tests.clients.scripted import listening
+
+
+@contextmanager
+def wallet(node: str) -> Iterator[str]:
+    """The address of a node in front of another."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if asked["method"] == "eth_sendTransaction":
+                asked["params"][0]["gasPrice"] = "0x0"
+            answer = httpx.post(node, json=asked, timeout=30, trust_env=False).content
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with listening(Handler) as base:
+        yield base
