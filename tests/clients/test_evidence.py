@@ -71,6 +71,11 @@ def other_half(signature: str) -> str:
     return "0x" + (raw[:32] + s.to_bytes(32, "big") + bytes([27 + 28 - raw[64]])).hex()
 
 
+def low_v(signature: str) -> str:
+    """The same signature with 0 or 1 in place of 27 or 28, which contracts refuse."""
+    return f"{signature[:-2]}{int(signature[-2:], 16) - 27:02x}"
+
+
 def edit_request(old: bytes, new: bytes) -> Callable[[Evidence], object]:
     def edit(evidence: Evidence) -> None:
         raw = b64decode(evidence["wd_onchain"])
@@ -78,6 +83,13 @@ def edit_request(old: bytes, new: bytes) -> Callable[[Evidence], object]:
         evidence["wd_onchain"] = b64encode(raw.replace(old, new)).decode()
 
     return edit
+
+
+def other_chain(evidence: Evidence) -> None:
+    """The first byte of the chain's number in the request: its lowest bits."""
+    tag = b"\x08" if evidence["kind"] == "pool" else b"\x28"
+    first = evidence["chain_id"] & 127 | (128 if evidence["chain_id"] > 127 else 0)
+    edit_request(tag + bytes([first]), tag + bytes([first ^ 1]))(evidence)
 
 
 def one_signed(evidence: Evidence) -> None:
@@ -102,6 +114,7 @@ CHANGES: dict[str, tuple[Callable[[Evidence], object], str]] = {
         lambda e: e.update(wd_onchain=b64encode(b64decode(e["wd_onchain"]) * 2).decode()), "cannot be read",
     ),
     "another transfer": (edit_request(b"\0" * 7, b"\1" * 7), "for another transfer"),
+    "another chain in the request": (other_chain, "for another chain"),
     "nobody signed": (lambda e: [each.update(signature=None) for each in e["signers"]], "power 0 has signed"),
     "too few signed": (one_signed, "is needed"),
     "little power signed": (little_power_signed, "is needed"),
@@ -110,6 +123,9 @@ CHANGES: dict[str, tuple[Callable[[Evidence], object], str]] = {
     ),
     "the other half": (
         lambda e: signed(e)[0].update(signature=other_half(signed(e)[0]["signature"])), "malformed",
+    ),
+    "v of 0 or 1": (
+        lambda e: signed(e)[0].update(signature=low_v(signed(e)[0]["signature"])), "malformed",
     ),
     "short": (lambda e: signed(e)[0].update(signature=signed(e)[0]["signature"][:-2]), "malformed"),
     "not in order": (lambda e: e["signers"].reverse(), "not in order"),
