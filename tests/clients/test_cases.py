@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import itertools
 import json
-from base64 import b64decode, b64encode
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,8 +13,9 @@ import pytest
 from demo.chains import LEFT, OLD, PEG, RIGHT, TRI, USDX
 from demo.transfers import Send
 from tests.clients import workshop
+from tests.clients.deliveries import BODY, NOW, OTHER, SECRET, signature
 from tests.clients.network import AMOUNT, NONCE, RECEIVER, SENDER, demo_configs, demo_sends
-from tests.contract.test_production_configs import burn_mint_ways, pegged_ways, pool_ways
+from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
 
 VECTORS = Path(__file__).parent.parent / "contract" / "vectors"
 MAINNET: dict[str, Any] = json.loads((VECTORS / "transfer_configs_mainnet.json").read_text())
@@ -110,17 +108,6 @@ ID_CASES = [
     )
 ]
 
-SECRET, OTHER = (f"whsec_{b64encode(bytes([n]) * 32).decode()}" for n in (1, 2))
-NOW = 1_790_000_000
-BODY = '{"type":"transfer.status","timestamp":"2026-01-01T00:00:00Z","data":{"status":5,"memo":"é"}}'
-
-
-def signature(secret: str = SECRET, body: str = BODY, moment: int = NOW, name: str = "msg_1") -> str:
-    """What the specification of Standard Webhooks says that is sent."""
-    key = b64decode(secret.removeprefix("whsec_"))
-    digest = hmac.new(key, f"{name}.{moment}.{body}".encode(), hashlib.sha256).digest()
-    return f"v1,{b64encode(digest).decode()}"
-
 
 def _webhook(name: str, error: str = "", /, **changes: Any) -> dict[str, Any]:
     headers = {"webhook-id": "msg_1", "webhook-timestamp": str(NOW), "webhook-signature": signature()}
@@ -192,7 +179,7 @@ def test_python_makes_sends_and_believes_webhooks() -> None:
     workshop.check_python(CORE, DOCUMENTS)
 
 
-@pytest.mark.full("an environment of its own with web3.py")
+@pytest.mark.full("an environment of its own with web3")
 def test_python_knows_the_ids_of_transfers() -> None:
     workshop.check_python(ID_CASES, DOCUMENTS, evm=True)
 

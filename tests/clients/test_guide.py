@@ -18,8 +18,8 @@ from app.domain.crypto import checksum_address
 from demo.chains import LEFT
 from scripts import clients
 from tests.clients import workshop
+from tests.clients.deliveries import BODY, SECRET, signature
 from tests.clients.stage import Stage, play, sends
-from tests.clients.test_cases import BODY, SECRET, signature
 from tests.grpcweb.node import NPM_CI, node, run
 from tests.serving.server import Server
 

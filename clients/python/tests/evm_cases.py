@@ -1,4 +1,4 @@
-"""The same with what needs web3.py."""
+"""The same with what needs web3."""
 
 from __future__ import annotations
 

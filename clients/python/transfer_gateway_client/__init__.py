@@ -1,6 +1,6 @@
 """A client of a transfer gateway: what a transfer would bring, where it is, and its refund.
 
-``transfer_gateway_client.evm`` signs and sends, and needs the extra ``evm`` (web3.py). The rest does not.
+``transfer_gateway_client.evm`` signs and sends, and needs the extra ``evm`` (web3). The rest does not.
 """
 
 from __future__ import annotations

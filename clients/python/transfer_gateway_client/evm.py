@@ -1,4 +1,4 @@
-"""Refunds on EVM chains, with web3.py (the extra ``evm``): verify evidence, simulate the call, send it."""
+"""Refunds on EVM chains, with web3 (the extra ``evm``): verify evidence, simulate the call, send it."""
 
 from __future__ import annotations
 
