@@ -127,6 +127,7 @@ def running(folder: Path, template: Path) -> Iterator[Stage]:
                 import_within(connection, network, current_gateway().clock())
             db.engine.dispose()
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1"}
+        settings["REFUND_ASK_LIMIT"] = "1000/minute"  # all the users are one caller here
         server = stack.enter_context(serving("wsgi:app", folder / "log", **settings))
         urls = {RPC_NAMES[chain]: each.url for chain, each in nodes.items()}
         stack.enter_context(watching(url, folder / "watcher", urls))

@@ -104,11 +104,13 @@ def test_what_the_contract_refuses_is_not_sent(stage: Stage, language: str, tmp_
         return program, stage.transactions(LEFT, send.sender) - before
 
     pause(stage, to=True)
-    program, sent = claimed()
+    try:
+        program, sent = claimed()
+    finally:
+        pause(stage, to=False)
     assert program.process.returncode == 1
     assert "RefundRefused: the contract refuses the call (paused, " in program.errors.read_text()
     assert sent == 0
-    pause(stage, to=False)
     program, sent = claimed()
     assert program.process.returncode == 0, program.errors.read_text()
     assert sent == 1
