@@ -1,4 +1,4 @@
-"""Work in turns lets everybody else go on, also whoever only now has something to read, and goes on itself."""
+"""Work in turns lets all others go on, also whoever only now has something to read, and is not stopped."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from marshmallow import Schema
 
 from app.api.config_schemas import ConfigsAnswer
 from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
+from app.api.insights.schemas import ExplainedAnswer, LatencyStatsAnswer, LatencyStatsQuery
 from app.api.refunds.schemas import WithdrawAnswer, WithdrawBody
 from app.api.schemas import (
     CompatEstimateQuery,
@@ -43,6 +44,8 @@ LATENCY_PATH: Final = "/getLatest7DayTransferLatencyForQuery"
 HISTORY_PATH: Final = "/transferHistory"
 FIND_PATH: Final = "/getTransfer"
 STATUSES_PATH: Final = "/getTransferStatuses"
+EXPLAIN_PATH: Final = "/explainEstimate"
+LATENCY_STATS_PATH: Final = "/getTransferLatencyStats"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
 """One client writes a space after the path."""
@@ -70,6 +73,9 @@ class ApiDoor:
     find_answer: FindAnswer
     statuses_body: StatusesBody
     statuses_answer: StatusesAnswer
+    explained_answer: ExplainedAnswer
+    latency_stats_query: LatencyStatsQuery
+    latency_stats_answer: LatencyStatsAnswer
     configs_answer: ConfigsAnswer
     evidence_query: EvidenceQuery
     evidence_answer: EvidenceAnswer
@@ -97,6 +103,9 @@ class ApiDoor:
             find_answer=FindAnswer(),
             statuses_body=StatusesBody(),
             statuses_answer=StatusesAnswer(),
+            explained_answer=ExplainedAnswer(),
+            latency_stats_query=LatencyStatsQuery(),
+            latency_stats_answer=LatencyStatsAnswer(),
             configs_answer=ConfigsAnswer(),
             evidence_query=EvidenceQuery(),
             evidence_answer=EvidenceAnswer(),
@@ -110,6 +119,8 @@ class ApiDoor:
             door.answers[prefix + HISTORY_PATH] = door.history_answer
             door.answers[prefix + FIND_PATH] = door.find_answer
             door.answers[prefix + STATUSES_PATH] = door.statuses_answer
+            door.answers[prefix + EXPLAIN_PATH] = door.explained_answer
+            door.answers[prefix + LATENCY_STATS_PATH] = door.latency_stats_answer
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
             door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})

@@ -7,20 +7,26 @@ from flask import Blueprint, Response
 from app.api.answers import answer
 from app.api.door import (
     ESTIMATE_PATH,
+    EXPLAIN_PATH,
     FIND_PATH,
     HISTORY_PATH,
     LATENCY_PATH,
+    LATENCY_STATS_PATH,
     STATUS_PATH,
     STATUSES_PATH,
     current_door,
 )
+from app.api.insights.bodies import explained_json, latency_stats_json
 from app.api.parsing import read_body, read_query, read_query_or_body
 from app.api.request_policy import apply_request_policy, caller
 from app.api.transfers.bodies import found_json, history_json, statuses_json
 from app.domain.estimate.inputs import EstimateRequest
+from app.http.progress import progress_headers
 from app.runtime.gateway import current_gateway
 from app.services.estimates.estimate import estimate_transfer
+from app.services.estimates.explain import explain_estimate
 from app.services.latency import median_latency
+from app.services.latency_stats import latency_stats
 from app.services.transfers.find import find_transfers
 from app.services.transfers.history import transfer_history
 from app.services.transfers.status import transfer_status, transfer_status_by_transaction, transfer_statuses
@@ -38,7 +44,7 @@ def get_transfer_status() -> Response:
         status = transfer_status(current_gateway(), asked["transfer_id"])
     else:
         status = transfer_status_by_transaction(current_gateway(), asked["tx_hash"], asked["src_chain_id"])
-    return answer(door.status_answer, status)
+    return answer(door.status_answer, status, progress_headers(status.progress, status.as_of))
 
 
 @operations.post(STATUSES_PATH)
@@ -80,6 +86,16 @@ def estimate_amt() -> Response:
     return answer(door.estimate_answer, estimate)
 
 
+@operations.get(EXPLAIN_PATH)
+def get_explained_estimate() -> Response:
+    """How does this estimate come about, or why is there none?"""
+    door = current_door()
+    asked = read_query(door.estimate_query)
+    usr_addr = asked.pop("usr_addr", None)
+    explained = explain_estimate(current_gateway(), EstimateRequest(**asked), usr_addr, caller())
+    return answer(door.explained_answer, explained_json(explained))
+
+
 @operations.get(LATENCY_PATH)
 def get_latest_7_day_transfer_latency() -> Response:
     """How long do transfers between these chains take?"""
@@ -87,3 +103,14 @@ def get_latest_7_day_transfer_latency() -> Response:
     asked = read_query(door.latency_query)
     seconds = median_latency(current_gateway(), asked["src_chain_id"], asked["dst_chain_id"])
     return answer(door.latency_answer, {"median_transfer_latency_in_second": seconds})
+
+
+@operations.get(LATENCY_STATS_PATH)
+def get_transfer_latency_stats() -> Response:
+    """How long do transfers between these chains take, and how much does it vary?"""
+    door = current_door()
+    asked = read_query(door.latency_stats_query)
+    stats = latency_stats(
+        current_gateway(), asked["src_chain_id"], asked["dst_chain_id"], asked.get("token_symbol")
+    )
+    return answer(door.latency_stats_answer, latency_stats_json(stats))

@@ -16,6 +16,8 @@ CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
 HISTORY = "/v2/transferHistory"
 FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
+EXPLAIN = "/v2/explainEstimate"
+LATENCY_STATS = "/v2/getTransferLatencyStats"
 READY = "/readyz"
 
 ZEROES: dict[str, dict[str, Any]] = {
@@ -44,6 +46,21 @@ ZEROES: dict[str, dict[str, Any]] = {
     HISTORY: {"history": [], "next_page_token": "", "current_size": "0"},
     FIND: {"state": "unknown", "transfers": [], "read_to": {}},
     STATUSES: {"statuses": []},
+    EXPLAIN: {
+        "refusal": None,
+        "bridge_type": 0,
+        "rate_model": "",
+        "base_fee_source": "",
+        "base_fee_since": None,
+        "terms": [],
+        "limits": [],
+        "checks": [],
+        "passing": None,
+        "config_version": 0,
+        "config_changed_at": None,
+        "facts_age_seconds": None,
+    },
+    LATENCY_STATS: {"count": 0, "window_seconds": 0, "median": 0, "p90": 0, "p99": 0, "as_of": ""},
     READY: {"watching": []},
     EVIDENCE: {
         "valid": False,

@@ -6,6 +6,7 @@ import base64
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from flask.testing import FlaskClient
@@ -26,6 +27,7 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.sandbox.network import network_document, paying_contract
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
+from tests.api.test_explain import explain
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.domain.refund import contract_mirror
@@ -125,6 +127,9 @@ def test_every_error_code(client: FlaskClient) -> None:
         )
         assert len(body["err"]["msg"]) > 10, error
         assert {**body, "err": None} == {"err": None, **ZEROES[ESTIMATE]}, error
+        assert explain(client, caller={"REMOTE_ADDR": error.caller}, **dict(parse_qsl(error.query)))[
+            "refusal"
+        ]
     assert {error.code for error in SANDBOX_ERRORS} == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
 
 
@@ -134,6 +139,7 @@ def test_estimates_succeed(client: FlaskClient) -> None:
         assert body["err"] is None, (estimate, body)
         receive, fees = int(body["estimated_receive_amt"]), int(body["perc_fee"]) + int(body["base_fee"])
         assert receive == int(body["eq_value_token_amt"]) - fees > 0
+        assert explain(client, **dict(parse_qsl(estimate.query)))["refusal"] is None
 
 
 def test_the_recorded_estimate_is_answered_exactly(client: FlaskClient) -> None:

@@ -114,10 +114,13 @@ def requests() -> Iterator[Request]:
         yield _get(f"{ESTIMATE}?{query}")
         yield _grpc("EstimateAmt", _estimate_message(query))
         yield {"method": "POST", "path": ESTIMATE, "headers": _FORM, "body": query}
+    yield from _explained()
     yield from _twins(ids)
     yield {**_get(f"{ESTIMATE}?{QUOTE}"), "caller": BLOCKED_CALLER}
     for src, dst in [*re.findall(r"^\| (\d+) \| (\d+) \| [\d.]+ \|$", text, re.M), (1, 1), (10, 56), (1, 9)]:
         yield _get(f"{LATENCY}?src_chain_id={src}&dst_chain_id={dst}")
+        yield _get(f"/v2/getTransferLatencyStats?src_chain_id={src}&dst_chain_id={dst}&token_symbol=")
+        yield _get(f"/v2/getTransferLatencyStats?src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT")
         yield _grpc(
             LATENCY.removeprefix("/v2/g").join(["G", ""]), _number(1, int(src)) + _number(2, int(dst))
         )
@@ -131,6 +134,16 @@ def requests() -> Iterator[Request]:
     yield from _ingested()
     for command in COMMANDS:
         yield {"command": list(command)}
+
+
+def _explained() -> Iterator[Request]:
+    """Explanations that rest on the configuration alone: the age of facts is another each time."""
+    pegged = (
+        "src_chain_id=56&dst_chain_id=42161&token_symbol=AI&amt=50000000000000000000000&slippage_tolerance=1"
+    )
+    for query in (pegged, pegged.replace("amt=5", "amt="), pegged.replace("=42161", "=56"), "amt=1"):
+        yield _get(f"/v2/explainEstimate?{query}")
+    yield {**_get(f"/v2/explainEstimate?{pegged}"), "caller": BLOCKED_CALLER}
 
 
 def _twins(ids: list[str]) -> Iterator[Request]:

@@ -11,10 +11,12 @@ from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.keys import ChainId
 from app.domain.transfer.latency import WINDOW
-from app.models.connections.writes import writes_of
+from app.domain.transfer.progress import UNKNOWN_TIMES, RouteTimes
+from app.models.connections.writes import Writes, writes_of
 from app.runtime.gateway import Gateway
-from app.runtime.kept_reads import KeptReads
-from app.services.latency import median_latency
+from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
+from app.services.latency import median_latency, route_times
+from app.services.latency_stats import latency_stats
 from tests.applications import OpenApp, gateway_of
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, feed, fill_network, released, sent
@@ -91,3 +93,37 @@ def test_the_window_is_that_of_the_reading(gateway: Gateway, timer: Timer) -> No
     assert median(gateway) == 30
     timer.now = end + 0.5
     assert median(gateway) is None
+
+
+def figures(gateway: Gateway, symbol: str | None = None) -> tuple[int, float] | None:
+    """How many count, and their 99th percentile."""
+    try:
+        found = latency_stats(gateway, ChainId(1), ChainId(2), symbol)
+    except GatewayError as error:
+        assert error.reason is Reason.NO_LATENCY_DATA
+        return None
+    return found.count, found.p99
+
+
+@pytest.mark.parametrize("symbol", [None, "USDT"])
+def test_figures_are_kept_like_a_median(
+    gateway: Gateway, other: Gateway, timer: Timer, symbol: str | None
+) -> None:
+    assert figures(gateway, symbol) is None
+    pay(gateway, 1, 30)
+    assert figures(gateway, symbol) == (1, 30)
+    pay(other, 2, 50)
+    timer.now += AGE - 0.01
+    assert figures(gateway, symbol) == (1, 30)
+    timer.now += 0.01
+    assert figures(gateway, symbol) == (2, 50)
+
+
+def test_hints_outlive_what_this_process_takes(gateway: Gateway, timer: Timer) -> None:
+    gateway = replace(gateway, kept_longer=KeptReads(HINTS_MAX_AGE_SECONDS, Writes(), timer))
+    assert route_times(gateway, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
+    pay(gateway, 1, 30)
+    timer.now += HINTS_MAX_AGE_SECONDS - 0.01
+    assert route_times(gateway, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
+    timer.now += 0.01
+    assert route_times(gateway, ChainId(1), ChainId(2)) == RouteTimes(30, 30)

@@ -26,25 +26,24 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TermWords:
-    """A term for people: its name, its unit, and its rounding direction."""
+    """A term for people: its name and its unit."""
 
     label: str
     unit: Unit
-    rounding: str = ""
 
 
 TERM_WORDS: Final[dict[str, TermWords]] = {
-    "invariant": TermWords("Invariant of the curve", Unit.CURVE, "down"),
-    "scaled_amt": TermWords("Amount sent, in the destination's decimals", Unit.DST, "not rounded"),
-    "eq_value_token_amt": TermWords("Value on the destination before fees", Unit.DST, "down"),
-    "bridge_rate": TermWords("Rate", Unit.RATE, "not rounded"),
-    "perc_fee": TermWords("Protocol fee", Unit.DST, "up"),
+    "invariant": TermWords("Invariant of the curve", Unit.CURVE),
+    "scaled_amt": TermWords("Amount sent, in the destination's decimals", Unit.DST),
+    "eq_value_token_amt": TermWords("Value on the destination before fees", Unit.DST),
+    "bridge_rate": TermWords("Rate", Unit.RATE),
+    "perc_fee": TermWords("Protocol fee", Unit.DST),
     "base_fee": TermWords("Base fee", Unit.DST),
     "estimated_receive_amt": TermWords("Received", Unit.DST),
-    "minimum_destination_amt": TermWords("Minimum value at full tolerance", Unit.DST, "not rounded"),
-    "max_slippage_rate": TermWords("Maximum loss as a share", Unit.RATIO, "not rounded"),
-    "max_slippage": TermWords("Maximum slippage for the transaction", Unit.PPM, "down"),
-    "minimum_receive_amt": TermWords("Minimum received at maximum slippage", Unit.DST, "not rounded"),
+    "minimum_destination_amt": TermWords("Minimum value at full tolerance", Unit.DST),
+    "max_slippage_rate": TermWords("Maximum loss as a share", Unit.RATIO),
+    "max_slippage": TermWords("Maximum slippage for the transaction", Unit.PPM),
+    "minimum_receive_amt": TermWords("Minimum received at maximum slippage", Unit.DST),
     "drop_gas_amt": TermWords("Gas dropped on the destination", Unit.GAS),
 }
 

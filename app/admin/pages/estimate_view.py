@@ -264,7 +264,7 @@ def _term(term: Term, units: _Units) -> TermLine:
     words = TERM_WORDS[term.name]
     inputs = tuple(NamedNumber(*_input(name, value, units)) for name, value in term.inputs)
     number = units.number(term.value, words.unit)
-    return TermLine(term.name, words.label, term.formula, inputs, number, words.rounding)
+    return TermLine(term.name, words.label, term.formula, inputs, number, term.rounding)
 
 
 def _input(name: str, value: Value, units: _Units) -> tuple[str, Number]:

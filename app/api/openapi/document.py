@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Final
 
 from apispec import APISpec
@@ -29,9 +30,10 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
     compat_status_examples,
 )
+from app.api.openapi.insights import insight_operations
 from app.api.openapi.refunds import ask_operation
 from app.api.openapi.requests import JSON, body_of, unread_types
-from app.api.openapi.responses import ETAG, HEADERS, READ, responses
+from app.api.openapi.responses import ETAG, HEADERS, PROGRESS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
 
@@ -72,7 +74,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
-    for path, operations in transfer_operations(door):
+    for path, operations in chain(transfer_operations(door), insight_operations(door)):
         spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
@@ -152,7 +154,8 @@ def _status(door: ApiDoor) -> dict[str, Any]:
             "Returns the progress of one transfer, identified by its id or by the transaction of its send, "
             "links to its transactions, and, while status is 8, the evidence for the on-chain refund "
             "(`getRefundEvidence` gives the call for it). For an unknown transfer, `msg` says how recent "
-            "the newest event of each chain is."
+            "the newest event of each chain is. Headers say whether the transfer is over, who acts next, "
+            "when to ask again and how recent the answer is."
         ),
         "requestBody": body_of(door, content),
         "responses": responses(
@@ -160,6 +163,7 @@ def _status(door: ApiDoor) -> dict[str, Any]:
             compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
             *READ,
             *unread_types(door),
+            more_headers=PROGRESS,
         ),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import FixedRate
@@ -12,6 +13,21 @@ from app.domain.estimate.pricing import Calculation, CurvePrice, Price, Transfer
 from app.domain.estimate.stableswap import CURVE_DECIMALS
 
 Value = int | Fraction | str
+
+EXACT: Final = "not rounded"
+
+_ROUNDING: Final = {
+    "invariant": "down",
+    "scaled_amt": EXACT,
+    "eq_value_token_amt": "down",
+    "bridge_rate": EXACT,
+    "perc_fee": "up",
+    "minimum_destination_amt": EXACT,
+    "max_slippage_rate": EXACT,
+    "max_slippage": "down",
+    "minimum_receive_amt": EXACT,
+}
+"""By the names of terms; the others have nothing to round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +39,11 @@ class Term:
     inputs: tuple[tuple[str, Value], ...]
     value: Value
     unit: str
+
+    @property
+    def rounding(self) -> str:
+        """``down``, ``up`` or ``EXACT``; empty where there is nothing to round."""
+        return _ROUNDING.get(self.name, "")
 
 
 def src_unit(transfer: TransferTerms) -> str:

@@ -10,6 +10,7 @@ from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, RouteBlock
 from app.domain.estimate.pricing import is_pegged
 from app.runtime.gateway import Gateway
+from app.runtime.snapshot import NetworkSnapshot
 from app.services.estimates.facts import kept_facts
 
 
@@ -33,10 +34,18 @@ def estimate_transfer(
 
 
 def estimate_inputs(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+    gateway: Gateway,
+    request: EstimateRequest,
+    usr_addr: str | None,
+    caller: IPAddress | None,
+    snapshot: NetworkSnapshot | None = None,
 ) -> EstimateInputs:
-    """Everything that the estimate depends on: the configuration, and pools and fees, kept or read now."""
-    now, snapshot, route_key = gateway.clock(), gateway.snapshots.current(), request.route_key
+    """Everything that the estimate depends on: the configuration, and pools and fees, kept or read now.
+
+    :param snapshot: the configuration; None for the present one.
+    """
+    snapshot = snapshot or gateway.snapshots.current()
+    now, route_key = gateway.clock(), request.route_key
     terms, src, dst = snapshot.terms, route_key.src, route_key.dst
     route, pegged = terms.routes.get(route_key), terms.pegged.get(route_key)
     src_pool, dst_pool, age = terms.pools.get(src), terms.pools.get(dst), None

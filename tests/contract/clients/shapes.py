@@ -110,6 +110,19 @@ def transfer(made: Object) -> Fields:
     }
 
 
+def progress(*not_known: str) -> Fields:
+    """How far a transfer has come.
+
+    :param not_known: the actor of a transfer that is not known.
+    """
+    return {
+        "terminal": flag,
+        "next_actor": one_of("network", "user", "nobody", *not_known),
+        "next_poll_seconds": uint(32),
+        "as_of": text,
+    }
+
+
 def history(made: Object) -> Fields:
     return {
         "err": error(made),
@@ -124,14 +137,79 @@ def found(made: Object) -> Fields:
     return {
         "err": error(made),
         "state": one_of("unknown", "announced", "known"),
-        "transfers": list_of(made(transfer(made) | evidence_too)),
+        "transfers": list_of(made(transfer(made) | evidence_too | progress())),
         "read_to": map_of(made({"block": or_null(uint(63)), "at": text})),
     }
 
 
 def statuses(made: Object) -> Fields:
-    each = status(made) | {"transfer_id": text, "bridge_type": one_of(*range(5))}
+    each = status(made) | {"transfer_id": text, "bridge_type": one_of(*range(5))} | progress("")
     return {"err": error(made), "statuses": list_of(made(each))}
+
+
+def explained(made: Object) -> Fields:
+    term_input = made({"name": text, "value": text})
+    term = made(
+        {
+            "name": text,
+            "formula": text,
+            "inputs": list_of(term_input),
+            "value": text,
+            "unit": text,
+            "rounding": one_of("up", "down", "none"),
+        }
+    )
+    limit = made(
+        {
+            "name": text,
+            "formula": text,
+            "value": amount,
+            "counted": text,
+            "left": text,
+            "unit": text,
+            "largest_amt": or_null(amount),
+            "binds": flag,
+        }
+    )
+    refusal = made(
+        {
+            "code": one_of(*CODES),
+            "reason": text,
+            "msg": text,
+            "check": text,
+            "largest_passing_amt": or_null(amount),
+            "smallest_passing_amt": or_null(amount),
+            "largest_passing_tolerance": or_null(uint(32)),
+        }
+    )
+    outcome = one_of("passed", "refused", "not_reached", "not_made")
+    return {
+        "err": error(made),
+        "refusal": or_null(refusal),
+        "bridge_type": one_of(*range(5)),
+        "rate_model": one_of("fixed", "stableswap", "pegged", ""),
+        "base_fee_source": one_of("configured", "reported", "pinned", ""),
+        "base_fee_since": or_null(text),
+        "terms": list_of(term),
+        "limits": list_of(limit),
+        "checks": list_of(made({"name": text, "outcome": outcome})),
+        "passing": or_null(made({"least_amt": amount, "most_amt": amount})),
+        "config_version": uint(63),
+        "config_changed_at": or_null(text),
+        "facts_age_seconds": or_null(number),
+    }
+
+
+def latency_stats(made: Object) -> Fields:
+    return {
+        "err": error(made),
+        "count": uint(63),
+        "window_seconds": uint(32),
+        "median": number,
+        "p90": number,
+        "p99": number,
+        "as_of": text,
+    }
 
 
 _LINKS = ("src_block_tx_link", "dst_block_tx_link")
@@ -270,6 +348,8 @@ GO: dict[str, Reader] = {
     "transferHistory": go_struct(history(go_struct)),
     "getTransfer": go_struct(found(go_struct)),
     "getTransferStatuses": go_struct(statuses(go_struct)),
+    "explainEstimate": go_struct(explained(go_struct)),
+    "getTransferLatencyStats": go_struct(latency_stats(go_struct)),
 }
 """A Go program's readers, by operation."""
 
@@ -283,5 +363,7 @@ ZOD: dict[str, Reader] = {
     "transferHistory": zod_object(history(zod_object)),
     "getTransfer": zod_object(found(zod_object)),
     "getTransferStatuses": zod_object(statuses(zod_object)),
+    "explainEstimate": zod_object(explained(zod_object)),
+    "getTransferLatencyStats": zod_object(latency_stats(zod_object)),
 }
 """A validating SDK's readers, by operation."""

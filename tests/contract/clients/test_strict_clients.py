@@ -30,6 +30,8 @@ ID = "0x" + "5a" * 32
 ASKED: dict[str, dict[str, Any]] = {
     "estimateAmt": QUOTE,
     "getLatest7DayTransferLatencyForQuery": PAIR,
+    "explainEstimate": QUOTE,
+    "getTransferLatencyStats": PAIR,
     "getRefundEvidence": {"transfer_id": ID},
     "transferHistory": {"acct_addr[]": "0x" + "5a" * 20, "page_size": 10},
     "getTransfer": {"key": ID},

@@ -10,11 +10,13 @@ from gateway_client.api.health import healthz, readyz
 from gateway_client.api.transfers import (
     estimate_amt,
     estimate_amt_by_post,
+    explain_estimate,
     get_latest_7_day_transfer_latency_for_query,
     get_refund_evidence,
     get_transfer,
     get_transfer_configs,
     get_transfer_configs_for_all,
+    get_transfer_latency_stats,
     get_transfer_status,
     get_transfer_statuses,
     transfer_history,
@@ -32,6 +34,8 @@ from gateway_client.models import (
     TransactionBody,
     WithdrawBody,
 )
+
+RECEIVED = "estimated_receive_amt"
 
 
 def main(base_url: str, transfer_id: str, request: str) -> None:
@@ -76,6 +80,15 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
         latency = get_latest_7_day_transfer_latency_for_query.sync(
             client=client, src_chain_id=1, dst_chain_id=56
         )
+        figures = get_transfer_latency_stats.sync(client=client, src_chain_id=1, dst_chain_id=56)
+        explained = explain_estimate.sync(
+            client=client,
+            src_chain_id=1,
+            dst_chain_id=56,
+            token_symbol="USDT",
+            amt="1000000",
+            slippage_tolerance=3000,
+        )
         evidence = get_refund_evidence.sync(client=client, transfer_id=transfer_id)
         configs = get_transfer_configs.sync(client=client)
         everything = get_transfer_configs_for_all.sync(client=client)
@@ -91,6 +104,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
         )
     assert quote and posted and as_form and status and latency and evidence and configs and everything
     assert up and ready and refused.parsed and by_transaction and both and history and asked
+    assert figures and explained
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
     assert isinstance(refused.parsed.err, Err)
@@ -109,6 +123,12 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
                 "in its history": transfer_id in [each.transfer_id for each in history.history],
                 "asked": asked.err.code if asked.err else asked.seq_num,
                 "latency": latency.median_transfer_latency_in_second > 0,
+                "figures": figures.p99 >= figures.p90 >= figures.median > 0,
+                "explained": [
+                    explained.refusal,
+                    [each.value for each in explained.terms if each.name == RECEIVED],
+                ],
+                "followed": [[each.terminal, each.next_actor] for each in both.statuses],
                 "evidence": evidence.valid,
                 "call": call.function if call else None,
                 "decimals": configs.chain_token["1"].token[0].token.decimal,

@@ -54,6 +54,9 @@ const history = good(
 );
 const asked = good(await client.POST("/v2/withdrawLiquidity", { body: { withdraw_req: request } }));
 const latency = good(await client.GET("/v2/getLatest7DayTransferLatencyForQuery", { params: { query: chains } }));
+const figures = good(await client.GET("/v2/getTransferLatencyStats", { params: { query: chains } }));
+const explained = good(await client.GET("/v2/explainEstimate", { params: { query: quote } }));
+const term: Shapes["ExplainedTerm"] | undefined = explained.terms.find((each) => each.name === "estimated_receive_amt");
 const evidence = good(await client.GET("/v2/getRefundEvidence", { params: { query: { transfer_id: transferId } } }));
 const call: Shapes["ContractCall"] | null = evidence.call;
 const configs = good(await client.GET("/v2/getTransferConfigs"));
@@ -83,6 +86,9 @@ console.log(
     "in its history": history.history.some((each) => each.transfer_id === transferId),
     asked: asked.err?.code ?? asked.seq_num,
     latency: latency.median_transfer_latency_in_second > 0,
+    figures: figures.p99 >= figures.p90 && figures.p90 >= figures.median && figures.median > 0,
+    explained: [explained.refusal, [term?.value]],
+    followed: both.statuses.map((each) => [each.terminal, each.next_actor]),
     evidence: evidence.valid,
     call: call?.function,
     decimals,

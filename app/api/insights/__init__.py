@@ -1,0 +1,1 @@
+"""Explained estimates and figures about latencies: the shapes of their questions and answers."""

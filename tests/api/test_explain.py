@@ -1,0 +1,157 @@
+"""GET /v2/explainEstimate: the same answer as the estimate's, and how it comes about."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.api.insights.checks import CHECK_NAMES
+from app.domain.estimate.refusals import Check
+from tests.api.shapes import ESTIMATE, EXPLAIN, ZEROES, assert_refused
+from tests.api.test_estimate import ASKED, EXACT
+from tests.api.world import ADDRESS, BLOCKED, event, tell
+from tests.applications import OpenApp, gateway_of
+
+BLOCKED_CALLER = {"REMOTE_ADDR": "203.0.113.9"}
+SECRETS = ("secret", "203.0.113", BLOCKED.lower(), "vpn list")
+
+
+def explain(client: FlaskClient, *, caller: dict[str, str] | None = None, **changes: Any) -> dict[str, Any]:
+    """The explanation; as an estimate says the same, and nothing is told of a block's reason or source."""
+    asked = ASKED | changes
+    response = client.get(EXPLAIN, query_string=asked, environ_overrides=caller)
+    body: dict[str, Any] = response.get_json()
+    assert response.status_code == 200
+    assert "X-Gateway-Reason" not in response.headers
+    assert list(body) == ["err", *ZEROES[EXPLAIN]]
+    assert body["err"] is None
+    estimate = client.get(ESTIMATE, query_string=asked, environ_overrides=caller)
+    refusal, answered = body["refusal"], estimate.get_json()
+    if refusal is None:
+        assert answered["err"] is None
+        values = {term["name"]: term["value"] for term in body["terms"]}
+        for name in ("eq_value_token_amt", "perc_fee", "base_fee", "estimated_receive_amt", "drop_gas_amt"):
+            assert values[name] == answered[name]
+        assert values["max_slippage"] == str(answered["max_slippage"])
+        assert float(Fraction(values["bridge_rate"])) == answered["bridge_rate"]
+    else:
+        assert answered["err"] == {name: refusal[name] for name in ("code", "msg")}
+        assert refusal["reason"] == estimate.headers["X-Gateway-Reason"]
+    assert not [secret for secret in SECRETS if secret in json.dumps(body).lower()]
+    return body
+
+
+def outcomes(body: dict[str, Any]) -> dict[str, str]:
+    return {check["name"]: check["outcome"] for check in body["checks"]}
+
+
+def test_an_estimate_and_all_that_it_rests_on(client: FlaskClient) -> None:
+    body = explain(client)
+    assert body["refusal"] is None
+    assert (body["bridge_type"], body["rate_model"], body["base_fee_source"]) == (1, "fixed", "configured")
+    (fee,) = (term for term in body["terms"] if term["name"] == "perc_fee")
+    assert fee["rounding"] == "up"
+    assert fee["unit"] == "smallest units of USDT on BNB Chain"
+    assert {each["name"]: each["value"] for each in fee["inputs"]}["eq_value_token_amt"] == EXACT[
+        "eq_value_token_amt"
+    ]
+    (inbound,) = (limit for limit in body["limits"] if limit["name"] == "inbound_limit")
+    assert int(inbound["left"]) == int(inbound["value"]) - int(inbound["counted"])
+    assert list(outcomes(body)) == list(CHECK_NAMES)
+    assert set(outcomes(body).values()) == {"passed", "not_made"}
+    assert body["config_version"] > 0
+    assert body["config_changed_at"] == "2026-03-08T12:00:00Z"
+    assert 0 <= body["facts_age_seconds"] < 30
+
+
+def test_the_amounts_that_pass_do(client: FlaskClient) -> None:
+    passing = explain(client)["passing"]
+    for amt, passes in (
+        (int(passing["least_amt"]) - 1, False),
+        (int(passing["least_amt"]), True),
+        (int(passing["most_amt"]), True),
+        (int(passing["most_amt"]) + 1, False),
+    ):
+        body = explain(client, amt=str(amt))
+        assert (body["refusal"] is None) == passes
+        assert body["passing"] == passing
+
+
+def test_a_refusal_says_which_check_and_what_would_pass(client: FlaskClient) -> None:
+    body = explain(client, amt=str(10**15))
+    refusal = body["refusal"]
+    assert (refusal["code"], refusal["reason"], refusal["check"]) == (1005, "inbound_limit", "inbound_limit")
+    assert refusal["largest_passing_amt"] == body["passing"]["most_amt"]
+    assert refusal["smallest_passing_amt"] is None
+    assert outcomes(body)["inbound_limit"] == "refused"
+    assert outcomes(body)["total_cap"] == "not_reached"
+    (inbound,) = (limit for limit in body["limits"] if limit["name"] == "inbound_limit")
+    assert int(inbound["left"]) < 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"amt": "0"}, "amount"),
+        ({"amt": "1"}, "fees"),
+        ({"slippage_tolerance": 0}, "slippage_tolerance"),
+        ({"slippage_tolerance": 999_999}, "max_slippage"),
+        ({"dst_chain_id": 1}, "same_chain"),
+        ({"dst_chain_id": 9}, "chain_known"),
+        ({"dst_chain_id": 137}, "chain_enabled"),
+        ({"token_symbol": "WETH"}, "src_token"),
+        ({"dst_chain_id": 250}, "route"),
+        ({"is_pegged": "true"}, "route"),
+    ],
+)
+def test_every_refusal_is_explained(client: FlaskClient, changes: dict[str, Any], check: str) -> None:
+    assert explain(client, **changes)["refusal"]["check"] == check
+
+
+@pytest.mark.parametrize(
+    ("changes", "caller"), [({"usr_addr": BLOCKED}, None), ({"usr_addr": ADDRESS}, BLOCKED_CALLER)]
+)
+def test_who_is_blocked_gets_no_numbers_and_no_name_of_the_block(
+    client: FlaskClient, changes: dict[str, str], caller: dict[str, str] | None
+) -> None:
+    body = explain(client, caller=caller, **changes)
+    assert body["refusal"]["check"] == "access"
+    assert (body["terms"], body["limits"], body["passing"]) == ([], [], None)
+    assert (body["bridge_type"], body["rate_model"], body["base_fee_source"]) == (0, "", "")
+    assert outcomes(body) == dict.fromkeys(CHECK_NAMES, "not_reached") | {"access": "refused"}
+
+
+def test_no_check_tells_the_two_lists_apart() -> None:
+    assert not {Check.CALLER_NETWORK.value, Check.ADDRESS.value} & set(CHECK_NAMES)
+    assert len(CHECK_NAMES) == len(Check) - 1
+
+
+def test_where_the_base_fee_is_from(app: Flask, client: FlaskClient) -> None:
+    tell(app, event("fee.updated", src_chain_id=1, dst_chain_id=56, symbol="USDT", base_fee="5"))
+    body = explain(client)
+    assert (body["base_fee_source"], body["base_fee_since"]) == ("reported", "2026-03-08T11:59:00Z")
+
+
+def test_explanations_are_not_counted_as_estimates(open_app: OpenApp, app: Flask) -> None:
+    counted = open_app(estimate_counts_seconds=300, own=True)
+    client = counted.test_client()
+    assert client.get(EXPLAIN, query_string=ASKED).get_json()["err"] is None
+    assert gateway_of(counted).estimate_counts.flush() == 0
+
+
+def test_questions_that_cannot_be_read(client: FlaskClient) -> None:
+    response = client.get(EXPLAIN, query_string=ASKED | {"amt": "1e6"})
+    assert assert_refused(response, 400, "bad_request", EXPLAIN).startswith("amt: ")
+    assert client.post(EXPLAIN, json=ASKED).status_code == 405
+
+
+@pytest.mark.parametrize("compat", [False, True])
+def test_a_tolerance_that_older_clients_leave_out(open_app: OpenApp, app: Flask, compat: bool) -> None:
+    asked = {name: value for name, value in ASKED.items() if name != "slippage_tolerance"}
+    response = open_app(compat_clients=compat).test_client().get(EXPLAIN, query_string=asked)
+    assert response.status_code == (200 if compat else 400)

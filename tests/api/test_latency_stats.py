@@ -1,0 +1,127 @@
+"""GET /v2/getTransferLatencyStats."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.queries.latency import of_token
+from app.services import latency_stats
+from tests.api.shapes import LATENCY_STATS, ZEROES, assert_refused
+from tests.api.world import configure, event, network, released, sent, tell
+from tests.applications import OpenApp
+
+PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
+DAY = timedelta(days=1)
+
+
+def pay(app: Flask, number: int, seconds: float, ago: timedelta = DAY, symbol: str = "USDT") -> None:
+    """A transfer that took so long and was released so long ago."""
+    transfer_id = f"0x{number:064x}"
+    send = sent(transfer_id, ago + timedelta(seconds=seconds), symbol=symbol)
+    tell(app, send, released(transfer_id, ago))
+
+
+def ask(client: FlaskClient, **changes: Any) -> dict[str, Any]:
+    response = client.get(LATENCY_STATS, query_string=PAIR | changes)
+    body: dict[str, Any] = response.get_json()
+    assert response.status_code == 200
+    assert list(body) == ["err", *ZEROES[LATENCY_STATS]]
+    return body
+
+
+def test_the_figures_of_a_week(app: Flask, client: FlaskClient) -> None:
+    for number, seconds in enumerate((10, 20, 30.5, 40, 1000)):
+        pay(app, number, seconds)
+    pay(app, 9, 5, ago=timedelta(days=8))
+    assert (
+        ask(client)
+        == ask(client, token_symbol="USDT")
+        == ask(client, token_symbol="")
+        == {
+            "err": None,
+            "count": 5,
+            "window_seconds": 604_800,
+            "median": 30.5,
+            "p90": 1000.0,
+            "p99": 1000.0,
+            "as_of": "2026-03-08T12:00:00Z",
+        }
+    )
+
+
+def test_one_token_of_several(open_app: OpenApp) -> None:
+    app = open_app()
+    document = network()
+    tokens = [token for token in document["tokens"] if token["chain_id"] in (1, 56)]
+    document["tokens"] += [token | {"symbol": "DAI", "address": "0x" + "da" * 20} for token in tokens]
+    configure(app, document)
+    client = app.test_client()
+    pay(app, 1, 10)
+    pay(app, 2, 30, symbol="DAI")
+    pay(app, 3, 50, symbol="DAI")
+    assert [ask(client, **asked)["median"] for asked in ({}, {"token_symbol": "DAI"})] == [30, 40]
+    assert ask(client, token_symbol="USDT")["count"] == 1
+
+
+def test_a_token_of_a_busy_pair_has_a_shorter_window(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_two(*asked: Any) -> Any:
+        return of_token.counted_since(*asked, most=2)
+
+    monkeypatch.setattr(latency_stats, "counted_since", of_two)
+    for number, minutes in enumerate((1, 2, 3, 4)):
+        pay(app, number, 10 * minutes, ago=timedelta(minutes=minutes))
+    found = ask(client, token_symbol="USDT")
+    assert (found["count"], found["window_seconds"], found["p99"]) == (2, 180, 20)
+    assert ask(client)["count"] == 4
+
+
+def test_a_token_that_is_not_configured_is_not_read(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pay(app, 1, 10)
+    monkeypatch.setattr(latency_stats, "_kept", None)
+    response = client.get(LATENCY_STATS, query_string=PAIR | {"token_symbol": "WETH"})
+    said = assert_refused(response, 200, "no_latency_data", LATENCY_STATS)
+    assert said == "no transfer of this token from Ethereum to BNB Chain was released in the last 7 days"
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason", "said"),
+    [
+        ({}, "no_latency_data", "no transfer from Ethereum to BNB Chain was released in the last 7 days"),
+        ({"dst_chain_id": 1}, "same_chain", "source and destination are the same chain (1)"),
+        ({"dst_chain_id": 7}, "chain_unknown", "chain 7 is unknown"),
+    ],
+)
+def test_why_there_are_none(client: FlaskClient, asked: dict[str, int], reason: str, said: str) -> None:
+    response = client.get(LATENCY_STATS, query_string=PAIR | asked)
+    assert assert_refused(response, 200, reason, LATENCY_STATS).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("src_chain_id=1", "dst_chain_id: is missing"),
+        ("src_chain_id=1&dst_chain_id=x", "dst_chain_id: must be a whole number in the digits 0 to 9"),
+        ("src_chain_id=1&dst_chain_id=56&token_symbol=%00", "token_symbol: must not contain NUL"),
+        (f"src_chain_id=1&dst_chain_id=56&token_symbol={'x' * 129}", "token_symbol: must"),
+    ],
+)
+def test_questions_that_cannot_be_read(client: FlaskClient, query: str, said: str) -> None:
+    response = client.get(f"{LATENCY_STATS}?{query}")
+    assert assert_refused(response, 400, "bad_request", LATENCY_STATS).startswith(said[:18])
+
+
+def test_what_this_process_takes_counts_at_once(app: Flask, client: FlaskClient) -> None:
+    pay(app, 1, 10)
+    assert ask(client)["count"] == 1
+    pay(app, 2, 20)
+    tell(app, event("chain.reorged", timedelta(), chain_id=1, from_block=90))
+    assert ask(client)["count"] == 2
