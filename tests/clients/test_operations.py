@@ -18,7 +18,7 @@ REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 ANSWERED = {
     "same": True,
     "received": "394563471907988034",
-    "state": [8, False, "user"],
+    "state": [8, False, "user", 60, True],
     "evidence": True,
     "found": "known",
     "asked": None,

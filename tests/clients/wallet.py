@@ -1,6 +1,7 @@
 """A node as wallets have it: it says what a transaction of its accounts pays for gas.
 
-Anvil is started without gas prices, and then refuses a transaction that names none.
+Anvil is started without gas prices. It then refuses a transaction that names none, and proposes a tip that is
+higher than its price.
 """
 
 from __future__ import annotations
@@ -27,12 +28,17 @@ def wallet(node: str) -> Iterator[str]:
             asked: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if asked["method"] == "eth_sendTransaction":
                 asked["params"][0]["gasPrice"] = "0x0"
-            answer = httpx.post(node, json=asked, timeout=30, trust_env=False).content
+            answer = self._answer(asked)
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
+
+        def _answer(self, asked: dict[str, Any]) -> bytes:
+            if asked["method"] == "eth_maxPriorityFeePerGas":
+                return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": "0x0"}).encode()
+            return httpx.post(node, json=asked, timeout=30, trust_env=False).content
 
         def log_message(self, *args: object) -> None:
             pass

@@ -86,11 +86,11 @@ def session(case: Case) -> dict[str, Any]:
             gateway.find("no key")
         except GatewayError as error:
             refused = [error.code, error.reason, error.http_status, error.is_temporary]
-        found = gateway.find(case["transfer"])
+        found, state = gateway.find(case["transfer"]), gateway.status(case["transfer"])
         return {
             "same": gateway.configs() is configs,
             "received": estimate["estimated_receive_amt"],
-            "state": state_of(gateway.status(case["transfer"]))[:3],
+            "state": [*state_of(state)[:4], state.as_of is not None],
             "evidence": gateway.evidence(case["transfer"])["valid"],
             "found": found["state"],
             "asked": gateway.ask_for_refund(case["transfer"])["err"],

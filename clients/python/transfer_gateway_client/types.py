@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:725d4cbfc259191553fcf9e3217e84532bc641f41e6b231fc597a05d7c042920. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:5ab2ea044105f571c90807fad5bfbe6e57b6f1871aa3fbdd0abb3cc342edf6bc. Do not edit."""
 
 from __future__ import annotations
 
@@ -187,6 +187,10 @@ class HistoryAnswer(TypedDict):
 
 
 class FoundTransfer(TypedDict):
+    terminal: bool
+    next_actor: Literal["network", "user", "nobody", ""]
+    next_poll_seconds: int
+    as_of: str
     transfer_id: str
     src_send_info: TransferInfo
     dst_received_info: TransferInfo
@@ -227,6 +231,10 @@ class StatusesBody(TypedDict):
 
 
 class OneStatus(TypedDict):
+    terminal: bool
+    next_actor: Literal["network", "user", "nobody", ""]
+    next_poll_seconds: int
+    as_of: str
     err: Err | None
     status: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     wd_onchain: str | None
@@ -244,6 +252,77 @@ class OneStatus(TypedDict):
 class StatusesAnswer(TypedDict):
     err: Err | None
     statuses: list[OneStatus]
+
+
+class ExplainedRefusal(TypedDict):
+    code: Literal[500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018]
+    reason: Literal["bad_request", "path_not_found", "method_not_allowed", "body_too_large", "line_too_long", "unsupported_media_type", "unauthorized", "rate_limited", "internal", "unavailable", "transfer_not_found", "refund_not_available", "no_latency_data", "network_blocked", "address_blocked", "same_chain", "chain_unknown", "chain_disabled", "token_not_on_src", "token_not_on_dst", "no_route", "no_pegged_pair", "transfer_disabled", "direction_blocked", "amount_zero", "amount_under_minimum", "amount_over_maximum", "amount_too_small", "amount_too_large", "bad_slippage_tolerance", "fee_stale", "inbound_limit", "epoch_cap", "total_cap", "not_enough_liquidity", "curve_unsettled", "slippage_too_high"]
+    msg: str
+    check: Literal["access", "same_chain", "chain_known", "chain_enabled", "src_token", "dst_token", "route", "token_enabled", "direction", "amount", "min_send", "max_send", "slippage_tolerance", "fees_known", "base_fee_age", "inbound_limit", "epoch_cap", "total_cap", "dst_balance", "curve", "fees", "result_size", "max_slippage"]
+    largest_passing_amt: str | None
+    smallest_passing_amt: str | None
+    largest_passing_tolerance: int | None
+
+
+class TermInput(TypedDict):
+    name: str
+    value: str
+
+
+class ExplainedTerm(TypedDict):
+    name: str
+    formula: str
+    inputs: list[TermInput]
+    value: str
+    unit: str
+    rounding: Literal["up", "down", "none"]
+
+
+class ExplainedLimit(TypedDict):
+    name: str
+    formula: str
+    value: str
+    counted: str
+    left: str
+    unit: str
+    largest_amt: str | None
+    binds: bool
+
+
+class ExplainedCheck(TypedDict):
+    name: Literal["access", "same_chain", "chain_known", "chain_enabled", "src_token", "dst_token", "route", "token_enabled", "direction", "amount", "min_send", "max_send", "slippage_tolerance", "fees_known", "base_fee_age", "inbound_limit", "epoch_cap", "total_cap", "dst_balance", "curve", "fees", "result_size", "max_slippage"]
+    outcome: Literal["passed", "refused", "not_reached", "not_made"]
+
+
+class PassingAmounts(TypedDict):
+    least_amt: str
+    most_amt: str
+
+
+class ExplainedAnswer(TypedDict):
+    err: Err | None
+    refusal: ExplainedRefusal | None
+    bridge_type: Literal[0, 1, 2, 3, 4]
+    rate_model: Literal["fixed", "stableswap", "pegged", ""]
+    base_fee_source: Literal["configured", "reported", "pinned", ""]
+    base_fee_since: str | None
+    terms: list[ExplainedTerm]
+    limits: list[ExplainedLimit]
+    checks: list[ExplainedCheck]
+    passing: PassingAmounts | None
+    config_version: int
+    config_changed_at: str | None
+    facts_age_seconds: float | None
+
+
+class LatencyStatsAnswer(TypedDict):
+    err: Err | None
+    count: int
+    window_seconds: int
+    median: float
+    p90: float
+    p99: float
+    as_of: str
 
 
 class ChainConfig(TypedDict):

@@ -100,10 +100,11 @@ async function session({ base, transfer }: Case): Promise<unknown> {
   });
   const refused = await gateway.find("no key").catch((error: unknown) => error);
   assert(refused instanceof GatewayError);
+  const state = await gateway.status(transfer);
   return {
     same: (await gateway.configs()) === configs,
     received: estimate.estimated_receive_amt,
-    state: stateOf(await gateway.status(transfer)).slice(0, 3),
+    state: [...stateOf(state).slice(0, 4), state.asOf !== undefined],
     evidence: (await gateway.evidence(transfer)).valid,
     found: (await gateway.find(transfer)).state,
     asked: (await gateway.askForRefund(transfer)).err,
