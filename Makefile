@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts screenshots clean
+.PHONY: help run demo docs test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts clients screenshots clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -83,7 +83,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--custom-compile-command 'make requirements'
 requirements: ## compile requirements*.in into requirements*.txt, with hashes (ARGS="--upgrade-package NAME")
 	$(VENV) requirements-dev.txt
-	@for file in requirements requirements-docs requirements-dev requirements-bench; do \
+	@for file in requirements requirements-docs requirements-dev requirements-bench clients/python/requirements-dev; do \
 		$(COMPILE) $(ARGS) $$file.in --output-file $$file.txt || exit 1; \
 	done
 
@@ -97,6 +97,10 @@ errors: ## write the catalogue of errors into docs/errors.md
 
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json
+
+clients: ## generate the types of the client libraries from the OpenAPI document (needs node and npm)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.clients
 
 screenshots: ## take pictures of the console for docs/images/ (needs Chromium)
 	$(VENV) requirements-dev.txt

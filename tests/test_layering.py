@@ -105,7 +105,7 @@ BAD_HABITS = {
 """Code that is refused anywhere in app/, with ruff's rule."""
 
 MAX_LINES = 400
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {"clients/python/transfer_gateway_client/types.py": "make clients writes it"}
 """Python files over the limit, each with the reason why it is not two files."""
 
 MAX_MODULES = 20

@@ -1,0 +1,29 @@
+"""A client of a transfer gateway: what a transfer would bring, where it is, and its refund.
+
+``transfer_gateway_client.evm`` signs and sends, and needs the extra ``evm`` (web3). The rest does not.
+"""
+
+from __future__ import annotations
+
+from transfer_gateway_client.gateway import Gateway, GatewayError, State
+from transfer_gateway_client.waiting import WaitTimeout, wait_until, wait_until_done
+from transfer_gateway_client.ways import NoWay, Send, SlippageTooLow, Way, find_way, send_arguments, ways
+from transfer_gateway_client.webhooks import WebhookError, verify_webhook
+
+__all__ = [
+    "Gateway",
+    "GatewayError",
+    "NoWay",
+    "Send",
+    "SlippageTooLow",
+    "State",
+    "WaitTimeout",
+    "Way",
+    "WebhookError",
+    "find_way",
+    "send_arguments",
+    "verify_webhook",
+    "wait_until",
+    "wait_until_done",
+    "ways",
+]

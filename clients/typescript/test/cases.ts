@@ -1,0 +1,130 @@
+// Runs cases that both client libraries must answer alike: JSON from the file CASES, results compared with `expect`.
+// A case names what is to be done and with what; the result is a value, or the class and the text of an error.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { transferId, verifyEvidence } from "../src/evm.js";
+import {
+  type ConfigsAnswer, type EstimateAnswer, type EvidenceAnswer, type Send, type State, Gateway, GatewayError, findWay,
+  sendArguments, verifyWebhook, waitUntil, waitUntilDone, ways,
+} from "../src/index.js";
+
+interface Case {
+  name: string;
+  do: keyof typeof DOES;
+  configs: string;
+  way: [string, number, number];
+  is_pegged?: boolean;
+  estimate: EstimateAnswer;
+  amount: string;
+  receiver: string;
+  nonce: number;
+  minimal_max_slippage?: number;
+  sender: string;
+  body: string;
+  headers: Record<string, string>;
+  secrets: string | string[];
+  now: number;
+  base: string;
+  transfer: string;
+  timeout?: number;
+  unknown_for?: number;
+  terminal?: boolean;
+  evidence: EvidenceAnswer;
+  contracts?: string[];
+  expect: { value?: unknown; error?: string; says?: string };
+}
+
+const { documents, cases } = JSON.parse(readFileSync(process.env["CASES"] ?? "", "utf8")) as {
+  documents: Record<string, ConfigsAnswer>;
+  cases: Case[];
+};
+
+const DOES = {
+  ways: async ({ configs }: Case) =>
+    [...ways(configsOf(configs))].map((way) => [
+      way.kind, way.symbol, way.srcChainId, way.dstChainId, way.contract, way.token, way.decimal, way.version,
+      way.toChain,
+    ]),
+  send: async (given: Case) => {
+    const made = madeSend(given);
+    const { chainId, contract, token, signature, function: name, minimumReceived } = made;
+    return [chainId, contract, token, signature, name, made.arguments.map(String), `${minimumReceived}`];
+  },
+  webhook: async ({ body, headers, secrets, now }: Case) => verifyWebhook(body, headers, secrets, now),
+  wait: async ({ base, transfer, timeout, unknown_for: unknownFor, terminal }: Case) => {
+    const options = { ...(timeout !== undefined && { timeout }), ...(unknownFor !== undefined && { unknownFor }) };
+    const gateway = new Gateway(base);
+    if (terminal) return stateOf(await waitUntil(gateway, transfer, (state) => state.terminal, options));
+    return stateOf(await waitUntilDone(gateway, transfer, options));
+  },
+  session,
+  evidence: async ({ evidence, configs, transfer, receiver, contracts }: Case) => {
+    const options = { ...(receiver !== undefined && { receiver }), ...(contracts !== undefined && { contracts }) };
+    const made = await verifyEvidence(evidence, configsOf(configs), transfer, options);
+    const [request, sigs, signers, powers] = made.arguments;
+    return [
+      made.kind, made.chainId, made.contract, made.function, made.receiver, made.token, `${made.amount}`, request, sigs,
+      signers, powers.map(String),
+    ];
+  },
+  transfer_id: async (given: Case) => transferId(given.sender, madeSend(given)),
+};
+
+function configsOf(name: string): ConfigsAnswer {
+  const found = documents[name];
+  assert(found);
+  return found;
+}
+
+function madeSend(given: Case): Send {
+  const [symbol, src, dst] = given.way;
+  const way = findWay(configsOf(given.configs), symbol, src, dst, given.is_pegged);
+  const { receiver, minimal_max_slippage: minimalMaxSlippage = 0 } = given;
+  const options = { amount: BigInt(given.amount), receiver, nonce: BigInt(given.nonce), minimalMaxSlippage };
+  return sendArguments(way, given.estimate, options);
+}
+
+function stateOf(state: State): unknown[] {
+  return [state.status, state.terminal, state.nextActor, state.nextPollSeconds ?? null, state.asOf ?? null];
+}
+
+/** Every operation, of a gateway that serves. */
+async function session({ base, transfer }: Case): Promise<unknown> {
+  const gateway = new Gateway(`${base}/`);
+  const configs = await gateway.configs();
+  const way = findWay(configs, "USDT", 1, 56);
+  const estimate = await gateway.estimate({
+    src_chain_id: 1, dst_chain_id: 56, token_symbol: "USDT", amt: "1000000", slippage_tolerance: 3000, usr_addr: "0x00",
+    is_pegged: way.isPegged,
+  });
+  const refused = await gateway.find("no key").catch((error: unknown) => error);
+  assert(refused instanceof GatewayError);
+  const state = await gateway.status(transfer);
+  return {
+    same: (await gateway.configs()) === configs,
+    received: estimate.estimated_receive_amt,
+    state: [...stateOf(state).slice(0, 4), state.asOf !== undefined],
+    evidence: (await gateway.evidence(transfer)).valid,
+    found: (await gateway.find(transfer)).state,
+    asked: (await gateway.askForRefund(transfer)).err,
+    refused: [refused.code, refused.reason, refused.httpStatus, refused.isTemporary],
+  };
+}
+
+describe("cases", { concurrency: true }, () => {
+  for (const each of cases) {
+    test(each.name, async () => {
+      const { value, error, says = "" } = each.expect;
+      if (error === undefined) {
+        assert.deepEqual(await DOES[each.do](each), value);
+        return;
+      }
+      await assert.rejects(DOES[each.do](each), (thrown: Error) => {
+        assert.equal(thrown.constructor.name, error);
+        assert.ok(thrown.message.includes(says), thrown.message);
+        return true;
+      });
+    });
+  }
+});

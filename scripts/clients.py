@@ -1,0 +1,112 @@
+"""``make clients``: the types of the client libraries, made from the OpenAPI document and checked in.
+
+Each file begins with a digest of the document that it was made from, so that a test sees in a moment whether
+it is up to date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from app.api.docs.views import document_bytes
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+TYPESCRIPT: Final = ROOT / "clients" / "typescript"
+PYTHON: Final = ROOT / "clients" / "python"
+ENVIRONMENT: Final = ROOT / ".tmp" / "clients" / "environment"
+"""Python with what the generator and the tests of the Python client need; nothing of the gateway."""
+
+SCHEMA: Final = Path("src") / "schema.ts"
+TYPES: Final = Path("transfer_gateway_client") / "types.py"
+MADE: Final = "Made by `make clients` from the OpenAPI document {}. Do not edit."
+
+PASSED_OVER: Final = ("info", "servers", "tags")
+"""Parts of the document that the types do not follow."""
+
+
+def document() -> bytes:
+    """The OpenAPI document of a gateway with the usual settings."""
+    return document_bytes(compat_clients=False)
+
+
+def made_from(text: bytes) -> str:
+    """The line that says what was made from this document."""
+    read = orjson.loads(text)
+    kept = {name: part for name, part in read.items() if name not in PASSED_OVER}
+    digest = hashlib.sha256(orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return MADE.format(f"sha256:{digest}")
+
+
+def typescript(text: bytes, tools: Path) -> str:
+    """The document as types of TypeScript.
+
+    :param tools: the ``node_modules`` that the lock file of the client asks for.
+    :raises subprocess.CalledProcessError: the generator failed, and said why.
+    """
+    program = tools / "openapi-typescript" / "bin" / "cli.js"
+    made = subprocess.run(
+        ["node", str(program)], input=text, stdout=subprocess.PIPE, check=True
+    ).stdout.decode()
+    return f"// {made_from(text)}\n\n{made}"
+
+
+def python(text: bytes, environment: Path = ENVIRONMENT) -> str:
+    """The schemas of the document as ``TypedDict``.
+
+    :param environment: as ``install`` made it.
+    :raises subprocess.CalledProcessError: the generator failed, and said why.
+    """
+    command = [
+        str(environment / "bin" / "datamodel-codegen"),
+        "--input-file-type", "openapi",
+        "--output-model-type", "typing.TypedDict",
+        "--target-python-version", "3.11",
+        "--enum-field-as-literal", "all",
+        "--use-standard-collections",
+        "--use-union-operator",
+        "--use-schema-description",
+        "--use-double-quotes",
+        "--formatters", "builtin",
+        "--disable-timestamp",
+        "--custom-file-header", f'"""{made_from(text)}"""',
+    ]  # fmt: skip
+    return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+def install(environment: Path = ENVIRONMENT) -> None:
+    """Put into the environment what the Python client's lock file asks for, and the client itself.
+
+    :raises subprocess.CalledProcessError: uv failed, and said why.
+    """
+    lock = PYTHON / "requirements-dev.txt"
+    stamp = environment / "stamp"
+    wanted = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    uv = str(Path(sys.executable).parent / "uv")
+    subprocess.run(
+        [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(environment)], check=True
+    )
+    into = ("--quiet", "--python", str(environment / "bin" / "python"))
+    subprocess.run([uv, "pip", "install", *into, "--require-hashes", "-r", str(lock)], check=True)
+    stamp.write_text(wanted)
+
+
+def main() -> None:
+    """Write both files."""
+    text = document()
+    npm_ci = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+    subprocess.run(npm_ci, cwd=TYPESCRIPT, check=True)
+    (TYPESCRIPT / SCHEMA).write_text(typescript(text, TYPESCRIPT / "node_modules"))
+    install()
+    (PYTHON / TYPES).write_text(python(text))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""A gateway that answers what a script says, to see what clients do with it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+STATUS, WAIT = "getTransferStatus", "waitTransferStatus"
+
+
+@dataclass(frozen=True)
+class Say:
+    """One answer: a status, or an HTTP status with a reason.
+
+    :param after: seconds until it is given.
+    """
+
+    status: int = 0
+    http: int = 200
+    reason: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    after: float = 0
+    broken: bool = False
+
+    def body(self) -> bytes:
+        if self.broken:
+            return b"<html>"
+        err = {"code": 500, "msg": "as the script says"} if self.reason else None
+        return json.dumps({"err": err, "status": self.status}).encode()
+
+
+@dataclass
+class Script:
+    """What is answered to each operation in turn, the last for ever; and what was asked, with the time."""
+
+    says: Mapping[str, Sequence[Say]]
+    asked: list[tuple[float, str, Any]] = field(default_factory=list)
+
+    def next(self, operation: str, question: Any) -> Say:
+        turn = self.operations.count(operation)
+        self.asked.append((time.monotonic(), operation, question))
+        says = self.says.get(operation, [Say(http=404, broken=True)])
+        return says[min(turn, len(says) - 1)]
+
+    @property
+    def operations(self) -> list[str]:
+        return [operation for _, operation, _ in self.asked]
+
+    @property
+    def pauses(self) -> list[float]:
+        times = [moment for moment, _, _ in self.asked]
+        return [later - earlier for earlier, later in pairwise(times)]
+
+
+@contextmanager
+def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
+    """The base address; the script of a name is under ``/name``."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._answer(parse_qs(urlsplit(self.path).query))
+
+        def do_POST(self) -> None:
+            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _answer(self, question: Any) -> None:
+            name, _, operation = urlsplit(self.path).path.removeprefix("/").split("/")
+            say = scripts[name].next(operation, question)
+            time.sleep(say.after)
+            body = say.body()
+            self.send_response(say.http)
+            given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **say.headers}
+            if say.reason:
+                given["X-Gateway-Reason"] = say.reason
+            for header, value in given.items():
+                self.send_header(header, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with listening(Handler) as base:
+        yield base
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The base address of a server that a thread of this process runs."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()

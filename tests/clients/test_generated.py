@@ -1,0 +1,43 @@
+"""The types of both clients are those of the document as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts import clients
+from tests.clients import workshop
+
+SCHEMA = (clients.TYPESCRIPT / clients.SCHEMA).read_text()
+TYPES = (clients.PYTHON / clients.TYPES).read_text()
+
+
+@pytest.mark.parametrize("made", [SCHEMA, TYPES], ids=["typescript", "python"])
+def test_they_were_made_from_this_document(made: str) -> None:
+    assert clients.made_from(clients.document()) in made.splitlines()[0], "run `make clients`"
+
+
+def test_another_document_is_noticed() -> None:
+    text = clients.document()
+    other = text.replace(b'"estimated_receive_amt"', b'"estimated_amount"')
+    assert clients.made_from(other) != clients.made_from(text) != ""
+    assert clients.made_from(text.replace(b'"info":{', b'"info":{"x":1,')) == clients.made_from(text)
+
+
+@pytest.mark.full("a generator in Node")
+def test_typescript_is_what_its_generator_makes() -> None:
+    assert clients.typescript(clients.document(), workshop.tools()) == SCHEMA
+
+
+@pytest.mark.full("a generator in an environment of its own")
+def test_python_is_what_its_generator_makes() -> None:
+    workshop.python()
+    assert clients.python(clients.document()) == TYPES
+
+
+@pytest.mark.full("a checker of types in an environment of its own")
+def test_the_python_client_has_types() -> None:
+    folder = clients.PYTHON
+    programs = [str(each) for each in sorted((folder / "tests").glob("*.py"))]
+    workshop.run(
+        workshop.python(), "-m", "mypy", *workshop.MYPY, "transfer_gateway_client", *programs, cwd=folder
+    )

@@ -1,0 +1,162 @@
+"""The clients installed from their folders as a user does it, and every snippet of docs/clients.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.domain.crypto import checksum_address
+from demo.chains import LEFT
+from scripts import clients
+from tests.clients import workshop
+from tests.clients.deliveries import BODY, SECRET, signature
+from tests.clients.stage import Stage, play, sends
+from tests.grpcweb.node import NPM_CI, node, run
+from tests.serving.server import Server
+
+PAGE = (clients.ROOT / "docs" / "clients.md").read_text()
+SNIPPET = re.compile(r"^```(ts|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SNIPPETS = SNIPPET.findall(PAGE)
+QUOTE, WAIT, CLAIM, WEBHOOK = range(4)
+GATEWAY, NODE = "https://gateway.example", "https://node.example"
+USER, REFUND = "0x5a5A5a5a5a5a5a5A5A5A5A5A5A5a5a5A5A5A0017", "0x" + "8".zfill(64)
+COPIED = shutil.ignore_patterns("node_modules", "dist", "build", "__pycache__", "*.egg-info")
+TSC = {
+    "compilerOptions": {
+        "strict": True, "exactOptionalPropertyTypes": True, "module": "nodenext", "target": "es2022",
+        "lib": ["es2023", "dom"], "types": [], "outDir": "built",
+    },
+    "include": ["*.ts"],
+}  # fmt: skip
+
+Program = Callable[[str, str], str]
+"""Runs a snippet under a name; what it printed."""
+
+
+def snippets(language: str) -> list[str]:
+    return [text for each, text in SNIPPETS if each == language]
+
+
+def test_both_languages_show_the_same() -> None:
+    assert [language for language, _ in SNIPPETS] == ["ts", "python"] * 4
+    for typescript, python in zip(snippets("ts"), snippets("python"), strict=True):
+        for name in (GATEWAY, NODE, USER, REFUND, SECRET):
+            assert (name in typescript) == (name in python)
+
+
+@pytest.fixture(scope="module")
+def typescript(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A project that has installed the client from a folder beside it."""
+    folder = tmp_path_factory.mktemp("typescript")
+    shutil.copytree(clients.TYPESCRIPT, folder / "client", ignore=COPIED)
+    project = folder / "project"
+    project.mkdir()
+    wanted = json.loads((clients.TYPESCRIPT / "package.json").read_text())["devDependencies"]
+    (project / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
+    (project / "tsconfig.json").write_text(json.dumps(TSC))
+    path = node()
+    own = [f"{name}@{wanted[name]}" for name in ("viem", "typescript")]
+    quiet = [each for each in NPM_CI if each.startswith("--") and each != "--ignore-scripts"]
+    run("npm", "install", *quiet, "--prefer-offline", "../client", *own, cwd=project)
+
+    def program(name: str, text: str) -> str:
+        (project / f"{name}.ts").write_text(text)
+        run(path, str(project / "node_modules" / "typescript" / "bin" / "tsc"), "--project", ".", cwd=project)
+        return run(path, f"built/{name}.js", cwd=project)
+
+    return program
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """An environment that has installed the client, with its extra, from its folder."""
+    folder = tmp_path_factory.mktemp("python")
+    shutil.copytree(clients.PYTHON, folder / "client", ignore=COPIED)
+    uv = str(Path(sys.executable).parent / "uv")
+    environment = folder / "environment"
+    run(uv, "venv", "--quiet", "--python", sys.executable, str(environment))
+    path = str(environment / "bin" / "python")
+    wanted = f"{folder / 'client'}[evm]"
+    run(
+        uv,
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        path,
+        "-c",
+        str(clients.PYTHON / "requirements-dev.in"),
+        wanted,
+    )
+
+    def program(name: str, text: str) -> str:
+        file = folder / f"{name}.py"
+        file.write_text(text)
+        checked = (*workshop.MYPY, "--python-executable", path, str(file))
+        workshop.python()
+        run(str(clients.ENVIRONMENT / "bin" / "mypy"), *checked, cwd=folder)
+        return run(path, str(file), cwd=folder, env={"PATH": os.environ["PATH"]})
+
+    return program
+
+
+@pytest.fixture(params=["ts", "python"])
+def language(request: pytest.FixtureRequest) -> str:
+    chosen: str = request.param
+    return chosen
+
+
+@pytest.fixture
+def program(request: pytest.FixtureRequest, language: str) -> Program:
+    made: Program = request.getfixturevalue("typescript" if language == "ts" else "python")
+    return made
+
+
+@pytest.mark.full("installs both clients")
+def test_quote_and_wait(server: Server, language: str, program: Program) -> None:
+    quote, wait = (snippets(language)[place].replace(GATEWAY, server.base) for place in (QUOTE, WAIT))
+    said = program("quote", quote)
+    for part in ("0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", "send(address,address,uint256,", USER):
+        assert part in said
+    assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
+
+
+@pytest.mark.full("installs both clients")
+def test_a_webhook(language: str, program: Program) -> None:
+    moment = int(time.time())
+    body = '{"data":{"transfer_id":"0x1","status":5}}'
+    signed = signature(body=body, moment=moment)
+    headers = {"webhook-id": "msg_1", "webhook-timestamp": str(moment), "webhook-signature": signed}
+    text, sent = snippets(language)[WEBHOOK], json.dumps(body)
+    if language == "ts":
+        for given in (sent, json.dumps(BODY)):
+            text += f"console.log(await receive({given}, new Headers({json.dumps(headers)})));\n"
+    else:
+        for given in (sent, json.dumps(BODY)):
+            text += f"print(receive({given}.encode(), {headers!r}))\n"
+    assert program("webhook", text).split() == ["0x1", "5", "204", "400"]
+
+
+@pytest.mark.full("installs both clients, and needs two nodes, a gateway and its watcher")
+def test_a_refund(stage: Stage, language: str, program: Program) -> None:
+    send = sends()["pool"]
+    lives = stage.begun({"pool": send})
+    text = snippets(language)[CLAIM]
+    changes = [(GATEWAY, stage.base), (NODE, stage.wallets[LEFT]), (REFUND, send.text)]
+    for name, value in [*changes, (USER, checksum_address(send.sender))]:
+        text = text.replace(name, value)
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(program, "claim", text)
+        play(lives, running.done)
+    tx_hash, status = running.result().split()
+    assert status == "10"
+    assert stage.sender(LEFT, tx_hash) == f"0x{send.sender.hex()}"

@@ -1,0 +1,48 @@
+"""Both clients ask a gateway that serves everything that they can ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.codes import TransferHistoryStatus
+from app.sandbox.catalogue import sandbox_id
+from tests.clients import workshop
+from tests.serving.server import Server
+
+pytestmark = pytest.mark.full("a server of its own; every day's tests of the doors ask the same")
+
+REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
+ANSWERED = {
+    "same": True,
+    "received": "394563471907988034",
+    "state": [8, False, "user", 60, True],
+    "evidence": True,
+    "found": "known",
+    "asked": None,
+    "refused": [500, "bad_request", 400, False],
+}
+
+
+@pytest.fixture
+def cases(server: Server) -> list[dict[str, Any]]:
+    session = {"name": "session", "do": "session", "base": server.base, "transfer": REFUND}
+    unknown = {
+        "name": "unknown",
+        "do": "wait",
+        "base": server.base,
+        "transfer": "0x" + "ab" * 32,
+        "unknown_for": 0,
+    }
+    refused = {"error": "GatewayError", "says": "transfer_not_found"}
+    return [session | {"expect": {"value": ANSWERED}}, unknown | {"expect": refused}]
+
+
+def test_python_asks(cases: list[dict[str, Any]]) -> None:
+    workshop.check_python(cases, {})
+
+
+def test_typescript_asks(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+    workshop.check_typescript(cases, {}, tmp_path)

@@ -1,0 +1,166 @@
+"""How both clients wait: by the gateway's wait, by what its headers say, and without either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients import workshop
+from tests.clients.scripted import STATUS, WAIT, Say, Script, serving
+
+ID = "0x" + "ab" * 32
+OVER = {"X-Transfer-Terminal": "true", "X-Transfer-Next-Actor": "nobody", "X-Transfer-Next-Poll-Seconds": "0"}
+SOON = {
+    "X-Transfer-Terminal": "false",
+    "X-Transfer-Next-Actor": "network",
+    "X-Transfer-Next-Poll-Seconds": "3",
+}
+USER = {
+    "X-Transfer-Terminal": "false",
+    "X-Transfer-Next-Actor": "user",
+    "X-Transfer-As-Of": "2026-01-01T00:00:00Z",
+}
+UNKNOWN = Say(reason="transfer_not_found")
+BUSY = Say(http=503, reason="wait_busy", headers={"Retry-After": "3"})
+DOWN = Say(http=503, reason="unavailable", headers={"Retry-After": "3"})
+
+FIRST, TOLD, LATE = 2, 3, 10
+"""Seconds: the first pause where nobody says anything, what the script says, and what a busy machine adds."""
+
+Check = Callable[[Script], object]
+
+
+def operations(*expected: str) -> Check:
+    return lambda script: expect_same(script.operations, list(expected))
+
+
+def expect_same(found: Sequence[Any], expected: Sequence[Any]) -> None:
+    assert found == expected, (found, expected)
+
+
+def by_the_wait(script: Script) -> None:
+    assert script.operations == [STATUS, WAIT, WAIT]
+    assert script.asked[1][2] == {"transfer_id": [ID], "after_status": ["3"], "timeout": ["30"]}
+    assert script.asked[2][2]["after_status"] == ["4"]
+    assert script.pauses[1] < 2, "a status that changed is not waited for again"
+
+
+def by_the_header(script: Script) -> None:
+    assert script.operations == [STATUS, WAIT, STATUS]
+    assert script.pauses[0] < 2
+    assert TOLD - 0.1 < script.pauses[1] < TOLD + LATE
+
+
+def while_too_many_wait(script: Script) -> None:
+    assert script.operations == [STATUS, WAIT, STATUS, WAIT]
+    assert TOLD - 0.1 < script.pauses[1] < TOLD + LATE, "it waits as long as it was told"
+    assert script.pauses[2] < 2
+
+
+def asked_again(script: Script) -> None:
+    assert len(script.operations) in (2, 3)
+
+
+def by_growing_pauses(script: Script) -> None:
+    assert script.operations == [STATUS, WAIT, STATUS, STATUS]
+    assert FIRST - 0.1 < script.pauses[-2] < FIRST + LATE
+    assert script.pauses[-1] > 1.5 * FIRST - 0.1
+
+
+def slept(seconds: float) -> Check:
+    return lambda script: expect_same([seconds - 0.1 < script.pauses[-1] < seconds + LATE], [True])
+
+
+CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Check]] = {
+    "the wait answers": (
+        {STATUS: [Say(3, headers=SOON)], WAIT: [Say(4, headers=SOON, after=0.2), Say(5, headers=OVER)]},
+        {}, {"value": [5, True, "nobody", 0, None]}, by_the_wait,
+    ),
+    "the user's turn": (
+        {STATUS: [Say(6, headers=USER)]},
+        {}, {"value": [6, False, "user", None, "2026-01-01T00:00:00Z"]}, operations(STATUS),
+    ),
+    "beyond the user's turn": (
+        {STATUS: [Say(8, headers=USER | {"X-Transfer-Next-Poll-Seconds": "60"}), Say(10)]},
+        {"terminal": True}, {"value": [10, True, "nobody", None, None]}, slept(FIRST),
+    ),
+    "the header outranks the status": (
+        {STATUS: [Say(3, headers=OVER)]}, {}, {"value": [3, True, "nobody", 0, None]}, operations(STATUS),
+    ),
+    "no wait, a header": (
+        {STATUS: [Say(3, headers=SOON), Say(5)]},
+        {}, {"value": [5, True, "nobody", None, None]}, by_the_header,
+    ),
+    "no wait, no header": (
+        {STATUS: [Say(3), Say(3), Say(8)]},
+        {}, {"value": [8, False, "user", None, None]}, by_growing_pauses,
+    ),
+    "too many wait": (
+        {STATUS: [Say(3, headers=SOON)], WAIT: [BUSY, Say(10, headers=OVER)]},
+        {}, {"value": [10, True, "nobody", 0, None]}, while_too_many_wait,
+    ),
+    "a wait that does not wait": (
+        {STATUS: [Say(3)], WAIT: [Say(3, headers=SOON), Say(5)]},
+        {}, {"value": [5, True, "nobody", None, None]}, slept(TOLD),
+    ),
+    "the gateway is down for a moment": (
+        {STATUS: [DOWN, Say(5)]}, {}, {"value": [5, True, "nobody", None, None]}, slept(TOLD),
+    ),
+    "too many questions": (
+        {STATUS: [Say(http=429, reason="rate_limited", headers={"Retry-After": "3"}), Say(2)]},
+        {}, {"value": [2, True, "nobody", None, None]}, slept(TOLD),
+    ),
+    "no answer of a gateway": (
+        {STATUS: [Say(broken=True)]}, {},
+        {"error": "GatewayError", "says": "no answer of a gateway"}, operations(STATUS),
+    ),
+    "just sent": (
+        {STATUS: [UNKNOWN, Say(5)]}, {}, {"value": [5, True, "nobody", None, None]}, slept(FIRST),
+    ),
+    "unknown for too long": (
+        {STATUS: [UNKNOWN]}, {"unknown_for": 3},
+        {"error": "GatewayError", "says": "transfer_not_found"}, asked_again,
+    ),
+    "a question that is wrong": (
+        {STATUS: [Say(http=400, reason="bad_request")]}, {},
+        {"error": "GatewayError", "says": "bad_request"}, operations(STATUS),
+    ),
+    "not over in time": (
+        {STATUS: [Say(3, headers=SOON)]}, {"timeout": 2},
+        {"error": "WaitTimeout", "says": "is at status 3 after 2"}, lambda script: None,
+    ),
+}  # fmt: skip
+
+
+def waited(check: Callable[[list[dict[str, Any]]], None]) -> None:
+    """All cases at once, for most of their time is spent with waiting."""
+    scripts = {str(number): Script(says) for number, (says, *_) in enumerate(CASES.values())}
+    with serving(scripts) as base:
+        check(
+            [
+                {
+                    "name": name,
+                    "do": "wait",
+                    "base": f"{base}/{number}",
+                    "transfer": ID,
+                    **given,
+                    "expect": expected,
+                }
+                for number, (name, (_, given, expected, _)) in enumerate(CASES.items())
+            ]
+        )
+    for script, (name, (*_, looks)) in zip(scripts.values(), CASES.items(), strict=True):
+        print(name, script.operations, [round(each, 1) for each in script.pauses])
+        looks(script)
+
+
+def test_python_waits() -> None:
+    waited(lambda cases: workshop.check_python(cases, {}))
+
+
+@pytest.mark.full("compiled by tsc, and seconds of waiting that the Python client had")
+def test_typescript_waits(tmp_path: Path) -> None:
+    waited(lambda cases: workshop.check_typescript(cases, {}, tmp_path))

@@ -1,0 +1,111 @@
+"""The client libraries as programs: made once in .tmp/, and again when their sources change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scripts import clients
+from tests.grpcweb.node import install, locked, node, run
+
+WORKSHOP = clients.ROOT / ".tmp" / "clients"
+TYPESCRIPT = WORKSHOP / "typescript"
+MYPY = ("--strict", "--config-file", os.devnull, "--cache-dir", str(WORKSHOP / "mypy-cache"))
+
+Case = Mapping[str, Any]
+
+
+def tools() -> Path:
+    """The packages of the TypeScript client, as its lock file has them."""
+    TYPESCRIPT.mkdir(parents=True, exist_ok=True)
+    with locked(WORKSHOP / "lock-typescript"):
+        install(node(), clients.TYPESCRIPT, TYPESCRIPT)
+    return TYPESCRIPT / "node_modules"
+
+
+def typescript() -> Path:
+    """The folder of the TypeScript client and its tests, compiled."""
+    compiler = tools() / "typescript" / "bin" / "tsc"
+    sources = [*clients.TYPESCRIPT.glob("*.json"), *clients.TYPESCRIPT.glob("*/*.ts")]
+    sources = [each for each in sources if "node_modules" not in each.parts]
+    built = TYPESCRIPT / "build"
+    with locked(WORKSHOP / "lock-typescript"):
+        if not _is_made(TYPESCRIPT / "made", sources):
+            for name in ("src", "test", "build"):
+                shutil.rmtree(TYPESCRIPT / name, ignore_errors=True)
+            for name in ("src", "test"):
+                shutil.copytree(clients.TYPESCRIPT / name, TYPESCRIPT / name)
+            run(node(), str(compiler), "--project", ".", cwd=TYPESCRIPT)
+            _made(TYPESCRIPT / "made", sources)
+    return built
+
+
+def python() -> str:
+    """The interpreter of the Python client's environment."""
+    WORKSHOP.mkdir(parents=True, exist_ok=True)
+    with locked(WORKSHOP / "lock-python"):
+        clients.install()
+    return str(clients.ENVIRONMENT / "bin" / "python")
+
+
+def python_paths() -> dict[str, str]:
+    """The settings with which a Python finds the client, and nothing of the gateway."""
+    return {"PYTHONPATH": str(clients.PYTHON), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def ask_python(
+    cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bool = False
+) -> list[dict[str, Any]]:
+    """What the Python client makes of the cases. Without ``evm`` our own interpreter has all it needs."""
+    program = clients.PYTHON / "tests" / ("evm_cases.py" if evm else "cases.py")
+    given = json.dumps({"documents": documents, "cases": [_plain(case) for case in cases]})
+    said = run(python() if evm else sys.executable, str(program), input=given, env=python_paths())
+    results: list[dict[str, Any]] = json.loads(said)
+    return results
+
+
+def check_python(cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bool = False) -> None:
+    """Every case has the result that it expects."""
+    wrong = []
+    for case, result in zip(cases, ask_python(cases, documents, evm=evm), strict=True):
+        expected = case["expect"]
+        if "error" in expected:
+            good = result.get("error") == expected["error"] and expected.get("says", "") in result["says"]
+        else:
+            good = result == expected
+        if not good:
+            wrong.append((case["name"], result, expected))
+    assert not wrong, wrong
+
+
+def check_typescript(cases: Sequence[Case], documents: Mapping[str, Any], folder: Path) -> None:
+    """Every case has the result that it expects; node says which has not."""
+    file = folder / "cases.json"
+    file.write_text(json.dumps({"documents": documents, "cases": cases}))
+    program = str(typescript() / "test" / "cases.js")
+    run(node(), "--test", program, env={**os.environ, "CASES": str(file)})
+
+
+def _plain(case: Case) -> dict[str, Any]:
+    return {name: each for name, each in case.items() if name not in ("name", "expect")}
+
+
+def _digest(sources: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for source in sorted(sources):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()
+
+
+def _is_made(stamp: Path, sources: Iterable[Path]) -> bool:
+    return stamp.exists() and stamp.read_text() == _digest(sources)
+
+
+def _made(stamp: Path, sources: Iterable[Path]) -> None:
+    stamp.write_text(_digest(sources))
