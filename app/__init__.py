@@ -19,6 +19,7 @@ from app import (
 from app.cli import register as register_commands
 from app.domain.proposals.two_persons import TwoPersons
 from app.domain.reporting.token import environment_token
+from app.domain.webhooks.addresses import parse_networks
 from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
 from app.http.requests import bound_requests
@@ -34,6 +35,7 @@ from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
+from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
 from app.watcher.command import watch
 from config import Door, Settings, load_settings
@@ -94,6 +96,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
+            webhook_networks=parse_networks(settings.webhook_allow_networks),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
@@ -109,6 +112,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
     register_commands(app)
     app.cli.add_command(watch)
+    app.cli.add_command(deliver)
     return app
 
 

@@ -21,12 +21,14 @@ from app.models import (
 from app.models.desk import notes, saved_filters
 from app.models.refunds import asks
 from app.models.watching import readings, watches
+from app.models.webhooks import deliveries, subscriptions
 
 __all__ = [
     "anomalies",
     "asks",
     "audit",
     "blocked",
+    "deliveries",
     "estimates",
     "events",
     "factors",
@@ -41,6 +43,7 @@ __all__ = [
     "readings",
     "saved_filters",
     "signatures",
+    "subscriptions",
     "transfers",
     "validators",
     "watches",

@@ -98,6 +98,13 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "proposals.withdraw": (NOBODY, VIEWER),
     "validators.index": (VIEWER, NOBODY),
     "validators.opening": (ADMIN, ADMIN),
+    "webhooks.index": (OPERATOR, NOBODY),
+    "webhooks.new": (OPERATOR, OPERATOR),
+    "webhooks.show": (OPERATOR, NOBODY),
+    **of_view(
+        "webhooks",
+        dict.fromkeys(("pause", "resume", "test", "replay", "rotate", "remove"), (NOBODY, OPERATOR)),
+    ),
     "watching.index": (VIEWER, NOBODY),
     "watching.show": (VIEWER, NOBODY),
     "watching.stop": (NOBODY, OPERATOR),

@@ -24,6 +24,7 @@ from app.admin.views.refund_asks import RefundAsksView
 from app.admin.views.search import SearchView
 from app.admin.views.transfers import TransfersView
 from app.admin.views.watching import WatchingView
+from app.admin.views.webhooks.view import WebhooksView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
@@ -45,6 +46,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     BlockedNetworksView,
     AuditView,
     HistoryView,
+    WebhooksView,
     OperatorsView,
     IngestTokensView,
     AccountView,
