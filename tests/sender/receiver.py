@@ -58,7 +58,8 @@ class Receiver:
             self.seen.append(received)
             status, more = self.answer(received)
             if status == HANG:
-                await asyncio.sleep(3600)
+                await reader.read()  # until the other side has had enough
+                return
             writer.write(f"HTTP/1.1 {status} X\r\n{more}Content-Length: 6\r\n\r\nsecret".encode())
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
