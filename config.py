@@ -29,8 +29,10 @@ ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 GUARDABLE = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
     "blocked_networks", "validators", "config_fields", "operators", "ingest_tokens",
+    "api_keys",
 )  # fmt: skip
-"""What TWO_PERSONS may name: the network document's sections, the console's accounts, reporters' tokens."""
+"""What TWO_PERSONS may name: the network document's sections, the console's accounts, the tokens of reporters
+and the keys of integrators."""
 
 MIN_SECRET_KEY = 32
 MIN_AUDIT_KEY = 32

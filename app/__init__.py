@@ -27,12 +27,14 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
-from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
+from app.runtime.key_uses import KeyUses
+from app.runtime.limits.refund_asks import AskLimit
+from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.sender.command import deliver
@@ -91,6 +93,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
+            key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
+            request_limits=RequestLimits(settings.rate_limit, settings.rate_limit_storage_url),
             ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
             two_persons=TwoPersons(
@@ -103,12 +107,9 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     api.register_always(app, trusted_proxies=settings.trusted_proxies)
     for door in settings.doors:
         DOORS[door](app, settings)
-    if settings.rate_limit:
+    if not set(PUBLIC_DOORS).isdisjoint(settings.doors):
         api.limits.register(
-            app,
-            limit=settings.rate_limit,
-            storage_url=settings.rate_limit_storage_url,
-            trusted_proxies=settings.trusted_proxies,
+            app, counts_everybody=bool(settings.rate_limit), trusted_proxies=settings.trusted_proxies
         )
     register_commands(app)
     app.cli.add_command(watch)
@@ -173,3 +174,6 @@ DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
     "admin": _open_console,
 }
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""
+
+PUBLIC_DOORS: tuple[Door, ...] = ("api", "grpcweb")
+"""Those whose requests are limited, and where keys of integrators count."""

@@ -180,6 +180,7 @@ def _pages(gateway: Gateway) -> dict[str, str]:
         "validators": "/admin/validators/?chain=1",
         "watched": "/admin/watching/",
         "ingest tokens": "/admin/ingest_tokens/",
+        "api keys": "/admin/api_keys/",
         "operators": "/admin/operators/",
         "account": "/admin/account/",
         "stop a chain": "/admin/chains/1/stop",

@@ -23,11 +23,13 @@ from app.admin.sign_in import setup
 from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
 from app.models.connections.writes import writes_of
-from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
+from app.runtime.key_uses import KeyUses
+from app.runtime.limits.refund_asks import AskLimit
+from app.runtime.limits.requests import RequestLimits
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase
@@ -92,6 +94,8 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
+        key_uses=KeyUses(old.engine, clock, settings.estimate_counts_seconds),
+        request_limits=RequestLimits(settings.rate_limit, settings.rate_limit_storage_url),
         ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
         kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),

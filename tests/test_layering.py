@@ -71,7 +71,7 @@ PLANTED = {
         "app/models/planted_flask.py": "import werkzeug.exceptions\n",
     },
     "library-extensions": {"app/api/planted_extension.py": "from flask_migrate import Migrate\n"},
-    "library-api": {"app/ingest/planted_limits.py": "import flask_limiter\n"},
+    "library-api": {"app/ingest/planted_document.py": "import apispec\n"},
     "library-limits": {"app/services/planted_limits.py": "from limits import parse\n"},
     "library-console": {"app/api/planted_form.py": "from wtforms import Form\n"},
     "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},

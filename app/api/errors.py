@@ -24,6 +24,7 @@ HTTP_STATUS: Final[dict[ErrorKind, int]] = {
     ErrorKind.ANSWERED: 200,
     ErrorKind.BAD_REQUEST: 400,
     ErrorKind.UNAUTHORIZED: 401,
+    ErrorKind.FORBIDDEN: 403,
     ErrorKind.NOT_FOUND: 404,
     ErrorKind.METHOD_NOT_ALLOWED: 405,
     ErrorKind.TOO_LARGE: 413,

@@ -1,50 +1,95 @@
-"""The rate limit of each caller (``RATE_LIMIT``). Where none is set, there is no limiter."""
+"""How often may they ask: each caller by ``RATE_LIMIT``, and each API key by its own limit.
+
+It holds for both public doors. A request without a key, where there is no ``RATE_LIMIT``, is not looked at.
+"""
 
 from __future__ import annotations
 
-from math import ceil
-from time import time
+from functools import partial
 from typing import Final
 
-from flask import Flask, current_app, g, request
-from flask_limiter import Limiter, RequestLimit
+from flask import Flask, Response, after_this_request, request
 
-from app.domain.caller import counted_network
-from app.http.public import caller
+from app.api.door import LEGACY_PREFIX, PREFIX
+from app.domain.api_keys import ApiKey, Scope
+from app.domain.codes import Reason
+from app.domain.errors import GatewayError, Unauthorized
+from app.http.keys import keep_key, require_scope
+from app.http.public import RATE_LIMIT_HEADERS, caller
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.limits.windows import Standing
+from app.services.api_keys.recognised import presented_key
 
-LIMITED_PREFIXES: Final = ("/v2/", "/v1/", "/sgn.gateway.v1.Web/", "//sgn.gateway.v1.Web/")
+LIMITED_PREFIXES: Final = (
+    f"{PREFIX}/",
+    f"{LEGACY_PREFIX}/",
+    "/sgn.gateway.v1.Web/",
+    "//sgn.gateway.v1.Web/",
+)
 """Requests that are counted: the public doors, but no health checks, no console and no feed."""
 
+_OF_WEBHOOKS: Final = (f"{PREFIX}/webhooks", f"{LEGACY_PREFIX}/webhooks")
+"""What needs the scope of webhooks; everything else that is public is read."""
 
-def register(app: Flask, *, limit: str, storage_url: str, trusted_proxies: int) -> None:
-    """Count the requests of each caller over all public operations together.
+TOO_MANY: Final = "too many requests: wait before trying again"
 
-    :param limit: such as ``20/second`` or ``100/minute;1000/hour``; checked where settings are read.
-    :param storage_url: ``memory://`` counts in each process; a shared store counts for all processes.
-        While that store cannot be reached, each process counts for itself.
+
+def register(app: Flask, *, counts_everybody: bool, trusted_proxies: int) -> None:
+    """Recognise keys and count the requests of all public operations together, before any of them runs.
+
+    :param counts_everybody: whether there is a ``RATE_LIMIT``.
     """
-    app.config["RATE_LIMIT_TRUSTED_PROXIES"] = trusted_proxies
-    Limiter(
-        _caller_key,
-        app=app,
-        application_limits=[limit],
-        application_limits_exempt_when=_is_not_counted,
-        storage_uri=storage_url,
-        strategy="fixed-window",
-        in_memory_fallback=[limit],
-        on_breach=_note_retry_after,
+
+    @app.before_request
+    def count() -> None:
+        environ = request.environ
+        authorization = environ.get("HTTP_AUTHORIZATION")
+        if (counts_everybody or authorization is not None) and _is_counted():
+            _count(authorization or "", trusted_proxies)
+
+
+def _is_counted() -> bool:
+    return (
+        request.endpoint is not None
+        and request.method != "OPTIONS"
+        and request.path.startswith(LIMITED_PREFIXES)
     )
 
 
-def _caller_key() -> str:
-    """The caller's address; of IPv6 its /64, from which one subscriber can take any address."""
-    address = caller(current_app.config["RATE_LIMIT_TRUSTED_PROXIES"])
-    return str(address) if address is None else counted_network(address)
+def _count(authorization: str, trusted_proxies: int) -> None:
+    """
+    :raises Unauthorized: what is presented as a key is none. It counts as a request without a key.
+    :raises Forbidden: the key is not for this operation.
+    :raises GatewayError: too many requests.
+    """
+    gateway = current_gateway()
+    key, not_valid = _recognised(gateway, authorization)
+    standing = gateway.request_limits.count(key, caller(trusted_proxies))
+    is_over = standing is not None and standing.is_over
+    if key is not None:
+        gateway.key_uses.used(key.id, limited=is_over)
+    if standing is not None:
+        after_this_request(partial(_tell, standing))
+        if is_over:
+            raise GatewayError(TOO_MANY, reason=Reason.RATE_LIMITED, retry_after=standing.reset_seconds)
+    if not_valid is not None:
+        raise not_valid
+    if key is not None:
+        require_scope(key, Scope.WEBHOOKS if request.path.startswith(_OF_WEBHOOKS) else Scope.READ)
+        keep_key(key)
 
 
-def _is_not_counted() -> bool:
-    return request.method == "OPTIONS" or not request.path.startswith(LIMITED_PREFIXES)
+def _recognised(gateway: Gateway, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:
+    """The key that is presented, and why what is presented as one is none."""
+    try:
+        return presented_key(gateway, authorization), None
+    except Unauthorized as not_valid:
+        return None, not_valid
 
 
-def _note_retry_after(limit: RequestLimit) -> None:
-    g.retry_after = max(1, ceil(limit.window.reset_time - time()))
+def _tell(standing: Standing, response: Response) -> Response:
+    """Say in an answer how the limit stands (docs/interface.md#rate-limits)."""
+    told = (standing.limit, standing.remaining, standing.reset_seconds)
+    for name, number in zip(RATE_LIMIT_HEADERS, told, strict=True):
+        response.headers[name] = str(number)
+    return response

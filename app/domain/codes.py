@@ -110,6 +110,7 @@ class Reason(StrEnum):
     LINE_TOO_LONG = "line_too_long"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     UNAUTHORIZED = "unauthorized"
+    INSUFFICIENT_SCOPE = "insufficient_scope"
     RATE_LIMITED = "rate_limited"
     INTERNAL = "internal"
     UNAVAILABLE = "unavailable"

@@ -49,6 +49,7 @@ class ErrorKind(Enum):
 
     BAD_REQUEST = auto()
     UNAUTHORIZED = auto()
+    FORBIDDEN = auto()
     NOT_FOUND = auto()
     METHOD_NOT_ALLOWED = auto()
     TOO_LARGE = auto()
@@ -108,12 +109,20 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.UNAUTHORIZED, ErrorKind.UNAUTHORIZED, _COMMON,
-        "The event feed requires a token, and it is missing or not valid. No other path requires one.",
-        "Send `Authorization: Bearer` and a token created by the operator.",
+        "The event feed requires a token, and it is missing or not valid; or the API key that was sent "
+        "(`gwk_…`) is malformed, unknown or revoked. The operations that only read require no key.",
+        "Send `Authorization: Bearer` and a token or key created by the operator. Where no key is required, "
+        "you may also leave the header out.",
+    ),
+    ErrorRow(
+        Reason.INSUFFICIENT_SCOPE, ErrorKind.FORBIDDEN, _COMMON,
+        "The API key is valid, but it does not have the scope that the operation needs; `msg` names it.",
+        "Ask the operator for a key with this scope. Where no key is required, leave the header out.",
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "Too many requests from this caller, or the quota of the reporter's token is used up.",
+        "Too many requests from this caller or with this API key, or the quota of the reporter's token is "
+        "used up.",
         "Wait for the number of seconds in `Retry-After`.",
     ),
     ErrorRow(

@@ -59,6 +59,13 @@ class Unauthorized(GatewayError):
         super().__init__(msg, reason=Reason.UNAUTHORIZED)
 
 
+class Forbidden(GatewayError):
+    """The key is valid, but not for this."""
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg, reason=Reason.INSUFFICIENT_SCOPE)
+
+
 class QuotaExceeded(GatewayError):
     """A reporter has reported as much as it may in this period."""
 

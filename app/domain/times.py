@@ -12,6 +12,7 @@ MICROSECOND: Final = timedelta(microseconds=1)
 MILLISECOND: Final = timedelta(milliseconds=1)
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
@@ -34,6 +35,16 @@ def hour_of(at: datetime) -> int:
 def hour_start(hour: int) -> datetime:
     """The time at which an hour, as :func:`hour_of` counts them, begins."""
     return UNIX_EPOCH + hour * HOUR
+
+
+def day_of(at: datetime) -> int:
+    """Whole days from the Unix epoch to ``at``, rounded down: days begin at midnight in UTC."""
+    return (at - UNIX_EPOCH) // DAY
+
+
+def day_start(day: int) -> datetime:
+    """The time at which a day, as :func:`day_of` counts them, begins."""
+    return UNIX_EPOCH + day * DAY
 
 
 def unix_microseconds(at: datetime) -> int:

@@ -23,6 +23,7 @@ GRPC_STATUS: Final[dict[ErrorKind, GrpcStatus]] = {
     ErrorKind.ANSWERED: GrpcStatus.OK,
     ErrorKind.BAD_REQUEST: GrpcStatus.INVALID_ARGUMENT,
     ErrorKind.UNAUTHORIZED: GrpcStatus.UNAUTHENTICATED,
+    ErrorKind.FORBIDDEN: GrpcStatus.PERMISSION_DENIED,
     ErrorKind.NOT_FOUND: GrpcStatus.UNIMPLEMENTED,
     ErrorKind.METHOD_NOT_ALLOWED: GrpcStatus.UNIMPLEMENTED,
     ErrorKind.TOO_LARGE: GrpcStatus.RESOURCE_EXHAUSTED,

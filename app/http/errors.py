@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from flask import g
 from werkzeug import exceptions as framework
 
 from app.domain.codes import Reason
@@ -56,9 +55,7 @@ def as_gateway_error(error: Exception, is_unavailable: Callable[[Exception], boo
 
 
 def retry_after(error: GatewayError) -> int | None:
-    """Seconds after which to ask again: the error's own, else the limiter's for this request, else a second
-    while unavailable."""
+    """Seconds after which to ask again: the error's own, else a second while unavailable."""
     if error.retry_after is not None:
         return error.retry_after
-    seconds: int | None = g.get("retry_after", RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None)
-    return seconds
+    return RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None

@@ -15,15 +15,18 @@ MAX_QUESTION_BYTES: Final = 64 * 1024
 
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
-EXPOSED_HEADERS: Final = "X-Gateway-Reason, Retry-After, ETag"
+RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+"""How a caller or a key stands with its limit (docs/interface.md#rate-limits)."""
+
+EXPOSED_HEADERS: Final = ", ".join(("X-Gateway-Reason", "Retry-After", "ETag", *RATE_LIMIT_HEADERS))
 """Headers of an answer that pages of other origins may read, on every door."""
 
 _ALLOWED_HEADERS: Final = (
     "content-type, cache-control, if-none-match, x-grpc-web, x-user-agent, grpc-timeout, "
     "authorization, x-requested-with"
 )
-"""Headers that pages may send. The last two are read by no operation, but pages set them on every request,
-and a browser would not send the question at all."""
+"""Headers that pages may send. The last one is read by no operation, but pages set it on every request, and a
+browser would not send the question at all; so it is with ``authorization`` that holds no API key."""
 
 _PREFLIGHT: Final = (
     ANY_ORIGIN,

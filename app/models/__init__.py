@@ -2,6 +2,7 @@
 
 from app.models import (
     anomalies,
+    api_keys,
     audit,
     blocked,
     estimates,
@@ -25,6 +26,7 @@ from app.models.webhooks import deliveries, subscriptions
 
 __all__ = [
     "anomalies",
+    "api_keys",
     "asks",
     "audit",
     "blocked",

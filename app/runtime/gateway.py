@@ -13,10 +13,12 @@ from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
-from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
+from app.runtime.key_uses import KeyUses
+from app.runtime.limits.refund_asks import AskLimit
+from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
 from app.runtime.snapshot import SnapshotSource
 
@@ -46,7 +48,9 @@ class Gateway:
     snapshots: SnapshotSource
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
+    key_uses: KeyUses
     ask_limit: AskLimit
+    request_limits: RequestLimits
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS

@@ -115,6 +115,11 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "ingest_tokens.show": (ADMIN, NOBODY),
     "ingest_tokens.revoke": (NOBODY, ADMIN),
     "ingest_tokens.rotate": (NOBODY, ADMIN),
+    "api_keys.index_view": (OPERATOR, NOBODY),
+    "api_keys.export": (OPERATOR, NOBODY),
+    "api_keys.new": (ADMIN, ADMIN),
+    "api_keys.show": (OPERATOR, NOBODY),
+    "api_keys.revoke": (NOBODY, ADMIN),
 }
 """Who may read and who may change through each endpoint. A route that is not here fails the test."""
 

@@ -18,8 +18,10 @@ from werkzeug.test import TestResponse
 from app.domain.operators import Role
 from app.domain.proposals.two_persons import TwoPersons
 from app.models.engine import reading
+from app.queries.api_keys.keys import valid_keys
 from app.queries.reporters.tokens import every_token
 from app.runtime.gateway import Gateway
+from app.services.approvals.api_keys import request_key
 from app.services.audit.log import show_audit
 from app.services.network.document import import_network
 from app.services.network.sections import section_of
@@ -160,6 +162,7 @@ WAITS: dict[str, Send] = {
     "operators.new_password": posted("/admin/operators/{account}/new-password"),
     "ingest_tokens.new": posted("/admin/ingest_tokens/new", name="another"),
     "ingest_tokens.rotate": posted("/admin/ingest_tokens/1/rotate"),
+    "api_keys.new": posted("/admin/api_keys/new", name="another", scopes="read"),
 }  # fmt: skip
 """Routes whose change waits, and what is sent to them."""
 
@@ -180,6 +183,7 @@ AT_ONCE: dict[str, Send] = {
     "blocked_addresses.add_many": previewed("/admin/blocked_addresses/add", text=VAULT),
     "blocked_networks.add_many": previewed("/admin/blocked_networks/add", text="198.51.100.0/24"),
     "ingest_tokens.revoke": pressed("/admin/ingest_tokens/1/revoke", typed="relayer"),
+    "api_keys.revoke": pressed("/admin/api_keys/1/revoke", typed="wallet"),
 }
 """Routes that only stop or block: nobody waits for them."""
 
@@ -229,7 +233,7 @@ def earlier(rows: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def filled(app: Flask, gateway: Gateway) -> Gateway:
-    """The small network with a row of each kind that can be removed, an account and a token to change."""
+    """The small network with a row of each kind that can be removed; an account, a token, a key to change."""
     rows = network()
     rows["chains"].append(build.chain(42161, "Arbitrum", disabled=True, disabled_reason="not yet"))
     rows["tokens"].append(token(10, "DAI", 18))
@@ -240,6 +244,7 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
     factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
     add_account(app, Role.OPERATOR, "carol@example.org", **factor)
     create_token(gateway, "relayer", actor=TESTER)
+    request_key(gateway, "wallet", ("read",), "", actor=TESTER)
     return gateway
 
 
@@ -260,7 +265,8 @@ def state(gateway: Gateway) -> tuple[Any, ...]:
     ]
     with reading(gateway.engine) as connection:
         tokens = [tuple(row) for row in every_token(connection)]
-    return document(gateway), accounts, tokens
+        keys = [tuple(row) for row in valid_keys(connection)]
+    return document(gateway), accounts, tokens, keys
 
 
 def test_every_route_that_takes_a_post_is_sent_here(app: Flask) -> None:

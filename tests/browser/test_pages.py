@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from app import create_app
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
+from app.services.approvals.api_keys import request_key
 from app.services.reporters.new_tokens import create_token
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
@@ -118,6 +119,9 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/ingest_tokens/",
         "/admin/ingest_tokens/{token}",
         "/admin/ingest_tokens/new",
+        "/admin/api_keys/",
+        "/admin/api_keys/{key}",
+        "/admin/api_keys/new",
         "/admin/operators/",
         "/admin/operators/new",
         "/admin/operators/1",
@@ -178,6 +182,7 @@ REFUSED = (
     Sent("/admin/pegged_pairs/1", {"burn_base_fee": "-1"}),
     Sent("/admin/operators/new"),
     Sent("/admin/ingest_tokens/new"),
+    Sent("/admin/api_keys/new"),
     Sent("/admin/account/password"),
     Sent("/admin/document/", {"text": "{"}),
 )
@@ -210,16 +215,17 @@ CONFLICT = Sent("/admin/chains/10", {"seen": "0" * 64, "block_delay": "3"}, show
 
 @dataclass(frozen=True)
 class Story:
-    """What happened before anybody looks: a change of a chain, a proposal, an ingest token."""
+    """What happened before anybody looks: a change of a chain, a proposal, an ingest token, an API key."""
 
     imported: int
     record: int
     token: int
+    key: int
     before: str
 
     def at(self, path: str) -> str:
         """The address with what it means filled in."""
-        return path.format(imported=self.imported, record=self.record, token=self.token, before=self.before)
+        return path.format_map(asdict(self))
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +242,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
         create_token(gateway_of(app), "a-reporter", actor=TESTER)
+        request_key(gateway_of(app), "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)
@@ -246,6 +253,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
             connection.scalar(imported) or 0,
             connection.scalar(record) or 0,
             connection.scalar(text("SELECT max(id) FROM ingest_tokens")) or 0,
+            connection.scalar(text("SELECT max(id) FROM api_keys")) or 0,
             f"{before:%Y-%m-%dT%H:%M:%S.%f}Z",
         )
     engine.dispose()

@@ -12,7 +12,7 @@ from app.domain.proposals.two_persons import OPERATORS
 _ROLES = [
     SelectChoice(Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
     SelectChoice(Role.OPERATOR.value, "Operator: also edits the network and blocks"),
-    SelectChoice(Role.ADMIN.value, "Admin: also manages accounts and ingest tokens"),
+    SelectChoice(Role.ADMIN.value, "Admin: also manages accounts, ingest tokens and API keys"),
 ]
 
 

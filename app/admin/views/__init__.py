@@ -8,6 +8,7 @@ from app.admin.views.dashboard import HomeView
 from app.admin.views.estimates import EstimatesView
 from app.admin.views.history import HistoryView
 from app.admin.views.ingest_tokens import IngestTokensView
+from app.admin.views.integrators.api_keys import ApiKeysView
 from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
 from app.admin.views.network.chains import ChainsView
 from app.admin.views.network.connect import ConnectView
@@ -49,6 +50,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     WebhooksView,
     OperatorsView,
     IngestTokensView,
+    ApiKeysView,
     AccountView,
     SearchView,
 )

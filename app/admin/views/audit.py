@@ -36,6 +36,7 @@ _ACTIONS: Final = (
     ("events", "Event log"),
     ("watch", "Chains watched"),
     ("ingest_token", "Ingest tokens"),
+    ("api_key", "API keys"),
     ("operator", "Accounts"),
     ("operators", "Rules for accounts"),
     ("sign_in", "Sign-ins"),
@@ -49,7 +50,7 @@ _SOURCES: Final = {source.value: source.value for source in Source} | {
     Source.CLI.value: "command line",
     Source.CONSOLE.value: "console",
 }
-_ADMINISTERED: Final = ("operator ", "ingest token ", RULE)
+_ADMINISTERED: Final = ("operator ", "ingest token ", "api key ", RULE)
 """How subjects begin whose fields have labels, though they are none of the configuration."""
 _COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
 
@@ -143,6 +144,8 @@ def _page_of(subject: str) -> str | None:
         return url_for("proposals.show", proposal_id=number)
     if kind == "ingest token" and may(ADMINISTER.read):
         return url_for("ingest_tokens.index_view", search=name)
+    if kind == "api key" and may(Audience.OPERATOR):
+        return url_for("api_keys.index_view", search=name)
     if kind == "operator" and may(ADMINISTER.read):
         account = find_account(current_gateway(), email=name)
         return None if account is None else url_for("operators.edit", account_id=account.id)

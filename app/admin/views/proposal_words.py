@@ -34,9 +34,11 @@ _LABELS: Final = {
     "key_id": "Key ID",
     "types": "Event types",
     "chains": "Chains",
+    "scopes": "Scopes",
+    "rate_limit": "Limit",
 }
 _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
-"""How values of accounts and tokens are said; no kind or chain named means all."""
+"""How values of accounts, tokens and keys are said; no kind or chain named means all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,12 @@ from app.api.openapi.responses import ETAG, HEADERS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
 
+_KEY: Final = "apiKey"
+_KEY_SCHEME: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A key that the operator gave you, `gwk_…`. It is optional: it has a limit of its own.",
+}
 _FORM: Final = "application/x-www-form-urlencoded"
 _IGNORED_HEADER: Final = {
     "in": "header",
@@ -63,7 +69,9 @@ def document(door: ApiDoor) -> dict[str, Any]:
             {"name": "Health", "description": "For load balancers and operators."},
         ],
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
+        security=[{}, {_KEY: []}],
     )
+    spec.components.security_scheme(_KEY, _KEY_SCHEME)
     for name, header in HEADERS.items():
         spec.components.header(name, header)
     spec.components.schema("EstimateQuery", schema=door.estimate_query)
@@ -232,6 +240,7 @@ def _health(path: str) -> dict[str, Any]:
     return {
         "operationId": path[1:],
         "tags": ["Health"],
+        "security": [],
         "summary": "Check readiness" if ready else "Check liveness",
         "description": text,
         "responses": responses(READY if ready else NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),

@@ -7,14 +7,17 @@ from typing import Any, Final
 from marshmallow import Schema
 
 from app.domain.error_catalogue import ERRORS
+from app.http.public import RATE_LIMIT_HEADERS
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
+    401: "The API key that was sent is malformed, unknown or revoked.",
+    403: "The API key does not have the scope that the operation needs.",
     405: "The path does not support this method.",
     413: "The body is larger than 64 KiB.",
     414: "The request line is too long.",
     415: "The content type of the body is not supported.",
-    429: "Too many requests from this caller.",
+    429: "Too many requests from this caller, or with this API key.",
     431: "The headers are too many or too long.",
     500: "The gateway failed.",
     503: "The gateway is temporarily unavailable.",
@@ -22,7 +25,10 @@ _FAILURES: Final = {
 _BEFORE_THE_PATH: Final = (414, 431)
 """What the server answers before it knows the path: so any operation may."""
 
-READ: Final = (400, 405, 413, 429, 500, 503)
+_LIMITED: Final = (401, 403, 429)
+"""How every public operation fails, by the key or by the limit of the caller."""
+
+READ: Final = (400, *_LIMITED, 405, 413, 500, 503)
 """How an operation fails that takes its question from the query."""
 
 HEADERS: Final[dict[str, dict[str, Any]]] = {
@@ -33,6 +39,22 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     "Retry-After": {
         "description": "Seconds to wait before trying again.",
         "schema": {"type": "integer", "minimum": 1},
+    },
+    "RateLimit-Limit": {
+        "description": "How many requests a window allows. Missing where nothing limits the request.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "RateLimit-Remaining": {
+        "description": "How many requests are left in the window.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "RateLimit-Reset": {
+        "description": "Whole seconds until the window ends.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {
+        "description": "How to send a key: `Bearer`.",
+        "schema": {"type": "string"},
     },
     "Allow": {
         "description": "Methods that the path supports.",
@@ -51,8 +73,14 @@ def _headers(*names: str) -> dict[str, Any]:
 
 
 ETAG: Final = _headers("ETag")
-_HINTS: Final = {405: _headers("Allow"), 429: _headers("Retry-After"), 503: _headers("Retry-After")}
+_HINTS: Final = {
+    401: _headers("WWW-Authenticate"),
+    405: _headers("Allow"),
+    429: _headers("Retry-After"),
+    503: _headers("Retry-After"),
+}
 _REASON: Final = _headers("X-Gateway-Reason")
+_STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
 
 def responses(
@@ -64,18 +92,19 @@ def responses(
     :param more_headers: of the good answer.
     """
     content = {"application/json": {"schema": shape}}
+    every = _REASON | (_STANDING if set(_LIMITED) <= set(failures) else {})
     good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
     answers: dict[str, Any] = {
         "200": {
             "description": "The result, or `err` with the reason why there is none.",
-            "headers": _REASON | (more_headers or {}),
+            "headers": every | (more_headers or {}),
             "content": good,
         }
     }
     for status in sorted((*failures, *_BEFORE_THE_PATH)):
         answers[str(status)] = {
             "description": _FAILURES[status],
-            "headers": _REASON | _HINTS.get(status, {}),
+            "headers": (_REASON if status in _BEFORE_THE_PATH else every) | _HINTS.get(status, {}),
             "content": content,
         }
     return answers

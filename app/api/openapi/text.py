@@ -52,7 +52,8 @@ def _table(meanings: dict[Status, str] | dict[XferStatus, str]) -> str:
 
 
 INTRODUCTION: Final = f"""\
-Status, estimates and latency of cross-chain transfers. No API key is needed.
+Status, estimates and latency of cross-chain transfers. No API key is needed; with one, sent as
+`Authorization: Bearer gwk_…`, you have a limit of your own.
 The machine-readable form of this page is [openapi.json](/openapi.json).
 
 ## How answers look
@@ -70,6 +71,8 @@ The machine-readable form of this page is [openapi.json](/openapi.json).
 - Fields may be added to responses: ignore those you do not know.
 - Responses must not be cached, except the transfer configs, which have an `ETag`.
 - HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.
+- Where requests are limited, each response has `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
+  (seconds until the window ends); a 429 also has `Retry-After`.
 - The same operations are available over gRPC-Web, at the same base address.
 
 ## Rules for clients of the estimate

@@ -14,8 +14,11 @@ OPERATORS: Final = "operators"
 INGEST_TOKENS: Final = "ingest_tokens"
 """The tokens of reporters."""
 
-ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS})
-"""What administrators alone see and change."""
+API_KEYS: Final = "api_keys"
+"""The keys of integrators."""
+
+ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
+"""What administrators alone change; nobody else sees what is proposed."""
 
 
 @dataclass(frozen=True, slots=True)

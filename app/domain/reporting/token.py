@@ -73,6 +73,11 @@ def environment_token(token: str) -> IngestToken:
     return IngestToken(ENVIRONMENT + digest.hex()[:8], digest)
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether it is a name as tokens and keys have them: one word that needs no quotes anywhere."""
+    return bool(_NAME.fullmatch(name))
+
+
 def is_token_name(name: str) -> bool:
     """Whether a stored token may have this name."""
-    return bool(_NAME.fullmatch(name)) and name not in OWN_REPORTERS and not name.startswith(ENVIRONMENT)
+    return is_plain_name(name) and name not in OWN_REPORTERS and not name.startswith(ENVIRONMENT)

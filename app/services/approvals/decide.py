@@ -22,6 +22,8 @@ from app.domain.proposals.proposal import (
 from app.models.engine import reading, writing
 from app.queries.operators.accounts import all_accounts
 from app.runtime.gateway import Gateway
+from app.services.api_keys.keys import KeyRefused
+from app.services.approvals.api_keys import API_KEY, make_key, preview_key
 from app.services.approvals.network import make_network, preview_network
 from app.services.approvals.operators import ACCOUNT, make_account, preview_account
 from app.services.approvals.rules import RELAXING, make_relaxing, preview_relaxing
@@ -51,6 +53,7 @@ _KINDS: Final = {
     ACCOUNT: _Kind(preview_account, make_account),
     TOKEN: _Kind(preview_token, make_token),
     SECOND_TOKEN: _Kind(preview_token, make_token),
+    API_KEY: _Kind(preview_key, make_key),
     RELAXING: _Kind(preview_relaxing, make_relaxing),
 }
 
@@ -62,7 +65,7 @@ def preview_proposal(gateway: Gateway, proposal: Proposal) -> Preview | FeesPrev
     """
     try:
         return _KINDS[proposal.kind].preview(gateway, proposal)
-    except (AccountRefused, TokenRefused) as refused:
+    except (AccountRefused, KeyRefused, TokenRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 
@@ -81,7 +84,7 @@ def approve(gateway: Gateway, proposal_id: int, *, actor: Actor, typed: str = ""
             _allow(why_not_approve(proposal, proposer, _person(connection, actor.name)))
             made = _KINDS[proposal.kind].make(connection, gateway, proposal, actor, typed)
             return close(connection, gateway, proposal, ProposalState.APPROVED, actor, made=made)
-    except (AccountRefused, TokenRefused) as refused:
+    except (AccountRefused, KeyRefused, TokenRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 

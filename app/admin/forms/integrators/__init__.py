@@ -1,0 +1,1 @@
+"""Forms about what integrators are given."""

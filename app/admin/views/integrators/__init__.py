@@ -1,0 +1,1 @@
+"""The pages of what integrators are given: their keys."""

@@ -1,0 +1,1 @@
+"""The keys of integrators, and how much they were used."""

@@ -1,0 +1,1 @@
+"""The keys of integrators: made, revoked, recognised."""

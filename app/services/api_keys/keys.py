@@ -1,0 +1,147 @@
+"""Keys are made and revoked."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, insert, update
+
+from app.domain.amounts import grouped
+from app.domain.api_keys import Scope
+from app.domain.api_keys.key import ALPHABET, SECRET_LENGTH, key_text
+from app.domain.audit import Actor, AuditedChange
+from app.domain.reporting.token import KEY_ID_BYTES, digest_of, is_plain_name
+from app.models import api_keys as table
+from app.models.engine import writing
+from app.queries.api_keys.keys import count_valid, is_name_used, key_by_id
+from app.runtime.gateway import Gateway
+from app.runtime.limits.windows import limits_of
+from app.services.audit.record import record
+
+MOST_VALID: Final = 1000
+"""How many keys are valid at a time: each process reads them all while any is presented."""
+
+_DOCUMENTED: Final = ("name", "scopes", "rate_limit", "created_at", "revoked_at")
+"""The columns that the audit log keeps."""
+
+
+class KeyRefused(ValueError):
+    """Why a key is not made or not revoked, for the administrator who asked."""
+
+
+def new_key(name: str, scopes: Iterable[str], rate_limit: str) -> tuple[str, dict[str, Any]]:
+    """The text of a new key, and what would be kept of it.
+
+    :param rate_limit: such as ``100/minute;1000/hour``; empty is none.
+    :raises KeyRefused: an argument is no such thing.
+    """
+    given = sorted(set(scopes))
+    _check(name, given, rate_limit)
+    key_id = secrets.token_hex(KEY_ID_BYTES)
+    text = key_text(key_id, "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
+    row = {"name": name, "key_id": key_id, "scopes": given, "rate_limit": rate_limit}
+    return text, row | {"digest": digest_of(text.encode())}
+
+
+def create_within(
+    connection: Connection, gateway: Gateway, row: Mapping[str, Any], *, actor: Actor, note: str = ""
+) -> int:
+    """Keep the row of a new key, in a writing transaction of the caller.
+
+    :param note: stands before what the audit record says.
+    :returns: the id of that record.
+    :raises KeyRefused: the name is taken, or there are too many keys.
+    """
+    require_place(connection, row["name"])
+    made = {**row, "created_at": gateway.clock()}
+    connection.execute(insert(table.ApiKey).values(made))
+    change = AuditedChange(f"api key {row['name']}", None, _documented(made))
+    return _record(connection, gateway, actor, "create", change, note=note)
+
+
+def require_place(connection: Connection, name: str) -> None:
+    """Make sure that no key has, or had, the name, and that one more may be made.
+
+    :raises KeyRefused: one has, or there are too many.
+    """
+    if is_name_used(connection, name):
+        raise KeyRefused(f"the name {name} is already used, or was used before; enter another name")
+    if count_valid(connection) >= MOST_VALID:
+        raise KeyRefused(f"there are {grouped(MOST_VALID)} valid keys, the maximum; revoke one first")
+
+
+def revoke_key(gateway: Gateway, api_key_id: int, *, actor: Actor) -> datetime:
+    """Let a key count no longer; when it was revoked. Revoking again changes nothing.
+
+    This process refuses it when this returns, the others within ``CONFIG_MAX_AGE_SECONDS``.
+
+    :param api_key_id: of the key's row.
+    :raises KeyRefused: there is no such key.
+    """
+    with writing(gateway.engine) as connection:
+        row = key_by_id(connection, api_key_id)
+        if row is None:
+            raise KeyRefused("this key does not exist")
+        if row["revoked_at"] is not None:
+            revoked_at: datetime = row["revoked_at"]
+            return revoked_at
+        now, before = gateway.clock(), dict(row)
+        of_row = table.ApiKey.id == api_key_id
+        connection.execute(update(table.ApiKey).where(of_row).values(revoked_at=now))
+        after = before | {"revoked_at": now}
+        change = AuditedChange(f"api key {row['name']}", _documented(before), _documented(after))
+        _record(connection, gateway, actor, "revoke", change)
+        return now
+
+
+def _check(name: str, scopes: list[str], rate_limit: str) -> None:
+    if not is_plain_name(name):
+        raise KeyRefused(
+            f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with a "
+            "letter or digit"
+        )
+    if not scopes:
+        raise KeyRefused(f"a key needs at least one scope; choose from {', '.join(Scope)}")
+    for scope in scopes:
+        if scope not in set(Scope):
+            raise KeyRefused(f"{scope!r} is not a scope; choose from {', '.join(Scope)}")
+    try:
+        readable = len(rate_limit) <= table.LIMIT_LENGTH and bool(limits_of(rate_limit) or not rate_limit)
+    except ValueError:
+        readable = False
+    if not readable:
+        raise KeyRefused(
+            f"{rate_limit[:60]!r} is not a limit; enter one such as 20/second or 100/minute;1000/hour"
+        )
+
+
+def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the audit log keeps of a key: nothing of its text, not even the digest."""
+    kept = {column: row[column] for column in _DOCUMENTED if row.get(column) is not None}
+    return {
+        column: value.isoformat() if isinstance(value, datetime) else value for column, value in kept.items()
+    }
+
+
+def _record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    change: AuditedChange,
+    *,
+    note: str = "",
+) -> int:
+    return record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        f"api_key.{action}",
+        change.subject,
+        now=gateway.clock(),
+        detail=": ".join(filter(None, (note, f"{action} {change.subject}"))),
+        changes=[change],
+    )

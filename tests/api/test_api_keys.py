@@ -1,0 +1,219 @@
+"""Keys and limits as callers meet them, over both public doors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask, g
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from app.domain.api_keys import ApiKey as Key
+from app.domain.api_keys import Scope
+from app.domain.errors import Forbidden, Unauthorized, Unavailable
+from app.http.keys import current_key, keep_key, require_key
+from app.models.api_keys import ApiKey
+from app.models.engine import reading
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.api_keys.keys import revoke_key
+from app.services.approvals.api_keys import request_key
+from tests.actors import TESTER
+from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
+from tests.api.world import configure
+from tests.applications import OpenApp, gateway_of
+from tests.grpcweb.wire import OK, RESOURCE_EXHAUSTED, SERVICE, Answer, frame, post, understand
+
+UNAUTHENTICATED, PERMISSION_DENIED = 16, 7
+HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+ME, OTHER = "198.51.100.7", "198.51.100.8"
+
+
+def make(app: Flask, name: str = "wallet", limit: str = "", *scopes: str) -> str:
+    with app.app_context():
+        text, _ = request_key(current_gateway(), name, scopes or ("read",), limit, actor=TESTER)
+        return text
+
+
+def revoke(app: Flask, name: str = "wallet") -> None:
+    gateway = gateway_of(app)
+    with reading(gateway.engine) as connection:
+        found = connection.execute(select(ApiKey.id).where(ApiKey.name == name)).scalar_one()
+    revoke_key(gateway, found, actor=TESTER)
+
+
+def ask(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return app.test_client().get(path, headers=headers | more, environ_overrides={"REMOTE_ADDR": peer})
+
+
+def call(app: Flask, key: str | None = None, peer: str = ME) -> Answer:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return post(
+        app.test_client(),
+        "GetTransferConfigs",
+        frame(b""),
+        headers=headers,
+        environ_overrides={"REMOTE_ADDR": peer},
+    )
+
+
+def told(response: Any) -> tuple[str | None, str | None]:
+    """Limit and what is left, with the rest of the headers checked."""
+    limit, left, reset = (response.headers.get(name) for name in HEADERS)
+    assert (reset is None) == (limit is None)
+    if reset is not None:
+        assert 1 <= int(reset) <= 3600
+    assert (response.headers.get("Retry-After") is None) == (response.status_code != 429)
+    return limit, left
+
+
+def test_without_limits_nothing_is_said(app: Flask) -> None:
+    for response in (ask(app), ask(app, make(app)), ask(app, path="/healthz")):
+        assert response.status_code == 200
+        assert told(response) == (None, None)
+    assert told(call(app).response) == (None, None)
+
+
+def test_a_caller_is_told_how_it_stands(open_app: OpenApp) -> None:
+    app = open_app(rate_limit="2/hour")
+    configure(app)
+    assert [told(ask(app)) for _ in range(2)] == [("2", "1"), ("2", "0")]
+    refused = ask(app, path=LATENCY)
+    assert_refused(refused, 429, "rate_limited", LATENCY)
+    assert told(refused) == ("2", "0")
+    assert refused.headers["Retry-After"] == refused.headers["RateLimit-Reset"]
+    bad = ask(app, peer=OTHER, path=LATENCY)
+    assert (bad.status_code, told(bad)) == (400, ("2", "1")), "errors say it, too"
+    answer = call(app, peer=OTHER)
+    assert (answer.status, answer.response.headers["RateLimit-Remaining"]) == (OK, "0")
+    answer = call(app, peer=OTHER)
+    assert (answer.status, answer.reason) == (RESOURCE_EXHAUSTED, "rate_limited")
+    assert answer.response.headers["Retry-After"] == answer.response.headers["RateLimit-Reset"]
+    for response in (ask(app, peer=OTHER), call(app, peer=OTHER).response):
+        exposed = response.headers["Access-Control-Expose-Headers"].split(", ")
+        assert {*HEADERS, "Retry-After"} <= set(exposed)
+    for path in ("/healthz", "/openapi.json"):
+        assert told(ask(app, path=path)) == (None, None)
+
+
+def test_a_key_has_a_limit_of_its_own(open_app: OpenApp) -> None:
+    app = open_app(rate_limit="1/hour")
+    configure(app)
+    key, free = make(app, "wallet", "3/hour"), make(app, "free")
+    assert told(ask(app, key)) == ("3", "2")
+    assert told(ask(app, key, OTHER)) == ("3", "1"), "wherever it asks from"
+    assert call(app, key).response.headers["RateLimit-Remaining"] == "0"
+    assert ask(app, key).status_code == 429
+    assert call(app, key, OTHER).status == RESOURCE_EXHAUSTED
+    assert [told(ask(app, free)) for _ in range(3)] == [(None, None)] * 3
+    # What keys asked does not count for the address.
+    assert [ask(app).status_code for _ in range(2)] == [200, 429]
+    assert ask(app, free).status_code == 200
+
+
+@pytest.mark.parametrize("limit", ["", "2/hour"])
+def test_a_wrong_key_is_refused(open_app: OpenApp, limit: str) -> None:
+    app = open_app(rate_limit=limit)
+    configure(app)
+    key = make(app)
+    for wrong, words in (("gwk_" + "0" * 59, "unknown or revoked"), (key[:-1], "malformed")):
+        response = ask(app, wrong, path=LATENCY)
+        assert_refused(response, 401, "unauthorized", LATENCY)
+        assert words in response.json["err"]["msg"]
+        assert "leave the Authorization header out" in response.json["err"]["msg"]
+        assert response.headers["WWW-Authenticate"] == "Bearer"
+        answer = call(app, wrong, OTHER)
+        assert (answer.status, answer.reason) == (UNAUTHENTICATED, "unauthorized")
+        assert words in answer.text
+    # Guessing counts as asking without a key.
+    assert ask(app, wrong, path=LATENCY).status_code == (429 if limit else 401)
+    assert ask(app, key).status_code == 200
+
+
+def test_a_revoked_key_is_refused(app: Flask) -> None:
+    key = make(app)
+    assert ask(app, key).status_code == 200
+    revoke(app)
+    assert_refused(ask(app, key), 401, "unauthorized", CONFIGS)
+    assert call(app, key).status == UNAUTHENTICATED
+
+
+@pytest.mark.parametrize("value", ["Basic Og==", "Bearer eyJhbGciOi.J9", "Bearer", "gwk_x", "Bearer gwi_x"])
+def test_what_is_no_key_is_not_looked_at(app: Flask, value: str) -> None:
+    assert ask(app, Authorization=value).status_code == 200
+
+
+def test_a_key_is_for_its_scopes(app: Flask) -> None:
+    key = make(app, "hooks", "", "webhooks")
+    response = ask(app, key, path=LATENCY)
+    assert_refused(response, 403, "insufficient_scope", LATENCY)
+    assert "lacks the scope read" in response.json["err"]["msg"]
+    assert (call(app, key).status, call(app, key).reason) == (PERMISSION_DENIED, "insufficient_scope")
+
+
+def test_where_keys_do_not_matter(app: Flask) -> None:
+    for path in ("/healthz", "/readyz", "/openapi.json"):
+        assert ask(app, "gwk_wrong", path=path).status_code == 200
+    assert app.test_client().options(STATUS, headers={"Authorization": "Bearer gwk_wrong"}).status_code == 204
+    preflight = app.test_client().options(f"{SERVICE}EstimateAmt", headers={"Authorization": "Bearer gwk_x"})
+    assert preflight.status_code == 200
+    assert ask(app, "gwk_wrong", path="/v2/nothing").status_code == 404
+    feed = app.test_client().post("/ingest/v1/events", headers={"Authorization": "Bearer gwk_x"})
+    assert feed.status_code == 401
+    assert told(feed) == (None, None)
+
+
+def test_uses_are_counted(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_app(own=True)
+    configure(app)
+    counted: list[tuple[int, bool]] = []
+    monkeypatch.setattr(gateway_of(app).key_uses, "_add", counted.append)
+    key = make(app, "wallet", "2/hour")
+    ask(app)
+    ask(app, key)
+    call(app, key)
+    ask(app, key)
+    ask(app, key, path="/healthz")
+    ask(app, "gwk_wrong")
+    assert counted == [(1, False), (1, False), (1, True)]
+
+
+def test_operations_that_need_a_key(app: Flask) -> None:
+    with app.test_request_context("/v2/webhooks"):
+        assert current_key() is None
+        with pytest.raises(Unauthorized, match="scope webhooks is required"):
+            require_key(Scope.WEBHOOKS)
+        keep_key(Key(1, "0" * 16, "wallet", b"", frozenset({Scope.READ})))
+        with pytest.raises(Forbidden, match="lacks the scope webhooks, it has read"):
+            require_key(Scope.WEBHOOKS)
+        assert require_key(Scope.READ) is current_key() is g.api_key
+
+
+def test_a_view_knows_the_key(open_app: OpenApp) -> None:
+    app = open_app(own=True)
+    key, seen = make(app), []
+    endpoint, _ = app.url_map.bind("localhost").match(CONFIGS)
+    app.view_functions[endpoint] = lambda: seen.append(current_key()) or ""
+    ask(app, key)
+    ask(app)
+    assert [found and found.name for found in seen] == ["wallet", None]
+
+
+def test_a_database_that_is_away_refuses_only_keys(app: Flask, client: FlaskClient) -> None:
+    """Callers without a key are answered from memory."""
+    key = make(app)
+    gateway: Gateway = gateway_of(app)
+    assert ask(app).status_code == 200
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.services.api_keys.recognised.ask", away)
+        assert ask(app).status_code == 200
+        response = ask(app, key)
+        assert_refused(response, 503, "unavailable", CONFIGS)
+        assert call(app, key).status == 14
+    assert gateway.request_limits is not None
+    assert understand(call(app, key).response).status == OK
+
+
+def away(*_args: Any) -> Any:
+    raise Unavailable("out of reach")

@@ -1,0 +1,60 @@
+"""What is a key, what is none, and what its bearer may do."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.api_keys import ApiKey, Scope
+from app.domain.api_keys.key import key_id_of, key_in, key_text
+from app.domain.reporting.token import digest_of
+
+ID, SECRET = "0123456789abcdef", "aZ9" * 14 + "x"
+TEXT = key_text(ID, SECRET)
+
+
+def key(*scopes: Scope) -> ApiKey:
+    return ApiKey(1, ID, "wallet", digest_of(TEXT.encode()), frozenset(scopes))
+
+
+def test_a_key_has_its_public_id() -> None:
+    assert f"gwk_{ID}{SECRET}" == TEXT
+    assert key_id_of(TEXT) == ID
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "gwk_", TEXT[:-1], TEXT + "x", TEXT + "\n", f"gwk_{ID.upper()}{SECRET}", f"gwi_{ID}{SECRET}"]
+    + [f"gwk_{ID}{SECRET[:-1]}{sign}" for sign in "_-é٣"],
+)
+def test_anything_else_is_none(text: str) -> None:
+    assert key_id_of(text) is None
+
+
+def test_only_the_whole_key_is_the_key() -> None:
+    assert key(Scope.READ).is_(TEXT)
+    for wrong in (TEXT[:-1] + "y", TEXT[:-1], f"gwk_{ID[:-1]}0{SECRET}", ""):
+        assert not key(Scope.READ).is_(wrong)
+
+
+@pytest.mark.parametrize(
+    ("header", "presented"),
+    [
+        (f"Bearer {TEXT}", TEXT),
+        (f"bearer   {TEXT} ", TEXT),
+        ("Bearer gwk_short", "gwk_short"),
+        ("Bearer", None),
+        ("", None),
+        (TEXT, None),
+        (f"Basic {TEXT}", None),
+        ("Bearer eyJhbGciOi.J9", None),
+        (f"Bearer gwi_{ID}_{SECRET}", None),
+    ],
+)
+def test_what_a_header_presents(header: str, presented: str | None) -> None:
+    assert key_in(header) == presented
+
+
+def test_scopes() -> None:
+    assert [key(Scope.READ).may(scope) for scope in Scope] == [True, False, False]
+    assert [key(Scope.WEBHOOKS).may(scope) for scope in Scope] == [False, True, False]
+    assert [key(Scope.ALL_WEBHOOKS).may(scope) for scope in Scope] == [False, True, True]

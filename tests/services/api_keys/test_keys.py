@@ -1,0 +1,207 @@
+"""Keys: made and shown once, recognised from memory, revoked everywhere, on record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+from sqlalchemy import event, func, select
+
+from app.domain.errors import Unauthorized
+from app.domain.proposals.two_persons import API_KEYS, TwoPersons
+from app.domain.reporting.token import digest_of
+from app.models.api_keys import ApiKey
+from app.models.audit import AuditRecord
+from app.models.connections.writes import Writes
+from app.models.engine import reading
+from app.models.proposals import Proposal
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.kept_reads import KeptReads
+from app.services.api_keys import keys as making
+from app.services.api_keys.keys import KeyRefused, revoke_key
+from app.services.api_keys.recognised import presented_key
+from app.services.approvals.api_keys import request_key
+from app.services.proposals.results import ReasonMissing
+from tests.actors import TESTER
+from tests.timer import Timer
+
+MAX_AGE = 5.0
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return current_gateway()
+
+
+@pytest.fixture
+def timer() -> Timer:
+    return Timer()
+
+
+@pytest.fixture
+def elsewhere(gateway: Gateway, timer: Timer) -> Gateway:
+    """Another process: it does not see the writes of this one, and keeps what it read."""
+    return replace(gateway, kept_reads=KeptReads(MAX_AGE, Writes(), timer))
+
+
+@pytest.fixture
+def reads(gateway: Gateway) -> Iterator[list[str]]:
+    """The statements that read keys."""
+    seen: list[str] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if "FROM api_keys" in statement:
+            seen.append(statement)
+
+    event.listen(gateway.reads, "before_cursor_execute", note)
+    yield seen
+    event.remove(gateway.reads, "before_cursor_execute", note)
+
+
+def make(gateway: Gateway, name: str = "wallet", limit: str = "", *scopes: str) -> str:
+    text, _ = request_key(gateway, name, scopes or ("read",), limit, actor=TESTER)
+    return text
+
+
+def row_id(gateway: Gateway, name: str = "wallet") -> int:
+    with reading(gateway.engine) as connection:
+        return connection.execute(select(ApiKey.id).where(ApiKey.name == name)).scalar_one()
+
+
+def records(gateway: Gateway) -> list[tuple[str, str, str]]:
+    columns = (AuditRecord.action, AuditRecord.subject, AuditRecord.changes)
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(*columns).where(AuditRecord.subject.like("api key %")))
+        return [(row.action, row.subject, row.changes) for row in rows]
+
+
+def presented(gateway: Gateway, text: str) -> Any:
+    return presented_key(gateway, f"Bearer {text}")
+
+
+def test_a_key_is_recognised_and_not_kept(gateway: Gateway) -> None:
+    text = make(gateway, "wallet", "5/minute;20/hour", "read", "webhooks")
+    key = presented(gateway, text)
+    assert (key.name, key.rate_limit) == ("wallet", "5/minute;20/hour")
+    assert sorted(key.scopes) == ["read", "webhooks"]
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(ApiKey.__table__)).one()
+    assert row.digest == digest_of(text.encode())
+    secret = text[len("gwk_") + 16 :]
+    assert secret not in repr(row)
+    ((action, subject, changes),) = records(gateway)
+    assert (action, subject) == ("api_key.create", "api key wallet")
+    assert secret not in changes
+    assert row.digest.hex() not in changes
+
+
+def test_every_key_is_another(gateway: Gateway) -> None:
+    assert len({make(gateway, f"k{n}") for n in range(20)}) == 20
+
+
+@pytest.mark.parametrize("change", ["end", "begin", "unknown", "short"])
+def test_what_is_no_key(gateway: Gateway, change: str) -> None:
+    text = make(gateway)
+    last = "b" if text[-1] == "a" else "a"
+    wrong = {
+        "end": text[:-1] + last,
+        "begin": text[:20] + ("b" if text[20] == "a" else "a") + text[21:],
+        "unknown": "gwk_" + "0" * 16 + text[20:],
+        "short": text[:-1],
+    }[change]
+    with pytest.raises(Unauthorized, match="malformed" if change == "short" else "unknown or revoked"):
+        presented(gateway, wrong)
+    assert presented_key(gateway, "Bearer of good news") is None
+    assert presented(gateway, text).name == "wallet"
+
+
+def test_a_look_up_costs_no_read(elsewhere: Gateway, timer: Timer, reads: list[str]) -> None:
+    text = make(elsewhere)
+    for n in range(50):
+        assert presented(elsewhere, text).name == "wallet"
+        with pytest.raises(Unauthorized):  # and wrong ones cost none of their own
+            presented(elsewhere, f"gwk_{n:016x}{text[20:]}")
+    assert len(reads) == 1
+    timer.now += MAX_AGE
+    presented(elsewhere, text)
+    assert len(reads) == 2
+
+
+def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, timer: Timer) -> None:
+    text, other = make(gateway), make(gateway, "other")
+    for process in (gateway, elsewhere):
+        assert presented(process, text).name == "wallet"
+    revoked_at = revoke_key(gateway, row_id(gateway), actor=TESTER)
+    with pytest.raises(Unauthorized, match="revoked"):
+        presented(gateway, text)
+    timer.now += MAX_AGE
+    with pytest.raises(Unauthorized, match="revoked"):
+        presented(elsewhere, text)
+    for process in (gateway, elsewhere):
+        assert presented(process, other).name == "other"
+    assert revoke_key(gateway, row_id(gateway), actor=TESTER) == revoked_at, "once is enough"
+    assert [action for action, subject, _ in records(gateway) if subject == "api key wallet"] == [
+        "api_key.create",
+        "api_key.revoke",
+    ]
+    with pytest.raises(KeyRefused, match="does not exist"):
+        revoke_key(gateway, 10**6, actor=TESTER)
+
+
+NOT_MADE = [
+    ("", ("read",), "", "not a valid name"),
+    ("Wallet", ("read",), "", "not a valid name"),
+    ("a b", ("read",), "", "not a valid name"),
+    ("x" * 65, ("read",), "", "not a valid name"),
+    ("wallet", (), "", "at least one scope"),
+    ("wallet", ("write",), "", "'write' is not a scope"),
+    ("wallet", ("read",), "often", "'often' is not a limit"),
+    ("wallet", ("read",), "-1/second", "is not a limit"),
+    ("wallet", ("read",), "1/minute;" * 40, "is not a limit"),
+]
+
+
+@pytest.mark.parametrize(("name", "scopes", "limit", "words"), NOT_MADE)
+def test_what_is_not_made(
+    gateway: Gateway, name: str, scopes: tuple[str, ...], limit: str, words: str
+) -> None:
+    with pytest.raises(KeyRefused, match=words):
+        request_key(gateway, name, scopes, limit, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
+
+
+def test_a_name_is_never_given_again(gateway: Gateway) -> None:
+    make(gateway)
+    revoke_key(gateway, row_id(gateway), actor=TESTER)
+    with pytest.raises(KeyRefused, match="was used before"):
+        make(gateway)
+
+
+def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "MOST_VALID", 2)
+    make(gateway, "a")
+    make(gateway, "b")
+    with pytest.raises(KeyRefused, match="revoke one first"):
+        make(gateway, "c")
+    revoke_key(gateway, row_id(gateway, "a"), actor=TESTER)
+    make(gateway, "c")
+
+
+def test_a_proposed_key_counts_once_it_is_made(gateway: Gateway) -> None:
+    guarded = replace(gateway, two_persons=TwoPersons(frozenset({API_KEYS})))
+    with pytest.raises(ReasonMissing):
+        request_key(guarded, "wallet", ("read",), "", actor=TESTER)
+    text, saved = request_key(guarded, "wallet", ("read",), "", actor=TESTER, reason="a new wallet")
+    assert saved.proposal_id is not None
+    with pytest.raises(Unauthorized):
+        presented(guarded, text)
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(Proposal.__table__)).one()
+    given = orjson.loads(row.input)
+    assert given == {"name": "wallet", "scopes": ["read"], "rate_limit": "", "key_id": text[4:20]}
+    assert bytes.fromhex(row.secret) == digest_of(text.encode())
