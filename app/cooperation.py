@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any, Final, ParamSpec, TypeVar
 
-from gevent import Timeout, get_hub
+from gevent import Timeout, get_hub, idle
 from gevent.monkey import is_module_patched
 from gevent.threadpool import ThreadPool
 
@@ -20,8 +20,36 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-TURN_SECONDS: Final = 0.002
-"""How long a computation goes on before others have their turn: about what a public answer takes."""
+TURN_SECONDS: Final = 0.001
+"""How long work that nobody waits for in this moment goes on before others have their turn: less than what a
+public answer takes."""
+
+OTHERS_SECONDS: Final = 0.003
+"""How long all others together may go on then, while they have something to do."""
+
+
+def give_way() -> None:
+    """Let everything else that is ready have its turn, also what only now turns out to be ready.
+
+    ``sleep(0)`` would not do: gevent calls whoever slept so up to fifty times before it looks at sockets
+    again. An idle watcher of the highest priority is called once in each turn of the loop, after that look.
+    """
+    if served_by_greenlets():
+        idle(get_hub().loop.MAXPRI)
+    else:
+        time.sleep(0)
+
+
+def stand_back() -> None:
+    """Let the others go on until none of them is ready, for ``OTHERS_SECONDS`` at most.
+
+    Without that bound, callers who ask without pause would stop whoever stands back for them.
+    """
+    if served_by_greenlets():
+        with Timeout(OTHERS_SECONDS, False):
+            idle()
+    else:
+        time.sleep(0)
 
 
 def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:
@@ -29,7 +57,7 @@ def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic
     until = monotonic() + TURN_SECONDS
     for item in items:
         if monotonic() >= until:
-            time.sleep(0)
+            stand_back()
             until = monotonic() + TURN_SECONDS
         yield item
 

@@ -6,11 +6,13 @@ import math
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Final
 
 from gevent import get_hub
 from gevent.socket import wait as wait_until
+
+from app.cooperation import TURN_SECONDS, give_way
 
 FIRST_BYTE_SECONDS: Final = 10.0
 """How long a new connection may say nothing. One that was used before may stay idle for ``keepalive``."""
@@ -27,10 +29,6 @@ BODY_RATE: Final = 1024
 
 SEND_SECONDS: Final = 30.0
 """How long the client may take for a piece of an answer."""
-
-TURN_SECONDS: Final = 0.002
-"""How long the reader of a request goes on before others have their turn. Data that is there already makes
-nobody wait, and a body of tiny chunks takes longer to parse than to arrive."""
 
 SMALLEST_PIECE: Final = 512
 LARGEST_PIECE: Final = 1 << 20
@@ -142,14 +140,18 @@ class Connection:
             self._readable.close()
 
     def _give_way(self, size: int) -> int:
-        """Let others have their turn. How much to read: less where what was read last took long to parse."""
+        """Let others have their turn. How much to read: less where what was read last took long to parse.
+
+        Data that is there already makes nobody wait, and a body of tiny chunks takes longer to parse than to
+        arrive.
+        """
         now = monotonic()
         if now - self._read_at > TURN_SECONDS:
             self._piece = max(SMALLEST_PIECE, min(self._piece, size) // 2)
         else:
             self._piece = min(2 * self._piece, LARGEST_PIECE)
         if now - self._turn_began > TURN_SECONDS:
-            sleep(0)
+            give_way()
             self._turn_began = monotonic()
         return min(size, self._piece)
 

@@ -12,6 +12,7 @@ from gevent.socket import wait_read
 from gunicorn import http, util
 from gunicorn.workers.ggevent import GeventWorker
 
+from app.cooperation import give_way
 from serving.connection import FIRST_BYTE_SECONDS, Connection, TooSlow
 from serving.places import NoPlace, Places
 from serving.shares import SHARES
@@ -128,7 +129,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                     req = next(parser)
                 if not connection.waited:
                     # A client that sends requests in advance must not keep all others waiting.
-                    gevent.sleep(0)
+                    give_way()
                 connection.await_body()
                 with connection.answering():
                     self.handle_request(listener, req, connection, addr)

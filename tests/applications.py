@@ -6,7 +6,8 @@ and in its database. Each test gets a new gateway and an empty database, so noth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -59,6 +60,20 @@ def make_settings(database_url: str, **changes: object) -> Settings:
         "estimate_counts_seconds": 0,
     }
     return Settings.model_validate(values | changes)
+
+
+@contextmanager
+def application(database_url: str, clock: Clock = system_clock, **changes: object) -> Iterator[Flask]:
+    """An application that nobody else has, in its context, on any database, for the time of the block.
+
+    :param changes: of the settings of tests.
+    """
+    app = create_app(make_settings(database_url, **changes), clock=clock)
+    with app.app_context():
+        try:
+            yield app
+        finally:
+            close_connections()
 
 
 USUAL: tuple[dict[str, Any], ...] = ({}, {"doors": ALL_DOORS})

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.repository import build, files
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -114,21 +114,11 @@ MAX_MODULES = 20
 LARGE_FOLDERS: dict[str, str] = {}
 """Folders over the limit, each with the reason."""
 
-SKIPPED = {".git", ".venv", "instance", "node_modules", "__pycache__"}
-CACHES = ("*_cache", ".hypothesis", ".tmp", "*.egg-info")
 PRIVATE = re.compile(r"\.\./shared\b|(?<![\w./-])/wor[k](?![\w-])")
 """Places outside the repository, which nobody else has."""
 
 OUTSIDE = "/".join(["..", "shared", "notes.md"])
 HOME = "/".join(["", "work", "main"])
-
-
-def build(root: Path, tree: dict[str, str]) -> None:
-    """Write the files."""
-    for path, text in tree.items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
 
 
 def lint_imports(root: Path) -> dict[str, str]:
@@ -215,23 +205,10 @@ def violations(root: Path) -> list[str]:
         found += private_places(path, name)
         if path.suffix == ".py":
             found += too_long(path, name)
+            found += borrowed(path, name)
         if name.startswith("app/") and path.suffix == ".py" and "__import__(" in path.read_text():
             found.append(f"{name}:1: an import by name hides a dependency")
     return [*found, *too_many(root)]
-
-
-def files(root: Path) -> list[Path]:
-    """What belongs to the repository, without what is made from it."""
-    found: list[Path] = []
-    for folder, inner, names in os.walk(root):
-        inner[:] = [name for name in inner if belongs(name)]
-        found += [Path(folder, name) for name in names if belongs(name)]
-    return sorted(found)
-
-
-def belongs(name: str) -> bool:
-    """Whether a file or folder of this name is part of the repository."""
-    return name not in SKIPPED and not any(fnmatch(name, cache) for cache in CACHES)
 
 
 def too_long(path: Path, name: str) -> Iterator[str]:
@@ -243,6 +220,20 @@ def too_long(path: Path, name: str) -> Iterator[str]:
         yield f"{name}:{MAX_LINES}: {lines} lines; split it, or say in LONG_FILES why not"
     elif lines <= MAX_LINES and name in LONG_FILES:
         yield f"{name}:1: is short enough now; take it out of LONG_FILES"
+
+
+def borrowed(path: Path, name: str) -> Iterator[str]:
+    """Test modules that are imported: what tests share is kept in modules that have no tests."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            if re.match(r"tests\.(\w+\.)*test_", module):
+                yield f"{name}:{node.lineno}: imports a module of tests, {module}"
+                break
 
 
 def too_many(root: Path) -> Iterator[str]:
@@ -294,6 +285,8 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
     [
         ("app/cli/long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
         ("tests/test_long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
+        ("tests/admin/pages.py", "from tests.admin.test_sign_in import code\n", "imports a module of tests"),
+        ("tests/test_a.py", "from tests import test_b\n", "imports a module of tests, tests.test_b"),
         ("app/models/table_20.py", "", f"{MAX_MODULES + 1} modules"),
         ("app/cli/pools.py", "__import__('app.api')\n", "import by name"),
         ("docs/notes.md", f"see\n{OUTSIDE}\n", f":2: refers to {OUTSIDE.removesuffix('/notes.md')}"),

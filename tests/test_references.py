@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.test_layering import build, files
+from tests.repository import build, files
 
 ROOT = Path(__file__).resolve().parent.parent
 

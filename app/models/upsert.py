@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.extensions import Base
+from app.models.connections.append import execute_many
 from app.models.connections.columns import bound_rows, column_names, holds_json, type_names
 
 
@@ -27,7 +28,7 @@ def add_up(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
         return
     table, statement, keys = _insert(connection, model)
     sums = {name: table.c[name] + statement.excluded[name] for name in rows[0] if name not in keys}
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=sums), list(rows))
+    execute_many(connection, statement.on_conflict_do_update(index_elements=keys, set_=sums), rows)
 
 
 def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
@@ -42,7 +43,7 @@ def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
         return
     _, statement, keys = _insert(connection, model)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), list(rows))
+    execute_many(connection, statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
 
 
 def lock_or_insert(

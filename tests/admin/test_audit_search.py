@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from app.domain import audit
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
-from tests.admin.test_network_flow import other_operator, save, send, shown
-from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.admin.forms import save, send
+from tests.admin.visitor import MovableClock, Visitor, other_operator, signed_in
+from tests.services.network.edits.kit import shown
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def found(visitor: Visitor, **query: str) -> list[str]:
@@ -49,3 +55,39 @@ def test_until_today_includes_today(
     assert int(found(visitor)[0]) > int(newest), "the sign-in of the next day"
     assert found(visitor, until=today)[0] == newest
     assert visitor.get("/admin/audit/?until=9999-12-31").status_code == 200
+
+
+WRITERS = ("record", "record_alone", "record_change", "_record", "Planned", "Edits")
+"""Functions and classes that are given the action of a record."""
+
+
+def kinds_written() -> set[str]:
+    """What stands before the dot in every action that the code gives to one of them.
+
+    Most actions are literals; those that end in a variable begin with their kind.
+    """
+    found: set[str] = set()
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", None) in WRITERS:
+                texts = list(filter(None, (_beginning(argument) for argument in call.args)))
+                actions = [text for text in texts if re.fullmatch(r"[a-z_]+\.[a-z_]*", text)]
+                alone = [text for text in texts if text in {"sign_in", "sign_out"}]
+                found.update(text.partition(".")[0] for text in actions + alone)
+    return found
+
+
+def _beginning(argument: ast.expr) -> str | None:
+    """The text of an argument, or how it begins."""
+    if isinstance(argument, ast.Name):
+        argument = ast.Constant(getattr(audit, argument.id, None))
+    if isinstance(argument, ast.JoinedStr):
+        argument = argument.values[0]
+    told = argument.value if isinstance(argument, ast.Constant) else None
+    return told if isinstance(told, str) else None
+
+
+def test_the_filter_offers_the_kinds_that_are_written(operator: Visitor) -> None:
+    page = operator.get("/admin/audit/").text
+    (select,) = re.findall(r'<select[^>]* name="action".*?</select>', page, re.DOTALL)
+    assert sorted(re.findall(r'<option value="(\w+)"', select)) == sorted(kinds_written())

@@ -15,8 +15,8 @@ from app.domain.proposals.two_persons import TwoPersons
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
+from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import send
-from tests.admin.test_connect import BASE, PATH
 from tests.admin.visitor import Visitor, signed_in
 from tests.services.network.edits.kit import document, records, shown
 

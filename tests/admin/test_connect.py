@@ -10,23 +10,11 @@ import pytest
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
+from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor
 from tests.services.network.edits.kit import document, records
-from tests.services.network.network_kit import SIGNERS, VAULT
-
-PATH = "/admin/connect/?like=56"
-BASE = {
-    "id": "8453",
-    "name": "Base",
-    "explore_url": "https://basescan.example",
-    "contract_addr": VAULT,
-    "token0_address": "0x00000000000000000000000000000000000000a1",
-    "token0_decimal": "6",
-    "token0_liquidity": "1 0\u20090\u202f0_.\u00a05",
-    "token0_total_cap": "",
-    "validators": f"{SIGNERS[0]} 10\r\n\r\n{SIGNERS[1]} 20",
-}
+from tests.services.network.network_kit import SIGNERS
 
 
 def test_an_example_is_chosen_first(operator: Visitor, network: Gateway) -> None:

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import insert
 from sqlalchemy.exc import OperationalError
 
 from app.admin.pages import dashboard as parts
 from app.domain.operators import Role
-from app.models.engine import writing
-from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
-from tests.admin.visitor import NOW, signed_in
+from tests.admin.unfed import without_events
+from tests.admin.visitor import signed_in
 
 PARTS = (
     "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "heat_map", "pool_lines",
     "anomalies_to_acknowledge", "estimate_summary", "freshness", "trend",
 )  # fmt: skip
 WAY_TO_STOP = '<a href="/admin/chains/1/stop">Ethereum</a>'
-
-
-def without_events(gateway: Gateway, *statuses: int) -> list[str]:
-    """Transfers of which there are no events, at these statuses for two hours."""
-    at = NOW - timedelta(hours=2)
-    ids = [n.to_bytes(32, "big") for n in range(1, len(statuses) + 1)]
-    moments = {"status_since": at, "updated_at": at}
-    where = {"src_chain_id": 1, "dst_chain_id": 56, "symbol": "USDT", "amount": 25 * 10**6}
-    with writing(gateway.engine) as connection:
-        for transfer_id, status in zip(ids, statuses, strict=True):
-            row = {"transfer_id": transfer_id, "status": status, "refund_reason": 0} | moments | where
-            connection.execute(insert(Transfer).values(row))
-    return [f"0x{transfer_id.hex()}" for transfer_id in ids]
 
 
 @pytest.mark.every_database

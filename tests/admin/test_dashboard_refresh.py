@@ -11,7 +11,7 @@ from app.admin.views import dashboard as view
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from tests.admin.forms import send
-from tests.admin.test_dashboard_page import without_events
+from tests.admin.unfed import without_events
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 
 REFRESH = "/admin/refresh"

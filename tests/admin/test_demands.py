@@ -16,8 +16,8 @@ from app.services.operators.passwords import why_refused
 from scripts.start import first_account
 from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
-from tests.admin.test_access import EXPECTED, NOBODY, console_rules, path_of
-from tests.admin.test_sign_in import code_of, set_up
+from tests.admin.roles import EXPECTED, NOBODY, console_rules, path_of
+from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)

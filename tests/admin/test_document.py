@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network
+from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, signed_in
 from tests.services.network.edits.kit import document, records, shown
@@ -22,19 +23,6 @@ from tests.services.network.network_kit import SIGNERS, network, text
 @pytest.fixture
 def admin(app: Flask, network: Gateway) -> Visitor:
     return signed_in(app, Role.ADMIN)
-
-
-def changed_file() -> dict[str, Any]:
-    """A fee, a name, a block less, a validator less, an opening value and a field that no form has."""
-    rows = network()
-    rows["chains"][0]["name"] = "Mainnet"
-    rows["chains"][0]["suggested_gas_cost"] = "7"
-    rows["routes"][0]["base_fee"] = "7"
-    rows["pools"][0]["liquidity_added"] = "9"
-    rows["route_blocks"] = []
-    del rows["validators"][1]
-    rows["config_fields"] = [{"name": "tag", "value": 1}]
-    return rows
 
 
 def compared(visitor: Visitor, rows: dict[str, Any]) -> TestResponse:

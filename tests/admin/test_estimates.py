@@ -18,7 +18,7 @@ from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.services.feed.ingest import ingest_lines
-from tests.admin.test_transfers import pre
+from tests.admin.transfer_pages import pre
 from tests.admin.visitor import Visitor, signed_in
 from tests.builders.events import EventBuilder
 

@@ -13,7 +13,7 @@ from app.domain.operators import Role
 from app.models.anomalies import Anomaly
 from app.models.engine import writing
 from app.runtime.gateway import Gateway
-from tests.admin.pages.test_dashboard import put
+from tests.admin.projected import put
 from tests.admin.visitor import MovableClock, signed_in
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, fill_network

@@ -8,7 +8,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from app.domain.operators import Role
-from tests.admin.test_sign_in import VIEWER, code_of
+from tests.admin.second_factor import VIEWER, code_of
 from tests.admin.visitor import Visitor, add_account, signed_in
 
 SETUP = "/admin/account/second-factor"

@@ -20,7 +20,7 @@ from app.runtime.gateway import Gateway
 from app.services.operators.accounts import find_account, new_uniquifier, update_account
 from app.services.operators.throttle import Guess, MustWait, release, reserve
 from tests.actors import TESTER
-from tests.admin.test_sign_in import code_of, set_up
+from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 from tests.applications import OpenApp
 

@@ -15,8 +15,8 @@ from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
+from tests.admin.edits import CHANGES, NEW, key_of_last
 from tests.admin.forms import form_of, save, send
-from tests.admin.test_network_edits import CHANGES, NEW, key_of_last
 from tests.admin.visitor import NOW, MovableClock, Visitor, add_account, signed_in
 from tests.services.network.edits.kit import document, records, shown
 from tests.services.network.network_kit import network as small_network

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
 from app.models.pools import ReportedFee
 from app.runtime.gateway import Gateway
+from tests.admin.exports import rows_of
 from tests.admin.forms import form_of, save, send
-from tests.admin.test_network_lists import rows_of
-from tests.admin.visitor import MovableClock, Visitor, email_of
-from tests.services.network.edits.kit import document, shown
-from tests.services.network.edits.test_effects import put
+from tests.admin.visitor import MovableClock, Visitor, again
+from tests.services.network.edits.kit import document, put, shown
 
 MILLIONS = "8 000 000"
 
@@ -27,13 +25,6 @@ def page_of(gateway: Gateway, section: str, *key: Any) -> str:
 def pool(gateway: Gateway) -> dict[str, Any]:
     (row,) = (r for r in document(gateway)["pools"] if r["chain_id"] == 1)
     return dict(row)
-
-
-def again(app: Flask) -> Visitor:
-    """The operator, signed in anew after their session has ended."""
-    visitor = Visitor(app)
-    visitor.sign_in(email_of(Role.OPERATOR))
-    return visitor
 
 
 def spaced(text: str) -> str:

@@ -9,57 +9,13 @@ from flask import Flask
 
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
+from tests.admin.edits import CHANGES, NEW, added, key_of_last
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, signed_in
 from tests.services.network.edits.kit import add_transfer, document, records, shown
 from tests.services.network.network_kit import CONTRACT, VAULT, VILLAIN
 from tests.services.network.network_kit import network as small_network
 
-NEW: dict[str, dict[str, Any]] = {
-    "chains": {
-        "id": "8453",
-        "name": "Base",
-        "explore_url": "https://basescan.example",
-        "contract_addr": "",
-        "gas_token_symbol": "ETH",
-        "block_delay": "1",
-        "minimal_max_slippage": "501",
-    },
-    "tokens": {"chain_id": "1", "symbol": "USDC", "name": "Coin", "address": VAULT.lower(), "decimal": "6"},
-    "pools": {"chain_id": "1", "symbol": "CELR", "total_cap": "1 000 000", "liquidity_added": "7"},
-    "routes": {
-        "symbol": "USDT",
-        "src_chain_id": "10",
-        "dst_chain_id": "1",
-        "rate_model": "stableswap",
-        "rate_value": "",
-        "rate_amplification": "85",
-        "base_fee": "0.3",
-        "base_fee_max_age_seconds": "600",
-        "perc_fee_tiers_0_from": "0",
-        "perc_fee_tiers_0_fee": "0.04",
-        "perc_fee_tiers_2_from": " 1 000.5 ",
-        "perc_fee_tiers_2_fee": "0.03 %",
-    },
-    "route_blocks": {
-        "symbol": "LATER",
-        "src_chain_id": "other",
-        "src_chain_id_other": "5",
-        "dst_chain_id": "6",
-        "reason": "not yet",
-        "expires_at": "2027-01-31",
-    },
-    "pegged_pairs": {
-        "symbol": "USDT",
-        "org_chain_id": "1",
-        "pegged_chain_id": "10",
-        "pegged_deposit_contract_addr": VAULT,
-        "pegged_burn_contract_addr": VAULT,
-        "perc_fee_tiers_0_fee": "0",
-    },
-    "blocked_addresses": {"address": VAULT.upper().replace("0X", "0x"), "expires_at": "2027-01-31 18:00"},
-    "blocked_networks": {"cidr": "198.51.100.0/24", "reason": "two\r\nlines", "expires_at": ""},
-}
 ADDED: dict[str, dict[str, Any]] = {
     "chains": {"id": 8453, "drop_gas_amt": "0", "disabled": False, "minimal_max_slippage": 501},
     "tokens": {"symbol": "USDC", "address": VAULT, "decimal": 6, "xfer_disabled": False},
@@ -85,41 +41,6 @@ ADDED: dict[str, dict[str, Any]] = {
     "blocked_addresses": {"address": VAULT, "expires_at": "2027-01-31T18:00:00Z", "reason": ""},
     "blocked_networks": {"cidr": "198.51.100.0/24", "reason": "two\nlines", "expires_at": None},
 }
-CHANGES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
-    "chains": ({"name": "Base chain", "minimal_max_slippage": "502"}, {"name": "Base chain"}),
-    "tokens": ({"xfer_disabled": "1"}, {"xfer_disabled": True}),
-    "pools": ({"total_cap": "", "epoch_cap": "5"}, {"total_cap": None, "epoch_cap": "5" + "0" * 18}),
-    "routes": (
-        {"rate_model": "fixed", "rate_value": "1.5", "base_fee_max_age_seconds": ""},
-        {"rate": {"model": "fixed", "value": "1.5"}, "base_fee_max_age_seconds": None},
-    ),
-    "route_blocks": (
-        {"both_directions": "0", "reason": "", "expires_at": "2027-02-01"},
-        {"both_directions": False, "reason": "", "expires_at": "2027-02-01T00:00:00Z"},
-    ),
-    "pegged_pairs": ({"burn_base_fee": "0.000009"}, {"burn_base_fee": "9"}),
-    "blocked_addresses": ({"expires_at": "", "source": "list"}, {"expires_at": None, "source": "list"}),
-    "blocked_networks": ({"expires_at": "2027-02-01"}, {"expires_at": "2027-02-01T00:00:00Z"}),
-}
-
-
-def added(gateway: Gateway, section: str) -> dict[str, Any]:
-    """The last row of a section."""
-    row: dict[str, Any] = document(gateway)[section][-1]
-    return row
-
-
-def key_of_last(gateway: Gateway, section: str) -> int:
-    row = added(gateway, section)
-    if section == "chains":
-        return int(row["id"])
-    names = {
-        "tokens": ("chain_id", "symbol"), "pools": ("chain_id", "symbol"), "blocked_networks": ("cidr",),
-        "routes": ("symbol", "src_chain_id", "dst_chain_id"), "blocked_addresses": ("address",),
-        "route_blocks": ("symbol", "src_chain_id", "dst_chain_id"),
-        "pegged_pairs": ("symbol", "org_chain_id", "pegged_chain_id"),
-    }  # fmt: skip
-    return shown(gateway, section, *(row[name] for name in names[section])).row_id
 
 
 @pytest.mark.parametrize("section", NEW)

@@ -9,8 +9,7 @@ from flask import Flask
 
 from app.runtime.gateway import Gateway
 from tests.admin.forms import form_of, save, send
-from tests.admin.test_network_amounts import again
-from tests.admin.visitor import MovableClock, Visitor
+from tests.admin.visitor import MovableClock, Visitor, again
 from tests.services.network.edits.kit import add_transfer, document, shown
 from tests.services.network.network_kit import CONTRACT, VAULT
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from tests.admin.forms import form_of, save, send
-from tests.admin.visitor import Visitor, add_account
+from tests.admin.visitor import Visitor, other_operator
 from tests.services.network.edits.kit import add_transfer, document, records, shown
-
-
-def other_operator(app: Flask) -> Visitor:
-    add_account(app, Role.OPERATOR, "second@example.org")
-    visitor = Visitor(app)
-    assert visitor.sign_in("second@example.org").status_code == 302
-    return visitor
 
 
 def test_effects_are_shown_in_words(operator: Visitor, network: Gateway) -> None:

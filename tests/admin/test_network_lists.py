@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from typing import Any
@@ -16,6 +14,7 @@ from app.runtime.gateway import Gateway
 from app.services.network.document import import_network
 from app.services.network.sections import SECTIONS
 from tests.actors import TESTER
+from tests.admin.exports import rows_of
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, email_of, signed_in
 from tests.services.network.edits.kit import document
@@ -28,10 +27,6 @@ LISTS = (
 NASTY = ("x", "-1", "99999999999999999999", "1e3", "'", '"><script>', "\0", "²", "٣", "%", "1;2", " 1 ")
 SCRIPT = "<script>alert('x')</script>"
 QUOTED = '"><img src=x onerror=alert(1)>'
-
-
-def rows_of(answer: Any) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(answer.text)))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from app.services.operators.accounts import find_account, update_account
 from app.services.operators.passkeys import find_passkey, list_passkeys, use_passkey
 from tests.actors import TESTER
 from tests.admin.authenticator import Asked, Authenticator, add_passkey, ask_at_sign_in, sign_in_by_passkey
-from tests.admin.test_sign_in import code_of, set_up
+from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import (
     NOW,
     PASSWORD,

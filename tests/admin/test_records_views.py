@@ -122,7 +122,7 @@ def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> N
 
 def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
-    fields = {"name": "watcher-eth", "days": "30", "quota_events": "1000", "quota_seconds": "60"}
+    fields = {"name": "watcher-eth", "days": "1 000", "quota_events": "1\u202f000", "quota_seconds": "60"}
     admin.post("/admin/ingest_tokens/new", fields)
     (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', admin.get("/admin/ingest_tokens/").text))
     second = re.search(r"<code class=\"break\">([^<]+)</code>", admin.post(f"{path}/rotate", {}).text)
@@ -140,6 +140,7 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     for wrong in (
         {"days": "0"},
         {"days": "x"},
+        {"days": "1,000"},
         {"quota_events": "5"},
         {"quota_events": "-1", "quota_seconds": "1"},
     ):

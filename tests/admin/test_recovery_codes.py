@@ -21,7 +21,7 @@ from app.services.operators.recovery_codes import (
 )
 from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
-from tests.admin.test_sign_in import code_of, set_up
+from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import Visitor, add_account, email_of, gateway_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)

@@ -13,7 +13,7 @@ from app.admin.forms.transfer_filters import read_saved
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.services.desk.saved_filters import MOST_FILTERS
-from tests.admin.test_transfers import rows_of
+from tests.admin.transfer_pages import rows_of
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 
 REFUNDS = "status=refunds&src=1"

@@ -16,9 +16,9 @@ from app.runtime.gateway import Gateway
 from app.services.network.edits.stops import Switch, preview_switch, save_switch
 from config import GUARDABLE
 from tests.actors import TESTER
+from tests.admin.connecting import BASE, PATH
+from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, send
-from tests.admin.test_connect import BASE, PATH
-from tests.admin.test_document import changed_file
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import text

@@ -8,18 +8,12 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from flask import Flask
-from passlib.totp import TOTP
-from sqlalchemy import update
 
 from app.domain.operators import Role
-from app.models.engine import writing
-from app.models.operators import Operator
 from app.services.operators.accounts import find_account, new_uniquifier, update_account, use_code
 from tests.actors import TESTER
+from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
-
-VIEWER = email_of(Role.VIEWER)
-REFUSED = "Wrong email or password"
 
 
 def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
@@ -199,27 +193,6 @@ def test_a_changed_password_counts_and_ends_the_other_sessions(app: Flask) -> No
 
 
 # --- The second factor
-
-
-def code_of(secret: str, steps: int = 0) -> str:
-    """The code of the app that has this key, so many periods from now."""
-    totp = TOTP(key=secret.replace("-", "").replace(" ", ""))
-    return str(totp.generate(totp.now() + 30 * steps).token)
-
-
-def set_up(visitor: Visitor) -> str:
-    """Switch the second factor on; its key. The code that it took may be used again."""
-    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
-    key = re.search(r'class="mono break">([^<]+)<', page)
-    action = re.search(r'action="(/admin/account/second-factor/[^"]+)"', page)
-    assert key
-    assert action
-    assert "data:image/svg+xml" in page
-    answer = visitor.post(action[1], {"code": code_of(key[1])})
-    assert answer.status_code == 302, answer.text
-    with writing(gateway_of(visitor.client.application).engine) as connection:
-        connection.execute(update(Operator).values(totp_last_counter=None))
-    return key[1]
 
 
 def test_a_second_factor_is_asked_for_and_its_codes_work_once(app: Flask) -> None:

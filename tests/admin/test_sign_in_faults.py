@@ -15,7 +15,7 @@ from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.operators.accounts import AccountRefused, create_account
 from tests.actors import TESTER
-from tests.admin.test_sign_in import REFUSED, set_up
+from tests.admin.second_factor import REFUSED, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)

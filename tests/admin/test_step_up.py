@@ -18,7 +18,7 @@ from app.services.network.edits.edit import show_row
 from app.services.operators.accounts import find_account
 from tests.admin.authenticator import Asked, Authenticator, add_passkey
 from tests.admin.forms import form_of
-from tests.admin.test_sign_in import code_of, set_up
+from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 
 ASKED = "Confirm that it is you"

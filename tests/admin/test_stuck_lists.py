@@ -18,7 +18,7 @@ from app.models.engine import reading, writing
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
 from app.services.audit.log import AuditFilter, list_audit
-from tests.admin.pages.test_dashboard import put, took
+from tests.admin.projected import put, took
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, fill_network

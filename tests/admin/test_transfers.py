@@ -17,6 +17,7 @@ from app.models.engine import writing
 from app.models.network import Chain
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
+from tests.admin.transfer_pages import pre, rows_of
 from tests.admin.visitor import MovableClock, signed_in
 from tests.databases import SharedDatabase
 from tests.services.feed.world import (
@@ -41,18 +42,6 @@ def detail_of(gateway: Gateway, shown_id: str) -> str:
     transaction = transfer_detail(gateway, bytes.fromhex(shown_id[2:])).src_transaction
     assert transaction
     return transaction.tx_hash
-
-
-def rows_of(page: str) -> list[str]:
-    """The ids of the transfers that a list shows, in its order."""
-    return re.findall(r'class="row-link mono" href="/admin/transfers/(0x[0-9a-f]{64})"', page)
-
-
-def pre(page: str, name: str) -> str:
-    """The text of a part that can be copied."""
-    found = re.search(rf'<pre id="{name}"[^>]*>(.*?)</pre>', page, re.DOTALL)
-    assert found
-    return unescape(found[1])
 
 
 @pytest.fixture

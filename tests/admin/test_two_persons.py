@@ -30,10 +30,10 @@ from app.services.proposals.reading import waiting_count
 from app.services.reporters.new_tokens import create_token
 from config import GUARDABLE
 from tests.actors import TESTER
+from tests.admin.connecting import BASE
+from tests.admin.edits import NEW
 from tests.admin.forms import form_of, send
-from tests.admin.test_access import console_rules
-from tests.admin.test_connect import BASE
-from tests.admin.test_network_edits import NEW
+from tests.admin.roles import console_rules
 from tests.admin.visitor import Visitor, add_account, signed_in
 from tests.applications import gateway_of
 from tests.builders import network as build

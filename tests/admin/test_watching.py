@@ -119,6 +119,10 @@ def test_a_chain_is_given_its_nodes_in_the_console(app: Flask, network: Gateway)
         "poll_seconds": 0.5,
         "rpc": [URL_A, URL_B],
     }
+    grouped = {"watch_from_block": "21 000 000", "finality": "1 0\u202f00", "poll_seconds": "1 000.5"}
+    assert send(visitor, "/admin/chains/1", confirm="1", **grouped).status_code == 302
+    chain = json.loads(export_network(network))["chains"][0]
+    assert [chain[key] for key in values] == [21_000_000, 1000, 1000.5], "as pages write numbers"
     cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", "rpc": ""}
     assert send(visitor, "/admin/chains/1", confirm="1", **cleared).status_code == 302
     assert not {*values, "rpc"} & json.loads(export_network(network))["chains"][0].keys()

@@ -116,3 +116,17 @@ def signed_in(app: Flask, role: Role) -> Visitor:
     visitor = Visitor(app)
     assert visitor.sign_in(email_of(role)).status_code == 302
     return visitor
+
+
+def other_operator(app: Flask) -> Visitor:
+    add_account(app, Role.OPERATOR, "second@example.org")
+    visitor = Visitor(app)
+    assert visitor.sign_in("second@example.org").status_code == 302
+    return visitor
+
+
+def again(app: Flask) -> Visitor:
+    """The operator, signed in anew after their session has ended."""
+    visitor = Visitor(app)
+    visitor.sign_in(email_of(Role.OPERATOR))
+    return visitor

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug import exceptions as http
 
 from app.api import v2
@@ -26,22 +24,8 @@ from app.domain.errors import (
 )
 from app.http.errors import FRAMEWORK_ERRORS
 from app.runtime.faults import DATABASE_UNAVAILABLE
+from tests.api.faults import FAULTS
 from tests.api.shapes import LATENCY, READY, STATUS, ZEROES, assert_refused
-
-SECRET = "postgresql://user:hunter2@db/gateway"
-FAULTS = [
-    (OperationalError("SELECT 1", {}, Exception(SECRET)), 503, "unavailable"),
-    (InterfaceError("SELECT 1", {}, Exception(SECRET)), 503, "unavailable"),
-    (PoolTimeout(SECRET), 503, "unavailable"),
-    (ProgrammingError("SELECT 1", {}, Exception(SECRET)), 500, "internal"),
-    (RuntimeError(SECRET), 500, "internal"),
-    (RecursionError(SECRET), 500, "internal"),
-    (MemoryError(SECRET), 500, "internal"),
-    (http.InternalServerError(SECRET), 500, "internal"),
-    (http.BadGateway(SECRET), 500, "internal"),
-    (http.RequestTimeout(SECRET), 408, "bad_request"),
-    (http.BadRequestKeyError(SECRET), 400, "bad_request"),
-]
 
 OWN_STATUS: dict[type[Exception], int] = {
     BadRequest: 400,

@@ -9,13 +9,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.api.estimates import ASKED, EXACT
 from tests.api.shapes import ESTIMATE, ZEROES, assert_refused
 from tests.api.world import ADDRESS, BLOCKED, configure, event, network, tell, vector
 
 pytestmark = pytest.mark.both_doors
 
-ASKED = vector("estimate_usdt_1_to_56")["request"]
-EXACT = vector("estimate_usdt_1_to_56")["exact"]
 RECORDED = vector("estimate_usdt_1_to_56")["recorded"]
 
 

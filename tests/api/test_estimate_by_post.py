@@ -11,8 +11,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from tests.api.malformed import queries
 from tests.api.shapes import ESTIMATE, STATUS, assert_refused
-from tests.api.test_malformed import queries
 from tests.api.world import BLOCKED, configure, vector
 
 FORM = "application/x-www-form-urlencoded"

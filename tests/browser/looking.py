@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import axe_playwright_python
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 AXE: Final = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 """The checker, as its wheel has it."""
@@ -84,3 +84,6 @@ def findings(page: Page) -> list[str]:
             found += [f"scrolls at {screen.name}: {each}" for each in page.evaluate(_SCROLLS)]
     devices.detach()
     return found
+
+
+PHONE = ViewportSize(width=390, height=844)

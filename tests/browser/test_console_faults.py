@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page
 
 from app.domain.operators import Role
 from tests.admin.visitor import PASSWORD, email_of
 from tests.browser.conftest import DESKTOP, Visit
+from tests.browser.looking import PHONE
 from tests.serving.server import Server
 
-PHONE = ViewportSize(width=390, height=844)
 ENDED = "console error: Failed to load resource: the server responded with a status of 401 (UNAUTHORIZED)"
 
 

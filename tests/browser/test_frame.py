@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
-from tests.browser.test_console_faults import PHONE
+from tests.browser.looking import PHONE
 
 
 def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> None:

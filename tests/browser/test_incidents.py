@@ -12,8 +12,8 @@ from playwright.sync_api import Page
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
+from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit
-from tests.browser.test_edits import code, estimate, in_time
 from tests.serving.server import Server
 
 PHONE_WIDTH = 390

@@ -19,8 +19,8 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
 from tests.admin.visitor import email_of
+from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit
-from tests.browser.test_edits import code, estimate, in_time
 from tests.browser.work import Ledger
 from tests.databases import SharedSqlite
 from tests.serving.server import Server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from app.domain.operators import Role
-from tests.admin.test_sign_in import code_of
+from tests.admin.second_factor import code_of
 from tests.admin.visitor import PASSWORD, email_of
 from tests.browser.conftest import Visit
 

@@ -11,9 +11,8 @@ import copy
 import json
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,13 @@ from tests.api.shapes import CONFIGS, ESTIMATE
 from tests.applications import gateway_of
 from tests.builders.network import text
 from tests.contract.recorded_answers import sandbox_app
+from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
 from tests.grpcweb.two_doors import of_fields
 from tests.grpcweb.wire import METHODS, frame, post
 
 FILE = Path(__file__).parent / "vectors" / "transfer_configs_mainnet.json"
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 
-Way = tuple[str, int, int]
 
 NO_ROUTE_OF_A_PAIR = {
     (1, "OCEAN"),
@@ -49,48 +48,6 @@ NO_ROUTE_OF_A_PAIR = {
     (42161, "AICODE"),
 }
 """Tokens of pairs that only one chain lists for the pool: production lets their flag be false."""
-
-
-def pool_ways(configs: dict[str, Any]) -> set[Way]:
-    """The ways through the pools that a client derives."""
-    blocked = {
-        (row["symbol"], int(row["src_chain_id"]), int(row["dst_chain_id"]))
-        for row in configs["blocked_bridge_direct"]
-    }
-    chains = defaultdict(set)
-    for chain_id, listed in configs["chain_token"].items():
-        for info in listed["token"]:
-            if not info["token"]["xfer_disabled"]:
-                chains[info["token"]["symbol"]].add(int(chain_id))
-    every = {(symbol, *way) for symbol, of in chains.items() for way in permutations(of, 2)}
-    return every - blocked
-
-
-def pegged_ways(configs: dict[str, Any]) -> Iterator[Way]:
-    """The deposits and burns that a client derives from the pairs."""
-    for pair in configs["pegged_pair_configs"]:
-        tokens = pair["org_token"]["token"], pair["pegged_token"]["token"]
-        if not any(token["xfer_disabled"] for token in tokens):
-            symbol, org, pegged = tokens[0]["symbol"], pair["org_chain_id"], pair["pegged_chain_id"]
-            yield symbol, org, pegged
-            yield symbol, pegged, org
-
-
-def burn_mint_ways(configs: dict[str, Any]) -> Iterator[Way]:
-    """The ways between two pegged chains of one original that a client derives."""
-    works = set(pegged_ways(configs))
-    chains = defaultdict(list)
-    for pair in configs["pegged_pair_configs"]:
-        symbol, org, pegged = (
-            pair["org_token"]["token"]["symbol"],
-            pair["org_chain_id"],
-            pair["pegged_chain_id"],
-        )
-        if pair["bridge_version"] == 2 and (symbol, org, pegged) in works:
-            chains[symbol, org].append(pegged)
-    for (symbol, _), of in chains.items():
-        for src, dst in permutations(of, 2):
-            yield symbol, src, dst
 
 
 def run(app: Flask, *arguments: str) -> Result:

@@ -20,14 +20,12 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
 from tests.databases import BACKENDS
+from tests.faults.kept import gateway_on
 from tests.faults.reporters import Events
-from tests.faults.test_sigkill import gateway_on, url
-from tests.services.feed.test_prune import OF_TRANSFERS, without
+from tests.services.feed.pruning import OF_TRANSFERS, without
 from tests.services.feed.world import NOW, feed, projections, released, sent, transfer_id
 from tests.serving.server import ROOT, environment
 from tests.volume import volume
-
-__all__ = ["url"]  # a fixture
 
 OLD = 1_000
 NEW = 40

@@ -10,29 +10,23 @@ import os
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, make_url, select
+from sqlalchemy import make_url
 
-from app import create_app
-from app.extensions import db
-from app.models.engine import reading, writing
-from app.models.events import Event
+from app.models.engine import reading
 from app.runtime.gateway import current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
-from tests.applications import make_settings
-from tests.databases import BACKENDS, empty_tables
+from tests.databases import BACKENDS
+from tests.faults.kept import assert_answered_is_kept_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
 from tests.ingest.kit import TOKEN
-from tests.services.feed.world import NOW, build_network, feed, projections
+from tests.services.feed.world import feed, projections
 from tests.serving.server import serving
 from tests.volume import volume
 
@@ -44,28 +38,6 @@ WORKERS = {"postgresql": "4", "sqlite": "2"}
 PAUSE = (0.1, 0.7) if SOAK else (0.05, 0.3)
 
 Projections = dict[str, list[tuple[Any, ...]]]
-
-
-@contextmanager
-def gateway_on(url: str) -> Iterator[Flask]:
-    """The application on a database, with the small network, at the time of the story."""
-    app = create_app(make_settings(url), clock=lambda: NOW)
-    with app.app_context():
-        with writing(current_gateway().engine) as connection:
-            build_network(connection)
-        yield app
-        db.engine.dispose()
-
-
-@pytest.fixture
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The database that is written to by those who are killed."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{shutil.copy(request.getfixturevalue('sqlite_template'), tmp_path / 'gateway.db')}"
-    else:
-        found = request.getfixturevalue("postgres_url")
-        yield found
-        empty_tables(found)
 
 
 @pytest.fixture(scope="module")
@@ -114,18 +86,6 @@ def test_killed_at_any_moment(
         assert_answered_is_kept_once(told, reporters)
         assert state() == undisturbed
         assert_log_replays_to_the_same_answers(app.test_client(), told)
-
-
-def assert_answered_is_kept_once(told: Events, reporters: list[Reporter]) -> None:
-    """Every event was answered, is in the log, once, and the log has no gap."""
-    assert not [line for reporter in reporters for line in reporter.refused]
-    acknowledged = {name for reporter in reporters for name in reporter.acknowledged}
-    assert acknowledged == {event["id"] for event in told}
-    with reading(current_gateway().engine) as connection:
-        kept = connection.scalars(select(Event.event_id)).all()
-        assert connection.scalar(select(func.max(Event.seq))) == len(kept)
-    assert sorted(kept) == sorted(acknowledged)
-    assert sum(reporter.accepted for reporter in reporters) <= len(told)
 
 
 def assert_log_replays_to_the_same_answers(client: FlaskClient, told: Events) -> None:

@@ -17,8 +17,8 @@ from app.domain.codes import BridgeType, TransferHistoryStatus
 from app.domain.estimate.estimate import Estimate
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.answers import estimate_answer
+from tests.api.estimates import ASKED, EXACT
 from tests.api.shapes import LATENCY
-from tests.api.test_estimate import ASKED, EXACT
 from tests.api.world import BLOCKED, configure, network, sent, tell
 from tests.grpcweb.wire import (
     INVALID_ARGUMENT,

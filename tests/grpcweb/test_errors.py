@@ -18,7 +18,7 @@ from app.grpcweb import service
 from app.grpcweb.deadlines import DeadlineExceeded
 from app.grpcweb.errors import GRPC_STATUS
 from app.grpcweb.frames import CompressedMessage
-from tests.api.test_errors import FAULTS
+from tests.api.faults import FAULTS
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
     INTERNAL,

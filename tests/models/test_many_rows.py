@@ -99,12 +99,10 @@ def test_a_value_out_of_its_range_is_not_written(app: Flask, write: Any, wrong: 
     assert rows_of(Transfer, "status") == []
 
 
+@pytest.mark.postgresql_alone  # SQLite has no lengths
 @pytest.mark.parametrize("write", [append, upsert])
 def test_a_text_that_is_too_long_is_never_cut(app: Flask, write: Any) -> None:
-    engine = current_gateway().engine
-    if engine.dialect.name != "postgresql":
-        pytest.skip("SQLite has no lengths")
-    with pytest.raises(DataError), writing(engine) as connection:
+    with pytest.raises(DataError), writing(current_gateway().engine) as connection:
         write(connection, Transfer, [transfer_row(1, symbol="x" * 65)])
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from flask_migrate import upgrade
 
-from app import create_app
 from app.runtime.gateway import current_gateway
 from app.runtime.pooler import check_pooler, missing_limits, pooler_complaint
 from app.runtime.readiness import what_is_wrong
-from tests.applications import close_connections, make_settings
+from tests.applications import application
 from tests.pooler.bouncer import Bouncer, bouncing
 from tests.serving.server import COMMAND, ROOT, environment
 
@@ -21,10 +20,8 @@ HIDDEN = "shares connections between transactions"
 
 def complaint(url: str, *, pooled: bool) -> str | None:
     """What is said at the start."""
-    with create_app(make_settings(url, database_pooler=pooled)).app_context():
-        found = pooler_complaint(current_gateway())
-        close_connections()
-    return found
+    with application(url, database_pooler=pooled):
+        return pooler_complaint(current_gateway())
 
 
 def test_a_pooler_that_nobody_told_of_is_refused(bouncer: Bouncer, database: str) -> None:
@@ -57,27 +54,22 @@ def test_limits_that_the_role_lacks_are_named(
     bouncer: Bouncer, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for role, lacks in (("gateway", False), ("bare", True)):
-        settings = make_settings(bouncer.url(database, role), database_pooler=True)
-        with create_app(settings).app_context():
+        with application(bouncer.url(database, role), database_pooler=True):
             lack = missing_limits(current_gateway())
             assert (lack is not None) == lacks
             check_pooler(current_gateway())
             assert ("ALTER ROLE bare SET lock_timeout = '2s'" in caplog.text) == lacks
-            close_connections()
-    with create_app(make_settings(database)).app_context():
+    with application(database):
         assert missing_limits(current_gateway()) is None
-        close_connections()
 
 
 def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
     """A pooler may have come after the start."""
-    with create_app(make_settings(bouncer.url(database), database_pooler=True)).app_context():
+    with application(bouncer.url(database), database_pooler=True):
         upgrade(directory="migrations")
         assert HIDDEN not in (what_is_wrong(current_gateway()) or "")
-        close_connections()
-    with create_app(make_settings(bouncer.url(database))).app_context():
+    with application(bouncer.url(database)):
         assert HIDDEN in (what_is_wrong(current_gateway()) or "")
-        close_connections()
 
 
 @pytest.mark.full("servers of its own; what they say is tested without them")

@@ -13,16 +13,14 @@ from typing import Any
 
 from flask_migrate import upgrade
 
-from app import create_app
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
-from tests.applications import close_connections, make_settings
+from tests.applications import application
+from tests.faults.kept import assert_answered_is_kept_once
 from tests.faults.reporters import Events, Reporter
 from tests.faults.story import shares, story
-from tests.faults.test_sigkill import assert_answered_is_kept_once
 from tests.ingest.kit import TOKEN
 from tests.pooler.bouncer import Bouncer
-from tests.services.feed.world import NOW, build_network
+from tests.services.feed.world import NOW, write_network
 from tests.serving.server import Server, serving
 from tests.volume import volume
 
@@ -46,11 +44,9 @@ class Patient(Reporter):
 
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
-    with create_app(make_settings(url, database_pooler=True)).app_context():
+    with application(url, database_pooler=True):
         upgrade(directory="migrations")
-        with writing(current_gateway().engine) as connection:
-            build_network(connection)
-        close_connections()
+        write_network(current_gateway().engine)
     settings = {"DATABASE_URL": url, "DATABASE_POOLER": "1", "INGEST_TOKENS": TOKEN}
     with serving("wsgi:app", tmp_path / "log", **settings) as server:
         portions = shares(TOLD, REPORTERS, random.Random(1))
@@ -61,9 +57,8 @@ def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path)
     assert sum((reporter.failures for reporter in reporters), Counter()).keys() <= {"HTTPException"}
     assert answers["200"] and answers.keys() <= {"200", "503"}
     assert answers["503"] or refused["503"], "nobody was disturbed"
-    with create_app(make_settings(url, database_pooler=True), clock=lambda: NOW).app_context():
+    with application(url, lambda: NOW, database_pooler=True):
         assert_answered_is_kept_once(TOLD, list(reporters))
-        close_connections()
 
 
 def disturb(server: Server, reporters: list[Patient], bouncer: Bouncer) -> Counter[str]:

@@ -15,11 +15,11 @@ from app.models.engine import reading, writing
 from app.runtime.gateway import current_gateway
 from config import ALL_DOORS
 from tests.admin.visitor import add_account
-from tests.applications import cheap_passwords, close_connections, gateway_of, make_settings
+from tests.applications import application, cheap_passwords, close_connections, gateway_of, make_settings
 from tests.faults.story import story
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
-from tests.services.feed.world import NOW, build_network, feed, projections
+from tests.services.feed.world import NOW, feed, projections, write_network
 from tests.volume import volume
 
 TOLD = story(volume(2_000, 200))
@@ -35,14 +35,10 @@ def undisturbed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory)
     """What one process makes of the same events."""
     file = tmp_path_factory.mktemp("undisturbed") / "gateway.db"
     file.write_bytes(sqlite_template.read_bytes())
-    app = create_app(make_settings(f"sqlite:///{file}"), clock=lambda: NOW)
-    with app.app_context():
-        with writing(current_gateway().engine) as connection:
-            build_network(connection)
+    with application(f"sqlite:///{file}", lambda: NOW):
+        write_network(current_gateway().engine)
         assert feed(current_gateway(), *TOLD).refused == []
-        found = state()
-        close_connections()
-    return found
+        return state()
 
 
 def state() -> object:
@@ -54,15 +50,12 @@ def state() -> object:
 def migrated(bouncer: Bouncer, database: str) -> str:
     """The URL through the pooler, through which the database was migrated and filled, too."""
     url = bouncer.url(database)
-    app = create_app(make_settings(url, database_pooler=True, doors=ALL_DOORS))
-    with app.app_context():
+    with application(url, database_pooler=True, doors=ALL_DOORS) as app:
         upgrade(directory="migrations")
         downgrade(directory="migrations", revision="base")
         upgrade(directory="migrations")
-        with writing(current_gateway().engine) as connection:
-            build_network(connection)
+        write_network(current_gateway().engine)
         add_account(app, Role.ADMIN)
-        close_connections()
     return url
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlencode
 
 import psutil
@@ -133,10 +134,26 @@ def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[None]:
 
 @pytest.mark.full("a flood that keeps both cores busy for seconds")
 def test_tiny_chunks_hold_up_nobody(server: Server) -> None:
-    """They take longer to parse than to arrive, so their reader never waited: health took up to 4 s."""
+    """They take longer to parse than to arrive, so their reader never waited: health took up to 4 s.
+
+    The middle of many answers was 0.3 to 0.5 s with the reader's turns and 2.4 to 3.4 s without, on both
+    databases. Other tests share the machine: without, no window is good.
+    """
     with bodies_of_tiny_chunks(server, 8):
-        # Other tests share the machine: the attack would have held up every window.
-        assert any(slowest_answer(server, 1.5) < 1.5 for _ in range(5))
+        assert any(median(health_answers(server, 1.5)) < 1.2 for _ in range(5))
+
+
+def health_answers(server: Server, seconds: float) -> list[float]:
+    """How long each of many questions for its health took, none of which asks the database."""
+    taken: list[float] = []
+    until = time.monotonic() + seconds
+    while (began := time.monotonic()) < until:
+        response = server.ask("GET", "/healthz")
+        assert response.status == 200
+        response.close()
+        taken.append(time.monotonic() - began)
+        time.sleep(0.02)
+    return taken
 
 
 def test_malformed_requests_do_not_fill_the_log(server: Server, log: Path) -> None:

@@ -161,7 +161,7 @@ def test_what_takes_long_to_parse_is_read_in_small_pieces(serve, monkeypatch: py
     connection, wire = serve(*[(0, b"x")] * 60)
     receive = wire.recv
     monkeypatch.setattr(wire, "recv", lambda size: asked.append(size) or receive(size))
-    monkeypatch.setattr(under_test, "sleep", turns.append)
+    monkeypatch.setattr(under_test, "give_way", lambda: turns.append(wire.now))
     connection.await_request(FIRST_BYTE_SECONDS)
     for _ in range(30):
         connection.recv(8192)

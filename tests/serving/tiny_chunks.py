@@ -1,6 +1,7 @@
 """Clients that send bodies in chunks of one byte, as fast as they are read: ``python -m … HOST PORT COUNT``.
 
-A process of its own, so that whoever probes the server does not wait for these.
+They ask for a status: a body for no address is not read by the application. A process of its own, so that
+whoever probes the server does not wait for these.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from contextlib import suppress
 from threading import Thread
 
 _CHUNKS = b"1\r\na\r\n" * 20_000
-_HEAD = b"POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+_HEAD = (
+    b"POST /v2/getTransferStatus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
 
 
 def send_for_ever(host: str, port: int) -> None:
-    """One client after the other."""
+    """One client after the other: each until the server has read enough of it."""
     while True:
         with suppress(OSError), socket.create_connection((host, port)) as wire:
             wire.sendall(_HEAD)

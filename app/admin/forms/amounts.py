@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wtforms import Form, FormField, ValidationError
+from wtforms import Form, FormField
 from wtforms.utils import unset_value
 
 from app.admin.formats import grouped, units
-from app.admin.forms.fields import ChoiceField, TextValueField, bound_beside, without_spaces
+from app.admin.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.admin.forms.numbers import LONGEST_NUMBER, exact, number_text, whole_digits
 from app.admin.network_names import Choices, token_decimals
 from app.domain.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.domain.crypto import parse_evm_address
@@ -24,7 +25,6 @@ SMALLEST: Final = "smallest"
 EVM_DECIMALS: Final = 18
 """Of the coin that pays for gas on an EVM chain, which counts it in wei."""
 
-_LONGEST_NUMBER: Final = 120
 _LONGEST_CHAIN: Final = 19
 _MOST_DECIMALS: Final = 36
 
@@ -146,8 +146,8 @@ class WithUnit(TextValueField):
         """
         unit = self.unit.unit
         if self.unit.text == SMALLEST:
-            digits = without_spaces(text)
-            if not is_ascii_digits(digits) or len(digits) > _LONGEST_NUMBER:
+            digits = whole_digits(text)
+            if digits is None or len(digits) > LONGEST_NUMBER:
                 raise ValueError(
                     "Enter smallest units as digits only, without a point, or choose tokens as the unit."
                 )
@@ -229,35 +229,6 @@ class AmountField(WithUnit):
 
     def in_words(self, text: str, part: str = "") -> tuple[str, str]:
         return self.both(text)
-
-
-def number_text(text: str | None, example: str) -> str:
-    """A decimal number as digits with at most one point, without the spaces between its thousands.
-
-    :raises ValidationError: it is no number.
-    """
-    joined = without_spaces(text or "")
-    if not joined:
-        raise ValidationError(f"Enter a number, such as {example}.")
-    if "," in joined:
-        raise ValidationError(f"Enter the number without commas and with a decimal point, such as {example}.")
-    whole, point, fraction = joined.partition(".")
-    good = is_ascii_digits(whole) and (not point or is_ascii_digits(fraction))
-    if not good or len(joined) > _LONGEST_NUMBER:
-        raise ValidationError(f"“{joined[:60]}” is not a number. Enter digits, such as {example}.")
-    return joined
-
-
-def exact(text: str, places: int, whose: str) -> int:
-    """The decimal number times 10^places.
-
-    :raises ValidationError: it has more places; it is never rounded.
-    """
-    whole, _, fraction = text.partition(".")
-    fraction = fraction.rstrip("0")
-    if len(fraction) > places:
-        raise ValidationError(f"{whose} {places} decimals. Enter at most {places} digits after the point.")
-    return int(whole + fraction.ljust(places, "0"))
 
 
 def _bounded(amount: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from flask_wtf.file import FileField
 from wtforms import ValidationError
 
-from app.admin.forms.amounts import AmountField, UnitOf, number_text
+from app.admin.forms.amounts import AmountField, UnitOf
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.ends import EndField
 from app.admin.forms.fields import (
@@ -20,6 +20,7 @@ from app.admin.forms.fields import (
     SymbolField,
     TextValueField,
 )
+from app.admin.forms.numbers import number_text
 from app.domain.amounts import grouped
 from app.services.network.edits.fees import FeeEdit
 

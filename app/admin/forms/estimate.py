@@ -9,7 +9,8 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, SelectField, StringField, ValidationError
 from wtforms.fields.choices import SelectChoice
 
-from app.admin.forms.amounts import SMALLEST, TOKENS, exact, number_text
+from app.admin.forms.amounts import SMALLEST, TOKENS
+from app.admin.forms.numbers import exact, number_text
 from app.domain.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.domain.blocking import IPAddress
 from app.domain.estimate.inputs import EstimateRequest

@@ -17,10 +17,13 @@ from wtforms.meta import DefaultMeta
 from wtforms.validators import StopValidation
 from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
+from app.admin.forms.numbers import number_text, whole_digits, without_spaces
 from app.admin.network_names import Choices, chain_choices, chain_names, percent, symbol_choices
 from app.domain.amounts import is_ascii_digits
+from app.domain.watching.terms import FINALIZED
 
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
+_LONGEST_SECONDS: Final = 13
 _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
 
@@ -205,10 +208,10 @@ class DigitsField(TextValueField):
 
     def digits(self, text: str) -> str | None:
         """The digits; None for an empty text where it is allowed."""
-        digits = without_spaces(text)
-        if not digits and not self.needed:
+        if not self.needed and not without_spaces(text):
             return None
-        if not is_ascii_digits(digits):
+        digits = whole_digits(text)
+        if digits is None:
             raise ValueError(self.complaint)
         return digits
 
@@ -221,6 +224,32 @@ class WholeField(DigitsField):
         if digits is not None and len(digits) > 20:
             raise ValueError("the number is too large")
         return None if digits is None else int(digits)
+
+
+class FinalityField(WholeField):
+    """A number of blocks, or the nodes' own word."""
+
+    attributes = TextValueField.attributes
+    complaint = f"Enter a whole number of blocks, or {FINALIZED}."
+
+    def parse(self, text: str) -> Any:
+        return FINALIZED if text.strip().lower() == FINALIZED else super().parse(text)
+
+
+class SecondsField(TextValueField):
+    """A number of seconds."""
+
+    attributes: Mapping[str, str] = {**TextValueField.attributes, "inputmode": "decimal"}
+    complaint = "Enter a number of seconds, such as 5 or 0.5."
+
+    def parse(self, text: str) -> float:
+        try:
+            number = number_text(text, "0.5")
+        except ValueError:
+            raise ValueError(self.complaint) from None
+        if len(number) > _LONGEST_SECONDS:  # a float would not keep all of them
+            raise ValueError(self.complaint)
+        return float(number) if "." in number else int(number)
 
 
 class PpmField(WholeField):
@@ -320,11 +349,6 @@ class RateField(FormField):
         if self.form.model.data == "fixed":
             return {"model": "fixed", "value": self.form.value.data or ""}
         return {"model": self.form.model.data, "amplification": self.form.amplification.data}
-
-
-def without_spaces(text: str) -> str:
-    """A typed or copied number without what groups its digits: spaces of any width, and underlines."""
-    return "".join(text.split()).replace("_", "")
 
 
 def locate(field: Field, path: str) -> tuple[Field, str]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from wtforms import IntegerField, SelectMultipleField, StringField
+from wtforms import SelectMultipleField, StringField
 from wtforms.fields.choices import SelectChoice
 from wtforms.validators import NumberRange, Optional
 from wtforms.widgets import CheckboxInput
 
+from app.admin.forms.numbers import CountField
 from app.admin.forms.proposals import MayWaitForm
 from app.domain.proposals.two_persons import INGEST_TOKENS
 from app.services.reporters.new_tokens import TokenTerms
@@ -39,19 +40,19 @@ class NewTokenForm(MayWaitForm):
     )
     chains = SelectMultipleField(validate_choice=False, option_widget=CheckboxInput())
 
-    days = IntegerField(
+    days = CountField(
         "Valid for (days)",
         description="Leave empty for no expiry.",
         validators=[Optional(), NumberRange(1, MAX_DAYS)],
         render_kw={"inputmode": "numeric"},
     )
-    quota_events = IntegerField(
+    quota_events = CountField(
         "Maximum new events",
         description="Leave empty for no limit. All tokens of a reporter count together.",
         validators=[Optional()],
         render_kw={"inputmode": "numeric"},
     )
-    quota_seconds = IntegerField(
+    quota_seconds = CountField(
         "Quota period (seconds)",
         description="For example 3600: the maximum counts for each full hour.",
         validators=[Optional()],

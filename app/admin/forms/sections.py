@@ -12,18 +12,19 @@ from app.admin.forms.contracts import ContractsField
 from app.admin.forms.ends import EndField
 from app.admin.forms.fields import (
     ChainField,
+    FinalityField,
     FlagField,
     LineField,
     NoteField,
     PpmField,
     RateField,
+    SecondsField,
     SymbolField,
     WholeField,
 )
 from app.admin.forms.pair_tokens import PairTokenField
 from app.admin.forms.rows import RowForm
 from app.admin.forms.tiers import TiersField
-from app.admin.forms.watching import FinalityField, SecondsField
 from app.admin.network_names import symbol_choices
 from app.domain.blocking import as_network
 

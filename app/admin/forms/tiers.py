@@ -10,8 +10,9 @@ from typing import Any, Final
 from wtforms import Form, ValidationError
 from wtforms.utils import unset_value
 
-from app.admin.forms.amounts import UnitOf, WithUnit, exact, number_text
+from app.admin.forms.amounts import UnitOf, WithUnit
 from app.admin.forms.fields import TextValueField, bound_beside, percent_of
+from app.admin.forms.numbers import exact, number_text
 from app.domain.amounts import format_units
 from app.services.network.prices import MAX_PPM
 

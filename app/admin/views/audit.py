@@ -29,7 +29,6 @@ _PAGE: Final = 50
 _LONGEST: Final = 256
 _ACTIONS: Final = (
     ("network", "Network configuration"),
-    ("blocked", "Blocks in bulk"),
     ("two_persons", "Proposals"),
     ("transfer", "Transfer notes"),
     ("anomaly", "Anomalies"),

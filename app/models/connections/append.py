@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, event, insert
+from sqlalchemy import Connection, Engine, Executable, event, insert
 
 from app.cooperation import in_turns
 from app.extensions import Base
 from app.models.connections.columns import bound_rows, column_names, type_names
+
+ROWS_AT_ONCE: Final = 100
 
 _ROWS: Final = "gateway_rows"
 _TYPES: Final = "gateway_types"
@@ -29,11 +31,20 @@ def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
     if not rows:
         return
     if connection.dialect.name != "postgresql":
-        connection.execute(insert(model), list(rows))
+        execute_many(connection, insert(model), rows)
         return
     columns = tuple(rows[0])
     options = {_ROWS: bound_rows(model, columns, rows), _TYPES: type_names(model, columns)}
     connection.exec_driver_sql(_copy(model, columns), execution_options=options)
+
+
+def execute_many(connection: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> None:
+    """Run a statement for each row, and let others have their turn in between.
+
+    Core makes the values of all its rows in one piece, which takes ten milliseconds for a thousand.
+    """
+    for start in in_turns(range(0, len(rows), ROWS_AT_ONCE)):
+        connection.execute(statement, list(rows[start : start + ROWS_AT_ONCE]))
 
 
 @cache

@@ -38,17 +38,12 @@ def logged_readings(connection: Connection) -> dict[ChainId, ChainReading]:
     return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
 
 
-def types_from_block(
-    connection: Connection, chain_id: ChainId, block: int, types: Collection[EventType]
-) -> set[EventType]:
-    """Those of the types of which the log has an event about the chain at this block or above."""
-    found = connection.scalars(
-        select(Event.type)
-        .where(Event.chain_id == chain_id, Event.block >= block)
-        .where(Event.type.in_([event_type.value for event_type in types]))
-        .distinct()
+def is_told_from_block(connection: Connection, chain_id: ChainId, block: int, event_type: EventType) -> bool:
+    """Whether the log has an event of the type about the chain at this block or above."""
+    found = select(Event.seq).where(
+        Event.chain_id == chain_id, Event.type == event_type.value, Event.block >= block
     )
-    return set(map(EventType, found))
+    return connection.scalar(found.limit(1)) is not None
 
 
 def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) -> Sequence[bytes]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Select,
     Text,
     and_,
     case,
     cast,
     exists,
     func,
+    null,
     or_,
     outerjoin,
     select,
+    true,
+    union_all,
 )
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import aliased
@@ -26,12 +31,14 @@ from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import VolumeKey
 from app.domain.transfer.events import EventType
+from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.network import Pool
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.types import ExactInteger, exact_sum
-from app.queries.feed.standing import IS_NOT_RETRACTED
+from app.queries.feed.keys import with_keys
+from app.queries.feed.standing import IS_NOT_RETRACTED, IS_REORG
 
 CHUNK = 500
 """Minutes named in one statement."""
@@ -76,44 +83,91 @@ def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolC
     return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
 
 
-def standing_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a chain's log of liquidity: what may stand, or not, because of one change of the log.
+
+    :param from_block: all in this block and above; None: nothing is asked for by its block.
+    :param ids: besides, the events of these ids.
+    """
+
+    from_block: int | None = None
+    ids: Collection[str] = ()
+
+
+def standing_liquidity(
+    connection: Connection, chain_id: ChainId, part: Part | None = None, before: int | None = None
+) -> dict[str, PoolCounters]:
     """The sums of a chain's standing deposits and withdrawals, by symbol.
 
-    The database adds them up, in one walk from the end of the log: on the way it knows the lowest block that
-    any later reorg reaches. Neither the log nor the reorgs are held in this process.
+    :param part: of these alone, at the cost of these alone; None: of all.
+    :param before: as they were before this position of the log.
     """
+    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
+    for asked in [true()] if part is None else _conditions(connection, chain_id, part):
+        for row in connection.execute(_sums(connection, chain_id, asked, before)):
+            added = row.type == EventType.LIQUIDITY_ADDED.value
+            sums[row.symbol] += (
+                PoolCounters(added=row.amount) if added else PoolCounters(withdrawn=row.amount)
+            )
+    return sums
+
+
+def _conditions(connection: Connection, chain_id: ChainId, part: Part) -> Iterator[ColumnElement[bool]]:
+    """Conditions of which each event of the part fulfils one."""
+    lower: ColumnElement[bool] = true()
+    if part.from_block is not None:
+        yield Event.block >= part.from_block
+        lower = or_(Event.block.is_(None), Event.block < part.from_block)
+    keys = (EventKey(subject_of_chain(chain_id), each) for each in part.ids)
+    for of_keys in with_keys(connection, Event.event_id, Event.subject, keys):
+        yield and_(of_keys, lower)
+
+
+def _sums(
+    connection: Connection, chain_id: ChainId, asked: ColumnElement[bool], before: int | None
+) -> Select[Any]:
+    """By type and symbol, the sums of those that stand of the chain's liquidity events asked for.
+
+    The database adds them up, in one walk from the end of the log: on the way it knows the lowest block that
+    any later reorg reaches. Neither the log nor the reorgs are held in this process. Reorgs from before the
+    first of the events reach none of them and are not walked through.
+    """
+    of_chain = Event.chain_id == chain_id
+    # By what is no column of an index, so that SQLite finds the events by their block.
+    so_far = true() if before is None else Event.seq + 0 < before
     later = aliased(Event)
     told_again = exists().where(
         later.event_id == Event.event_id,
         later.subject == Event.subject,
         later.seq > Event.seq,
         later.type.in_(_TYPES),
+        true() if before is None else later.seq < before,
     )
-    is_reorg = Event.type == _REORG
-    walked = (
-        select(
-            Event.type,
-            Event.block,
-            case((is_reorg, None), else_=_of_body(connection, "symbol")).label("symbol"),
-            case((is_reorg, None), else_=_of_body(connection, "amount")).label("amount"),
-            func.min(case((is_reorg, Event.block))).over(order_by=Event.seq.desc()).label("reached_from"),
-        )
-        .where(Event.chain_id == chain_id, Event.type.in_((*_TYPES, _REORG)), IS_NOT_RETRACTED)
-        .where(or_(is_reorg, ~told_again))
-        .subquery()
+    symbol, amount = _of_body(connection, "symbol"), _of_body(connection, "amount")
+    liquidity = (
+        select(Event.type, Event.block, Event.seq, symbol.label("symbol"), amount.label("amount"))
+        .where(of_chain, Event.type.in_(_TYPES), asked, so_far, IS_NOT_RETRACTED, ~told_again)
+        .cte()
     )
-    told = walked.c
+    nothing = [cast(null(), Text).label(name) for name in ("symbol", "amount")]
+    reorgs = select(Event.type, Event.block, Event.seq, *nothing).where(
+        of_chain,
+        IS_REORG,
+        Event.seq > select(func.min(liquidity.c.seq)).scalar_subquery(),
+        so_far,
+        IS_NOT_RETRACTED,
+    )
+    walked = union_all(select(liquidity), reorgs).subquery()
+    from_block = case((walked.c.type == _REORG, walked.c.block))
+    reached_from = func.min(from_block).over(order_by=walked.c.seq.desc()).label("reached_from")
+    told = select(walked, reached_from).subquery().c
     stands = or_(told.block.is_(None), told.reached_from.is_(None), told.block < told.reached_from)
-    rows = connection.execute(
-        select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)))
-        .where(and_(told.type.in_(_TYPES), stands))
+    return (
+        select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)).label("amount"))
+        .where(told.type.in_(_TYPES), stands)
         .group_by(told.type, told.symbol)
     )
-    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
-    for kind, symbol, amount in rows:
-        added = kind == EventType.LIQUIDITY_ADDED.value
-        sums[symbol] += PoolCounters(added=amount) if added else PoolCounters(withdrawn=amount)
-    return sums
 
 
 def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict[VolumeKey, int]:

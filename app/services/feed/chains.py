@@ -20,8 +20,8 @@ from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
 from app.queries.feed.chain_progress import (
     highest_block_of_transfers,
+    is_told_from_block,
     transfers_from_block,
-    types_from_block,
 )
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.queries.feed.pools import LIQUIDITY
@@ -30,7 +30,7 @@ from app.queries.feed.signatures import transfers_with_aside
 from app.queries.feed.standing import highest_standing_block, load_chain_events
 from app.queries.feed.transfers import transfers_in_status
 from app.services.feed.anomalies import sync_rotation_anomalies
-from app.services.feed.pools import recount_liquidity
+from app.services.feed.pools import take_back_liquidity
 from app.services.feed.projection import refold
 from app.services.feed.sums import advance
 
@@ -87,24 +87,24 @@ def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: da
         refold(connection, affected, load_network_facts(connection), now)
 
 
-def fold_reorg(connection: Connection, reorg: ChainReorged, now: datetime) -> None:
+def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
     """Lower how far the chain was read and fold again everything that the orphaned blocks touched.
 
     The reorg itself is in the log already, and what stands follows from the log
     (docs/interface.md#reorgs).
+
+    :param seq: its position in the log.
     """
     above = (ChainProgress.highest_block >= reorg.from_block, ChainProgress.chain_id == reorg.chain_id)
     connection.execute(update(ChainProgress).where(*above).values(highest_block=reorg.from_block - 1))
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
+    take_back_liquidity(connection, reorg.chain_id, reorg.from_block, seq, now)
     fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
 
 
 def fold_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
-    """Fold again everything that events of the chain at this block or above contribute to."""
-    types = types_from_block(connection, chain_id, block, (*LIQUIDITY, EventType.VALIDATORS_UPDATED))
-    if types.intersection(LIQUIDITY):
-        recount_liquidity(connection, chain_id, now)
-    if EventType.VALIDATORS_UPDATED in types:
+    """Fold again everything but liquidity that events of the chain at this block or above contribute to."""
+    if is_told_from_block(connection, chain_id, block, EventType.VALIDATORS_UPDATED):
         fold_validators(connection, chain_id, now)
     reached = transfers_from_block(connection, chain_id, block)
     refold(connection, reached, load_network_facts(connection), now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete
@@ -14,7 +14,7 @@ from app.domain.transfer.events import FeeUpdated, LiquidityAdded, LiquidityWith
 from app.models.pools import ReportedFee
 from app.models.upsert import upsert
 from app.queries.feed.fees import counting_fees, standing_fees
-from app.queries.feed.pools import load_liquidity, standing_liquidity
+from app.queries.feed.pools import Part, load_liquidity, standing_liquidity
 from app.services.feed.sums import apply_shared
 
 Liquidity = LiquidityAdded | LiquidityWithdrawn
@@ -30,12 +30,40 @@ def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: d
 
 def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) -> None:
     """Sum the chain's standing liquidity events anew."""
-    sums = standing_liquidity(connection, chain_id)
-    counted = load_liquidity(connection, chain_id)
+    stood, stands = (
+        {PoolKey(chain_id, symbol): sums for symbol, sums in found.items()}
+        for found in (load_liquidity(connection, chain_id), standing_liquidity(connection, chain_id))
+    )
+    move_liquidity(connection, stood, stands, now)
+
+
+def take_back_liquidity(
+    connection: Connection, chain_id: ChainId, from_block: int, before: int, now: datetime
+) -> None:
+    """Subtract what stood in this block of the chain and above, before this position of the log."""
+    part = Part(from_block)
+    move_liquidity(connection, sums_of_parts(connection, {chain_id: part}, before), {}, now)
+
+
+Sums = Mapping[PoolKey, PoolCounters]
+
+
+def sums_of_parts(
+    connection: Connection, parts: Mapping[ChainId, Part], before: int | None = None
+) -> dict[PoolKey, PoolCounters]:
+    """What stands of parts of the chains' logs, as :func:`standing_liquidity` sums it."""
+    return {
+        PoolKey(chain_id, symbol): sums
+        for chain_id, part in parts.items()
+        for symbol, sums in standing_liquidity(connection, chain_id, part, before).items()
+    }
+
+
+def move_liquidity(connection: Connection, stood: Sums, stands: Sums, now: datetime) -> None:
+    """Subtract from the pools what stood, and add what stands in its place."""
     change = SharedChange()
-    for symbol in counted.keys() | sums.keys():
-        standing = sums.get(symbol, PoolCounters())
-        change.counters[PoolKey(ChainId(chain_id), symbol)] = standing - counted.get(symbol, PoolCounters())
+    for pool in stood.keys() | stands.keys():
+        change.counters[pool] = stands.get(pool, PoolCounters()) - stood.get(pool, PoolCounters())
     apply_shared(connection, change, now)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -31,6 +32,7 @@ from app.models.engine import writing
 from app.queries.feed.acceptances import first_acceptances, keys_reported, load_events
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.keys import with_keys
+from app.queries.feed.pools import Part
 from app.queries.feed.positions import load_positions
 from app.queries.feed.pruned import last_pruned_of, pruned_targets
 from app.queries.feed.retracted import every_retracted_key
@@ -166,17 +168,34 @@ def fold_retractions(connection: Connection, now: datetime) -> set[EventKey]:
 
     :returns: the keys of these events.
     """
-    changed = rebuild_retracted(connection)
-    _fold_again(connection, load_events(connection, sorted(changed)), now)
+    wanted, changed = _changes(connection)
+    affected = _Affected()
+    for event in load_events(connection, sorted(changed)):
+        affected.note(event)
+    parts = affected.parts()
+    stood = pools.sums_of_parts(connection, parts)
+    _write_retracted(connection, wanted, changed)
+    pools.move_liquidity(connection, stood, pools.sums_of_parts(connection, parts), now)
+    _fold_again(connection, affected, now)
     return changed
 
 
-def rebuild_retracted(connection: Connection) -> set[EventKey]:
-    """Write anew which events the standing retractions name; returns the keys that differ."""
-    table = log.RetractedEvent
+def rebuild_retracted(connection: Connection) -> None:
+    """Write anew which events the standing retractions name. Nothing is folded."""
+    _write_retracted(connection, *_changes(connection))
+
+
+def _changes(connection: Connection) -> tuple[Mapping[EventKey, int], set[EventKey]]:
+    """What the retractions in the log come to, and the keys for which something else is written."""
     wanted, known = retracted_by(load_retractions(connection)), every_retracted_key(connection)
-    changed = {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
-    for of_keys in with_keys(connection, table.event_id, table.subject, sorted(changed & known.keys())):
+    return wanted, {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
+
+
+def _write_retracted(
+    connection: Connection, wanted: Mapping[EventKey, int], changed: Collection[EventKey]
+) -> None:
+    table = log.RetractedEvent
+    for of_keys in with_keys(connection, table.event_id, table.subject, sorted(changed)):
         connection.execute(delete(table).where(of_keys))
     rows = [
         {
@@ -185,11 +204,10 @@ def rebuild_retracted(connection: Connection) -> set[EventKey]:
             "transfer_id": transfer_of_subject(key.subject),
             "seq": wanted[key],
         }
-        for key in sorted(changed & wanted.keys())
+        for key in sorted(wanted.keys() & changed)
     ]
     if rows:
         connection.execute(insert(table), rows)
-    return changed
 
 
 @dataclass(slots=True)
@@ -197,7 +215,8 @@ class _Affected:
     """What has to be folded again because some events stand now, or no longer do."""
 
     transfers: set[bytes] = field(default_factory=set)
-    liquidity: set[ChainId] = field(default_factory=set)
+    liquidity: dict[ChainId, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Ids of events of liquidity by their chain."""
     validators: set[ChainId] = field(default_factory=set)
     chains: set[ChainId] = field(default_factory=set)
     routes: set[RouteKey] = field(default_factory=set)
@@ -216,17 +235,20 @@ class _Affected:
         elif isinstance(event, ChainEvent):
             self.chains.add(event.chain_id)
             if isinstance(event, LiquidityAdded | LiquidityWithdrawn):
-                self.liquidity.add(event.chain_id)
+                self.liquidity[event.chain_id].add(event.id)
             elif isinstance(event, ValidatorsUpdated):
                 self.validators.add(event.chain_id)
 
+    def parts(self) -> dict[ChainId, Part]:
+        """What of the chains' logs of liquidity may stand now, or no longer does."""
+        return {
+            chain_id: Part(self.orphaned.get(chain_id), self.liquidity.get(chain_id, ()))
+            for chain_id in sorted(self.orphaned.keys() | self.liquidity.keys())
+        }
 
-def _fold_again(connection: Connection, events: Iterable[Event], now: datetime) -> None:
-    affected = _Affected()
-    for event in events:
-        affected.note(event)
-    for chain_id in sorted(affected.liquidity):
-        pools.recount_liquidity(connection, chain_id, now)
+
+def _fold_again(connection: Connection, affected: _Affected, now: datetime) -> None:
+    """Fold all but liquidity."""
     for chain_id in sorted(affected.validators):
         chains.fold_validators(connection, chain_id, now)
     pools.fold_fees_again(connection, affected.routes)

@@ -57,16 +57,17 @@ def write(
     keep_aside(connection, may_turn_out_right, reporter, now)
     append(connection, entries, reporter, now)
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
-    _fold(connection, [entry.event for entry in entries], new, known, now)
+    _fold(connection, entries, new, known, now)
 
 
 def _fold(
-    connection: Connection, events: Sequence[Event], new: Sequence[Event], known: Known, now: datetime
+    connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], known: Known, now: datetime
 ) -> None:
-    """Write what follows from events that are in the log already.
+    """Write what follows from entries that are in the log already.
 
-    :param new: those of the events that did not stand before.
+    :param new: those of their events that did not stand before.
     """
+    events = [entry.event for entry in entries]
     touched = dict.fromkeys(event.transfer_id for event in events if isinstance(event, TransferEvent))
     if touched:
         project(
@@ -81,10 +82,11 @@ def _fold(
     fees = [e for e in events if isinstance(e, FeeUpdated)]
     if fees:
         pools.fold_fees(connection, fees)
-    for event in events:
+    for entry in entries:
+        event = entry.event
         if isinstance(event, ValidatorsUpdated):
             chains.fold_validators(connection, event.chain_id, now)
         elif isinstance(event, ChainReorged):
-            chains.fold_reorg(connection, event, now)
+            chains.fold_reorg(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
             retract.fold_retractions(connection, now)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, text
@@ -30,12 +29,12 @@ from app.models.engine import reading, writing
 from app.models.estimates import EstimateCount
 from app.models.network import Pool
 from app.models.pools import PoolCounter
-from app.models.transfers import LatencyRecord, Transfer
 from app.queries.latency.by_pair import pair_orders
 from app.queries.transfers import by_status as queries
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from tests.admin.pages.plans import plans
+from tests.admin.projected import put, took
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -52,30 +51,6 @@ from tests.services.feed.world import (
 )
 
 PARTS = [name for name, value in vars(Dashboard).items() if isinstance(value, cached_property)]
-
-
-def put(gateway: Gateway, *rows: dict[str, Any]) -> None:
-    """Projected transfers: ``since`` is so many seconds before NOW."""
-    values = []
-    for n, row in enumerate(rows, 1):
-        since = NOW - timedelta(seconds=row.pop("since"))
-        fields = {"refund_reason": 0, "src_chain_id": 1, "dst_chain_id": 2, "symbol": "USDT", "amount": 1}
-        moment = {"status_since": since, "updated_at": since}
-        values.append({"transfer_id": n.to_bytes(32, "big"), **fields, **moment, **row})
-    with writing(gateway.engine) as connection:
-        connection.execute(insert(Transfer), values)
-
-
-def took(gateway: Gateway, src: int, dst: int, *seconds: float, released: float = 60) -> None:
-    """Completed transfers that took so long, released so many seconds before NOW."""
-    with writing(gateway.engine) as connection:
-        for n, latency in enumerate(seconds):
-            key = b"\xff" + bytes([src, dst, n % 256, n // 256]) + bytes(27)
-            at = NOW - timedelta(seconds=released)
-            row = {"transfer_id": key, "status": 5, "refund_reason": 0, "status_since": at, "updated_at": at}
-            connection.execute(insert(Transfer).values(**row, src_chain_id=src, dst_chain_id=dst))
-            record = {"src_chain_id": src, "dst_chain_id": dst, "latency_us": round(latency * 1_000_000)}
-            connection.execute(insert(LatencyRecord).values(transfer_id=key, released_at=at, **record))
 
 
 def test_transfers_by_status(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,7 @@ from dataclasses import replace
 from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.judge import Accepted, Refused, Repeated, judge_segment
 from app.domain.transfer.standing import Reorg
-from tests.domain.transfer.test_judge import (
-    TRANSFER,
-    entry,
-    fee,
-    head,
-    history,
-    known,
-    latest,
-    sent,
-    verdict,
-)
+from tests.domain.transfer.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
 
 OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,18 +14,15 @@ from app.domain.network_facts import NetworkFacts, TokenFacts
 from app.domain.refund.request import RefundRequest, encode_request
 from app.domain.refund.rules import signing_digest
 from app.domain.transfer.events import (
-    ChainHead,
     ChainReorged,
     Event,
     EventsRetracted,
-    FeeUpdated,
     LiquidityAdded,
     NetworkStatus,
     RefundPrepared,
     RefundSigned,
     TransferEvent,
     TransferReleased,
-    TransferSent,
     ValidatorsUpdated,
 )
 from app.domain.transfer.judge import (
@@ -33,32 +30,33 @@ from app.domain.transfer.judge import (
     ChainLimits,
     Known,
     LatestAcceptance,
-    LogEntry,
     Refused,
     Repeated,
-    Verdict,
     is_barrier,
-    judge,
     judge_segment,
 )
 from app.domain.transfer.pruned import Pruned, content_digest
-from app.domain.transfer.standing import Logged, Reorg
-from app.domain.transfer.state import TransferHistory
-from app.domain.transfer.subjects import EventKey
+from app.domain.transfer.standing import Reorg
 from app.domain.validators import ValidatorSet
+from tests.domain.transfer.judging import (
+    BRIDGE,
+    NOW,
+    SENDER,
+    SIZE,
+    TOKEN,
+    TRANSFER,
+    AnyScope,
+    entry,
+    fee,
+    head,
+    history,
+    known,
+    latest,
+    sent,
+    verdict,
+)
 
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
-TRANSFER = bytes(31) + b"\x01"
-BRIDGE, TOKEN, SENDER = (bytes([n]) * 20 for n in (0xB1, 0x70, 0xAA))
 KEYS = [keccak256(b"judge %d" % n) for n in range(3)]
-SIZE = 100
-
-
-class AnyScope:
-    """Everything may be reported."""
-
-    def refusal(self, event: Event, known: Iterable[TransferEvent]) -> str | None:
-        return None
 
 
 class ShowsKnown:
@@ -68,49 +66,12 @@ class ShowsKnown:
         return f"knows {[each.id for each in known]}"
 
 
-def known(**changes: Any) -> Known:
-    defaults: dict[str, Any] = {"scope": AnyScope(), "max_reorg_blocks": SIZE, "next_seq": 11}
-    return Known(**(defaults | {"histories": {TRANSFER: TransferHistory(TRANSFER, ())}} | changes))
-
-
-def history(*log: tuple[int, TransferEvent], **changes: Any) -> dict[bytes, TransferHistory]:
-    return {TRANSFER: TransferHistory(TRANSFER, [Logged(*each) for each in log], **changes)}
-
-
-def latest(*accepted: tuple[int, Event]) -> dict[EventKey, LatestAcceptance]:
-    return {event.key: LatestAcceptance(seq, 0, event) for seq, event in accepted}
-
-
-def entry(event: Event, occurrence: int = 0, seq: int = 11) -> LogEntry:
-    return LogEntry(seq, occurrence, event)
-
-
-def verdict(event: Event, what: Known) -> Verdict:
-    return judge(event, what)
-
-
-def sent(event_id: str = "sent", **changes: Any) -> TransferSent:
-    fields: dict[str, Any] = {
-        "kind": SendKind.POOL, "src_chain_id": 1, "dst_chain_id": 2, "symbol": "USDT", "amount": 1000,
-        "sender": "0x" + SENDER.hex(), "receiver": "0x" + SENDER.hex(), "src_tx_hash": "0xaa", "block": 50,
-    }  # fmt: skip
-    return TransferSent(id=event_id, at=NOW, transfer_id=TRANSFER, **(fields | changes))
-
-
 def released(block: int | None = 70, id: str = "released") -> TransferReleased:  # noqa: A002
     return TransferReleased(id=id, at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
 
 
 def reorg(from_block: int = 60) -> ChainReorged:
     return ChainReorged(id="reorg", at=NOW, chain_id=1, from_block=from_block)
-
-
-def head() -> ChainHead:
-    return ChainHead(id="head", at=NOW, chain_id=1, block=60)
-
-
-def fee() -> FeeUpdated:
-    return FeeUpdated(id="fee", at=NOW, symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee=1)
 
 
 def retraction(*targets: str) -> EventsRetracted:

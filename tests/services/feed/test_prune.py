@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -28,7 +27,8 @@ from app.services.feed.reporting import cursor
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.transfers.status import transfer_status
 from tests.actors import TESTER
-from tests.services.feed.test_any_order import EVERYTHING, REORGS, answers_after, arrival
+from tests.services.feed.any_order import EVERYTHING, REORGS, answers_after, arrival
+from tests.services.feed.pruning import OF_TRANSFERS, Rows, without
 from tests.services.feed.world import (
     NOW,
     about,
@@ -42,9 +42,7 @@ from tests.services.feed.world import (
 )
 from tests.volume import volume
 
-Rows = dict[str, list[tuple[Any, ...]]]
 LATER = NOW + timedelta(days=30)
-OF_TRANSFERS = ("transfers", "transfer_hashes", "refunds", "latency_records", "transfer_blocks")
 
 
 @pytest.fixture
@@ -61,15 +59,6 @@ def state(gateway: Gateway) -> Rows:
 def pruned_ids(gateway: Gateway) -> set[bytes]:
     with reading(gateway.engine) as connection:
         return set(connection.scalars(select(PrunedTransfer.transfer_id)))
-
-
-def without(rows: Rows, gone: set[bytes]) -> Rows:
-    """What is left when these transfers are taken out; sums over all of them stay."""
-    subjects = {f"transfer:0x{transfer_id.hex()}" for transfer_id in gone}
-    kept = {name: [row for row in rows[name] if row[0] not in gone] for name in OF_TRANSFERS}
-    kept["transfer_accounts"] = [row for row in rows["transfer_accounts"] if row[2] not in gone]
-    anomalies = [row for row in rows["anomalies"] if row[1] not in subjects]
-    return rows | kept | {"anomalies": anomalies, "pool_volumes": [], "course_counts": []}
 
 
 @settings(

@@ -21,7 +21,7 @@ from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
-from tests.services.feed.test_any_order import arrival, ingest, of_transfer
+from tests.services.feed.any_order import arrival, ingest, of_transfer
 from tests.services.feed.world import (
     NOW,
     about,

@@ -9,15 +9,16 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.domain.keys import ChainId
 from app.domain.pools import PoolCounters
 from app.domain.transfer.standing import standing_of_transfer
-from app.models.engine import reading
+from app.models.engine import reading, writing
+from app.models.events import Event
 from app.models.pools import PoolCounter
 from app.queries.feed.histories import load_histories
-from app.queries.feed.pools import standing_liquidity
+from app.queries.feed.pools import load_liquidity, standing_liquidity
 from app.runtime.gateway import Gateway
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
@@ -96,3 +97,21 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
             whole = replace(history, reorgs=reorgs)
             found = standing_of_transfer(history.kept(), history.reorgs)
             assert found == standing_of_transfer(whole.kept(), whole.reorgs)
+
+
+def added(gateway: Gateway) -> int:
+    """What providers have added to the first chain's pool of USDT."""
+    with reading(gateway.engine) as connection:
+        return load_liquidity(connection, ChainId(1)).get("USDT", PoolCounters()).added
+
+
+def test_a_reorg_reads_what_it_reaches(gateway: Gateway) -> None:
+    """It read the chain's whole log: nine seconds at a million events, while every other writer waited."""
+    feed(gateway, *(deposit(block) for block in (1, 2, 3, 9, 10)))
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Event).where(Event.block < 9).values(body="not to be read"))
+    assert feed(gateway, reorg(9)).accepted == 1
+    assert added(gateway) == 3 * HUGE
+    assert feed(gateway, deposit(9)).accepted == 1
+    assert feed(gateway, reorg(10), reorg(9) | {"id": "once more"}).accepted == 2
+    assert added(gateway) == 3 * HUGE

@@ -88,14 +88,15 @@ def build_network(connection: Connection) -> None:
     import_within(connection, read_document(build.text(network())), NOW)
 
 
+def write_network(engine: Engine) -> None:
+    """Import the network in a transaction of its own."""
+    with writing(engine) as connection:
+        build_network(connection)
+
+
 def fill_network(database: SharedDatabase, engine: Engine) -> None:
     """Fill the empty database with the small network."""
-
-    def fill() -> None:
-        with writing(engine) as connection:
-            build_network(connection)
-
-    database.fill(fill_network, fill)
+    database.fill(fill_network, lambda: write_network(engine))
 
 
 def forget_events(gateway: Gateway) -> None:

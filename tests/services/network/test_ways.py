@@ -14,7 +14,7 @@ from app.services.network.document import NetworkRefused, import_network
 from app.services.network.transfer_configs import transfer_configs
 from tests.actors import TESTER
 from tests.builders import network as build
-from tests.contract.test_production_configs import burn_mint_ways, pegged_ways, pool_ways
+from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
 from tests.services.network.network_kit import network, text
 
 TOKEN = "0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"

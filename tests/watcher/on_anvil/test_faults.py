@@ -17,18 +17,17 @@ from sqlalchemy import func, select
 from app.domain.crypto import keccak256
 from app.models.engine import reading
 from app.models.events import Event
-from app.models.pools import PoolCounter
 from app.models.watching.readings import WatchMiss
 from app.runtime.gateway import Gateway
 from demo.chains import POOL
-from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.watcher.on_anvil.conftest import START
-from tests.watcher.on_anvil.disturbing import QUIET_TURNS, undisturbed
+from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.proxy import KINDS, Proxy, proxying
-from tests.watcher.on_anvil.stage import Answers, Chains, answers, differences, tell
+from tests.watcher.on_anvil.stage import Answers, Chains, differences, tell
+from tests.watcher.on_anvil.undisturbed import everything, quiet_run, reorganisations
 from tests.watcher.on_anvil.watching import Watching
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -68,18 +67,6 @@ def proxies(chains: Chains) -> Iterator[dict[int, Proxy]]:
         }
 
 
-def everything(app: Flask, plan: Plan) -> Answers:
-    """The answers, and the pools' counters, in which something that counts twice would show."""
-    with reading(gateway_of(app).engine) as connection:
-        rows = connection.execute(select(PoolCounter.__table__)).mappings()
-        pools = {f"{row['chain_id']} {row['symbol']}": {k: str(v) for k, v in row.items()} for row in rows}
-    # Who has signed a refund that is done is told as of the newest fact about it, so later ones of the
-    # validators change it or not, by their order.
-    said = answers(app, plan.sends)
-    open_ones = {name: each for name, each in said.items() if "Evidence" not in name or each["status"] != 10}
-    return open_ones | {"pools": pools}
-
-
 def facts(gateway: Gateway) -> set[str]:
     """The ids of all that was told, without the types that further facts of one log append."""
     with reading(gateway.engine) as connection:
@@ -104,12 +91,6 @@ def told_by_omitted(proxies: dict[int, Proxy]) -> list[str]:
 def found_by_reread(gateway: Gateway) -> int:
     with reading(gateway.engine) as connection:
         return int(connection.scalar(select(func.sum(WatchMiss.missing))) or 0)
-
-
-def reorganisations(gateway: Gateway) -> int:
-    with reading(gateway.engine) as connection:
-        of_type = select(func.count()).select_from(Event).where(Event.type == "chain.reorged")
-        return connection.scalar(of_type) or 0
 
 
 @pytest.mark.parametrize("kinds", TOGETHER, ids="-".join)
@@ -153,16 +134,6 @@ def test_nothing_is_missed_and_nothing_twice(
 def lacking(proxies: dict[int, Proxy], kinds: tuple[str, ...]) -> list[str]:
     """The kinds of faults that were not done often enough yet."""
     return [kind for kind in kinds if sum(proxy.delivered[kind] for proxy in proxies.values()) < FAULTS]
-
-
-def quiet_run(app: Flask, chains: Chains, plan: Plan) -> Answers:
-    urls = {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
-    with app.app_context():
-        watching = Watching(gateway_of(app), urls)
-        watching.start()
-        undisturbed(app, chains, watching, plan, 1_000)
-        watching.stop()
-        return everything(app, plan)
 
 
 def play_with_faults(

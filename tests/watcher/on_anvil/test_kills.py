@@ -34,7 +34,7 @@ from tests.watcher.on_anvil.conftest import NOW, START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.stage import Chains, differences, tell
-from tests.watcher.on_anvil.test_faults import everything, quiet_run, reorganisations
+from tests.watcher.on_anvil.undisturbed import everything, quiet_run, reorganisations
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))

@@ -11,9 +11,10 @@ from flask import request
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
-from app.admin.forms.amounts import SMALLEST, TOKENS, UnitField, number_text
-from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField, without_spaces
+from app.admin.forms.amounts import SMALLEST, TOKENS, UnitField
+from app.admin.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.admin.forms.network.validators import ValidatorsField
+from app.admin.forms.numbers import number_text, without_spaces
 from app.admin.forms.sections import ChainForm
 from app.domain.amounts import format_units, is_uint256
 from app.services.network.edits.connect import Example, NewChain, NewRoute, NewToken

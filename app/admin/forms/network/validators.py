@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from app.admin.forms.base import PreviewedForm
 from app.admin.forms.fields import NoteField
-from app.domain.amounts import grouped, is_ascii_digits
+from app.admin.forms.numbers import whole_digits
+from app.domain.amounts import grouped
 
 _MOST: Final = 1000
 
@@ -25,10 +26,13 @@ class ValidatorsField(NoteField):
         """The members as the document writes them. What is wrong stands beside the input afterwards."""
         rows, errors = [], []
         for number, words in enumerate((line.split() for line in self.text.splitlines()), 1):
-            if words and (len(words) != 2 or not is_ascii_digits(words[1])):
+            if not words:
+                continue
+            power = whole_digits(" ".join(words[1:]))
+            if power is None:
                 errors.append(f"Line {number}: enter an address, a space, and a whole number.")
-            elif words:
-                rows.append({"chain_id": chain_id, "signer": words[0], "power": words[1]})
+            else:
+                rows.append({"chain_id": chain_id, "signer": words[0], "power": power})
         if len(rows) > _MOST:
             errors.append(f"Enter at most {grouped(_MOST)} lines.")
         own: Any = self

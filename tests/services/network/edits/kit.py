@@ -22,6 +22,7 @@ from app.services.feed.sums import apply_courses
 from app.services.network.document import export_network
 from app.services.network.edits.edit import ShownRow, show_row
 from app.services.network.edits.planning import EDITABLE, Edit
+from app.services.network.edits.results import Preview
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
@@ -93,3 +94,12 @@ def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values
             connection.execute(insert(TransferAccount).values(listed | {"transfer_id": row["transfer_id"]}))
         way = ChainId(row["src_chain_id"]), ChainId(row["dst_chain_id"]), row["symbol"]
         apply_courses(connection, {CourseKey(hour_of(sent), row["kind"], *way): Courses(begun=1)})
+
+
+def texts(preview: Preview) -> list[str]:
+    return [effect.text for effect in preview.effects]
+
+
+def put(gateway: Gateway, model: Any, **values: Any) -> None:
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(model).values(values))

@@ -15,7 +15,7 @@ from app.services.network.edits.edit import preview_edit, save_edit
 from app.services.network.edits.planning import Edit
 from app.services.network.edits.results import Invalid
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, removed, shown
-from tests.services.network.edits.test_edit import NEW_ROWS
+from tests.services.network.edits.new_rows import NEW_ROWS
 
 
 def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:

@@ -27,24 +27,8 @@ from tests.services.network.edits.kit import (
     shown,
     versions,
 )
+from tests.services.network.edits.new_rows import NEW_ROWS, STRANGER
 
-STRANGER = "0x00000000000000000000000000000000000000C3"
-NEW_ROWS: dict[str, dict[str, Any]] = {
-    "chains": kit.chain(1) | {"id": 137, "name": "Polygon"},
-    "tokens": kit.token(1, "USDC", 6),
-    "pools": kit.pool(1) | {"symbol": "CELR"},
-    "routes": kit.route(56, 10),
-    "route_blocks": {
-        "symbol": "USDT",
-        "src_chain_id": 1,
-        "dst_chain_id": 56,
-        "both_directions": False,
-        "reason": "x",
-    },
-    "pegged_pairs": kit.pair(10, 56, "USDT"),
-    "blocked_addresses": {"address": STRANGER, "reason": "", "source": "list", "expires_at": None},
-    "blocked_networks": {"cidr": "198.51.100.0/24", "reason": "", "expires_at": None},
-}
 EDITS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "chains": ((1,), {"name": "Mainnet"}),
     "tokens": ((1, "USDT"), {"xfer_disabled": True}),

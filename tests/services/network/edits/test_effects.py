@@ -7,30 +7,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
-from app.models.engine import writing
 from app.models.pools import PoolCounter, PoolVolume, ReportedFee
 from app.runtime.gateway import Gateway
 from app.services.network.edits.edit import preview_edit, save_edit
 from app.services.network.edits.planning import Edit
 from app.services.network.edits.results import Preview, Severity
 from tests.services.network import network_kit as kit
-from tests.services.network.edits.kit import ALICE, NOON, add_transfer, edited, removed
-from tests.services.network.edits.test_edit import NEW_ROWS
-
-
-def texts(preview: Preview) -> list[str]:
-    return [effect.text for effect in preview.effects]
+from tests.services.network.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts
+from tests.services.network.edits.new_rows import NEW_ROWS
 
 
 def look(gateway: Gateway, section: str, /, *key: Any, **values: Any) -> Preview:
     return preview_edit(gateway, edited(gateway, section, *key, **values))
-
-
-def put(gateway: Gateway, model: Any, **values: Any) -> None:
-    with writing(gateway.engine) as connection:
-        connection.execute(insert(model).values(values))
 
 
 def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:

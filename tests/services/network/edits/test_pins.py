@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from app.domain.estimate.inputs import BaseFee, EstimateRequest
-from app.domain.keys import ChainId
+from app.domain.estimate.inputs import BaseFee
 from app.models.pools import ReportedFee
 from app.runtime.gateway import Gateway
 from app.services.estimates.estimate import estimate_inputs, estimate_transfer
@@ -18,25 +16,14 @@ from app.services.network.document import export_network, import_network
 from app.services.network.edits.edit import preview_edit, save_edit
 from app.services.network.edits.results import Invalid, Severity
 from app.services.network.reader import NetworkRefused
-from app.services.network.snapshot import NetworkSnapshots
 from tests.actors import TESTER
 from tests.services.network import network_kit as kit
-from tests.services.network.edits.kit import ALICE, NOON, document, edited, records
-from tests.services.network.edits.test_effects import put, texts
+from tests.services.network.edits.kit import ALICE, NOON, document, edited, put, records, texts
+from tests.services.network.edits.times import REQUEST, at, written
 
 DAY = timedelta(days=1)
 ROUTE = "routes", "USDT", 1, 56
 PIN = 7 * 10**17
-
-
-def at(gateway: Gateway, now: datetime) -> Gateway:
-    """The gateway at another time, with nothing in memory."""
-    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
-    return replace(gateway, clock=lambda: now, snapshots=snapshots)
-
-
-def written(time: datetime) -> str:
-    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def pin(gateway: Gateway, fee: int | None = PIN, until: datetime | None = NOON + DAY) -> None:
@@ -52,9 +39,6 @@ def report(gateway: Gateway, fee: int) -> None:
         gateway, ReportedFee, symbol="USDT", src_chain_id=1, dst_chain_id=56, base_fee=fee, at=NOON,
         event_id="fee-1",
     )  # fmt: skip
-
-
-REQUEST = EstimateRequest(ChainId(1), ChainId(56), "USDT", 10**9, 5000)
 
 
 def counting(gateway: Gateway) -> BaseFee | None:

@@ -15,9 +15,8 @@ from app.services.network.edits.edit import preview_edit, save_edit
 from app.services.network.edits.planning import EDITABLE, Edit
 from app.services.network.snapshot import NetworkSnapshots
 from app.services.network.waiting import sections_that_wait
-from tests.services.network.edits.kit import ALICE, NOON, document
-from tests.services.network.edits.test_effects import texts
-from tests.services.network.edits.test_pins import REQUEST, at, written
+from tests.services.network.edits.kit import ALICE, NOON, document, texts
+from tests.services.network.edits.times import REQUEST, at, written
 
 HOUR = timedelta(hours=1)
 BLOCK = {

@@ -1,0 +1,105 @@
+"""The command that docs/performance.md gives for granian starts the gateway, word for word."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.serving.server import ROOT, environment
+
+pytest.importorskip("granian", reason="`make bench` installs what it needs")
+
+PORT = 8000
+"""The command's."""
+
+pytestmark = pytest.mark.full("a server of its own, that only the benchmark's requirements have")
+
+
+def documented() -> str:
+    """The command, as a reader copies it."""
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^granian (?:.*\\\n)*.*$", page, re.MULTILINE)
+    return str(found)
+
+
+def free_port() -> int:
+    """The command's port, or another one where something else listens there."""
+    for port in (PORT, 0):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(tried.getsockname()[1])
+    raise AssertionError("no port is free")
+
+
+@contextmanager
+def running(command: str, log: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A shell's command in the repository, with the programs of this environment, ended with the block."""
+    kept = environment(**settings)
+    path = os.pathsep.join((str(Path(sys.executable).parent), kept["PATH"]))
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec {command}"], cwd=ROOT, env=kept | {"PATH": path}, stdout=said, stderr=said
+        )
+    try:
+        yield process
+    finally:
+        left = psutil.Process(process.pid).children() if process.poll() is None else []
+        process.kill()  # whether it ends when it is asked to is not tried here
+        process.wait()
+        for worker in left:
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
+
+
+def test_the_documented_command_serves(tmp_path: Path, sqlite_template: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    command = documented()
+    assert f"--port {PORT} " in command
+    command = command.replace(f"--port {PORT} ", f"--port {port} ")
+    with running(command, log, DATABASE_URL=f"sqlite:///{sqlite_template}") as process:
+        wait_until_it_listens(process, port, log)
+        ask(port, "GET", "/readyz")
+        status = ask(port, "POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "ab" * 32}))
+        assert status["status"] == 0, "no such transfer"
+        assert len(psutil.Process(process.pid).children()) >= 2, "--workers 2"
+    assert "Traceback" not in log.read_text()
+
+
+def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    until = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+        else:
+            return
+
+
+def ask(port: int, method: str, path: str, body: str | None = None) -> dict[str, object]:
+    """What the server answers, as JSON."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+    response = connection.getresponse()
+    answer: dict[str, object] = json.load(response)
+    connection.close()
+    assert response.status == 200, answer
+    return answer

@@ -1,0 +1,75 @@
+"""Events, what is known of them, and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from app.domain.codes import SendKind
+from app.domain.transfer.events import (
+    ChainHead,
+    Event,
+    FeeUpdated,
+    TransferEvent,
+    TransferSent,
+)
+from app.domain.transfer.judge import (
+    Known,
+    LatestAcceptance,
+    LogEntry,
+    Verdict,
+    judge,
+)
+from app.domain.transfer.standing import Logged
+from app.domain.transfer.state import TransferHistory
+from app.domain.transfer.subjects import EventKey
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+TRANSFER = bytes(31) + b"\x01"
+BRIDGE, TOKEN, SENDER = (bytes([n]) * 20 for n in (0xB1, 0x70, 0xAA))
+SIZE = 100
+
+
+class AnyScope:
+    """Everything may be reported."""
+
+    def refusal(self, event: Event, known: Iterable[TransferEvent]) -> str | None:
+        return None
+
+
+def known(**changes: Any) -> Known:
+    defaults: dict[str, Any] = {"scope": AnyScope(), "max_reorg_blocks": SIZE, "next_seq": 11}
+    return Known(**(defaults | {"histories": {TRANSFER: TransferHistory(TRANSFER, ())}} | changes))
+
+
+def history(*log: tuple[int, TransferEvent], **changes: Any) -> dict[bytes, TransferHistory]:
+    return {TRANSFER: TransferHistory(TRANSFER, [Logged(*each) for each in log], **changes)}
+
+
+def latest(*accepted: tuple[int, Event]) -> dict[EventKey, LatestAcceptance]:
+    return {event.key: LatestAcceptance(seq, 0, event) for seq, event in accepted}
+
+
+def entry(event: Event, occurrence: int = 0, seq: int = 11) -> LogEntry:
+    return LogEntry(seq, occurrence, event)
+
+
+def verdict(event: Event, what: Known) -> Verdict:
+    return judge(event, what)
+
+
+def sent(event_id: str = "sent", **changes: Any) -> TransferSent:
+    fields: dict[str, Any] = {
+        "kind": SendKind.POOL, "src_chain_id": 1, "dst_chain_id": 2, "symbol": "USDT", "amount": 1000,
+        "sender": "0x" + SENDER.hex(), "receiver": "0x" + SENDER.hex(), "src_tx_hash": "0xaa", "block": 50,
+    }  # fmt: skip
+    return TransferSent(id=event_id, at=NOW, transfer_id=TRANSFER, **(fields | changes))
+
+
+def head() -> ChainHead:
+    return ChainHead(id="head", at=NOW, chain_id=1, block=60)
+
+
+def fee() -> FeeUpdated:
+    return FeeUpdated(id="fee", at=NOW, symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee=1)

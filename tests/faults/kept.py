@@ -1,0 +1,36 @@
+"""What a gateway has kept of what it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.models.engine import reading
+from app.models.events import Event
+from app.runtime.gateway import current_gateway
+from tests.applications import application
+from tests.faults.reporters import Events, Reporter
+from tests.services.feed.world import NOW, write_network
+
+
+@contextmanager
+def gateway_on(url: str) -> Iterator[Flask]:
+    """The application on a database, with the small network, at the time of the story."""
+    with application(url, lambda: NOW) as app:
+        write_network(current_gateway().engine)
+        yield app
+
+
+def assert_answered_is_kept_once(told: Events, reporters: list[Reporter]) -> None:
+    """Every event was answered, is in the log, once, and the log has no gap."""
+    assert not [line for reporter in reporters for line in reporter.refused]
+    acknowledged = {name for reporter in reporters for name in reporter.acknowledged}
+    assert acknowledged == {event["id"] for event in told}
+    with reading(current_gateway().engine) as connection:
+        kept = connection.scalars(select(Event.event_id)).all()
+        assert connection.scalar(select(func.max(Event.seq))) == len(kept)
+    assert sorted(kept) == sorted(acknowledged)
+    assert sum(reporter.accepted for reporter in reporters) <= len(told)

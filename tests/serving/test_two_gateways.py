@@ -1,0 +1,85 @@
+"""Two gateways on one database: what one has taken, the other answers by within CONFIG_MAX_AGE_SECONDS.
+
+Here the processes are real; what counts at which moment is tried with a clock that the test moves
+(``tests/services/estimates/two_processes.py``).
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+from app.runtime.gateway import current_gateway
+from app.services.network.document import import_network
+from tests.actors import TESTER
+from tests.applications import application
+from tests.databases import empty_tables
+from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
+from tests.services.network.network_kit import network, text
+from tests.serving.server import Server, serving
+from tests.volume import volume
+
+AGE = 0.5
+"""Seconds that facts are kept: CONFIG_MAX_AGE_SECONDS."""
+
+ROUNDS = volume(10, 4)
+ESTIMATE = (
+    "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
+)
+
+
+def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, tmp_path: Path) -> None:
+    with application(postgres_url):
+        import_network(current_gateway(), text(network()), actor=TESTER)
+    settings = {
+        "DATABASE_URL": postgres_url,
+        "INGEST_TOKENS": TOKEN,
+        "WEB_CONCURRENCY": "1",
+        "CONFIG_MAX_AGE_SECONDS": str(AGE),
+    }
+    with (
+        serving("wsgi:app", tmp_path / "one", **settings) as one,
+        serving("wsgi:app", tmp_path / "other", **settings) as other,
+    ):
+        old = sum(old_answers(one, other, fee) for fee in range(1, ROUNDS + 1))
+    empty_tables(postgres_url)
+    assert old, "nothing was kept, so nothing was tried"
+
+
+def old_answers(one: Server, other: Server, fee: int) -> int:
+    """Report a base fee to one and ask the other until it must know it; how often it did not yet."""
+    base_fee_of(other)  # which keeps it from now on
+    report(one, fee)
+    acknowledged, old = monotonic(), 0
+    assert base_fee_of(one) == fee, "what a gateway took itself counts at once"
+    while (asked := monotonic()) < acknowledged + AGE:
+        old += base_fee_of(other) != fee
+    assert base_fee_of(other) == fee, f"older than {AGE} s, asked {asked - acknowledged:.3f} s after"
+    return old
+
+
+def base_fee_of(server: Server) -> int:
+    """The base fee of an estimate, in smallest units."""
+    answer = json.load(server.ask("GET", ESTIMATE))
+    assert "err" not in answer or answer["err"] is None, answer
+    return int(answer["base_fee"])
+
+
+def report(server: Server, fee: int) -> None:
+    """Have the server take a batch with the route's base fee."""
+    line = {
+        "type": "fee.updated",
+        "id": f"fee-{fee}",
+        "at": datetime.now(UTC).isoformat(),
+        "symbol": "USDT",
+        "src_chain_id": 1,
+        "dst_chain_id": 56,
+        "base_fee": str(fee),
+    }
+    connection = server.connect()
+    connection.request("POST", EVENTS, ndjson(line), {"Content-Type": NDJSON} | bearer(TOKEN))
+    answer = json.load(connection.getresponse())
+    assert (answer["accepted"], answer["refused"]) == (1, []), answer
+    connection.close()

@@ -1,0 +1,88 @@
+"""Work in turns lets all others go on, also whoever only now has something to read, and is not stopped."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Final
+
+TURNS_AT_MOST: Final = 3
+"""Between a byte's coming and its reader. ``sleep(0)`` lets up to fifty pass."""
+
+WORK_AND_READ: Final = """
+from gevent import monkey
+
+monkey.patch_all()
+import os
+
+import gevent
+from gevent.os import make_nonblocking, nb_read
+
+from app.cooperation import give_way
+
+reading, writing = os.pipe()
+make_nonblocking(reading)
+turns, found = 0, []
+
+def read():
+    while nb_read(reading, 1) == b"x":
+        found.append(turns)
+
+reader = gevent.spawn(read)
+gevent.sleep(0.01)  # it waits now
+sent = []
+for turns in range(200):
+    if turns % 20 == 0:
+        os.write(writing, b"x")
+        sent.append(turns)
+    give_way()
+print(len(sent), max(late - early for early, late in zip(sent, found, strict=True)))
+"""
+
+
+BESIDE_OTHERS_WITHOUT_PAUSE: Final = """
+from gevent import monkey
+
+monkey.patch_all()
+import time
+
+import gevent
+
+from app.cooperation import OTHERS_SECONDS, give_way, stand_back
+
+def never_done():
+    while True:
+        give_way()
+
+others = [gevent.spawn(never_done) for _ in range(3)]
+waits = []
+for _ in range(50):
+    began = time.monotonic()
+    stand_back()
+    waits.append(time.monotonic() - began)
+alone_began = time.monotonic()
+gevent.killall(others)
+stand_back()
+waits.sort()
+print(waits[25] / OTHERS_SECONDS, time.monotonic() - alone_began < OTHERS_SECONDS)
+"""
+
+
+def test_a_socket_is_looked_at_in_every_turn() -> None:
+    sent, most = map(int, _said(WORK_AND_READ))
+    assert sent == 10
+    assert most <= TURNS_AT_MOST
+
+
+def test_who_stands_back_waits_for_others_but_not_for_ever() -> None:
+    waited, nobody_to_wait_for = _said(BESIDE_OTHERS_WITHOUT_PAUSE)
+    assert 0.9 <= float(waited) <= 10
+    assert nobody_to_wait_for == "True"
+
+
+def _said(program: str) -> list[str]:
+    """What a program printed that runs alone, for gevent patches the whole process."""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    return ran.stdout.split()
