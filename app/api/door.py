@@ -32,6 +32,7 @@ from app.api.transfers.schemas import (
     StatusesAnswer,
     StatusesBody,
 )
+from app.api.webhooks.schemas import WebhookBody, WebhookQuery, WebhooksAnswer
 
 PREFIX: Final = "/v2"
 LEGACY_PREFIX: Final = "/v1"
@@ -46,6 +47,7 @@ STATUSES_PATH: Final = "/getTransferStatuses"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
 """One client writes a space after the path."""
+WEBHOOKS_PATH: Final = "/webhooks"
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
 _KEY: Final = "api"
@@ -75,6 +77,9 @@ class ApiDoor:
     evidence_answer: EvidenceAnswer
     ask_body: WithdrawBody
     ask_answer: WithdrawAnswer
+    webhook_body: WebhookBody
+    webhook_query: WebhookQuery
+    webhooks_answer: WebhooksAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
     """The shape of each public path's answer, for errors that are raised outside of its view."""
 
@@ -102,6 +107,9 @@ class ApiDoor:
             evidence_answer=EvidenceAnswer(),
             ask_body=WithdrawBody(),
             ask_answer=WithdrawAnswer(),
+            webhook_body=WebhookBody(),
+            webhook_query=WebhookQuery(),
+            webhooks_answer=WebhooksAnswer(),
         )
         for prefix in (PREFIX, LEGACY_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
@@ -111,6 +119,7 @@ class ApiDoor:
             door.answers[prefix + FIND_PATH] = door.find_answer
             door.answers[prefix + STATUSES_PATH] = door.statuses_answer
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
+            door.answers[prefix + WEBHOOKS_PATH] = door.webhooks_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
             door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
         return door

@@ -14,7 +14,7 @@ from app.runtime.faults import is_unavailable
 from app.runtime.gateway import Gateway
 from app.sender.places import Places
 from app.sender.post import Poster, Unsent
-from app.services.alerts import tell_alerts
+from app.services.alerts import Alerts
 from app.services.webhooks.delivering import Due, Outcome, bring_back, clean_up, take
 
 POLL_SECONDS: Final = 0.2
@@ -47,6 +47,7 @@ class Sender:
         self._poster = poster
         self._monotonic = monotonic
         self._places = Places()
+        self._alerts = Alerts()
         self._under_way: set[asyncio.Task[None]] = set()
         self._ended: list[Outcome] = []
         self._news = asyncio.Event()
@@ -123,7 +124,7 @@ class Sender:
     async def _chores(self) -> None:
         """Alerts, and what is too old. Nothing that fails here holds up what is to be sent."""
         while True:
-            for chore in (tell_alerts, clean_up):
+            for chore in (self._alerts.tell, clean_up):
                 try:
                     await asyncio.to_thread(chore, self._gateway)
                 except Exception as error:

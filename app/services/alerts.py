@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -39,21 +39,47 @@ Found = Mapping[str, str]
 """By subject, in words, what holds."""
 
 
-def tell_alerts(gateway: Gateway) -> None:
-    """Look at what operators subscribed to, and write deliveries about what began or ended since."""
-    wanted = {kind for _, kinds in ask(gateway.reads, of_alerts) for kind in kinds}
-    known = ask(gateway.reads, holding_alerts)
-    found: dict[AlertKind, Found] = {}
-    for kind in wanted:
-        if (holding := _LOOKS[kind](gateway)) is not None:
-            found[kind] = holding
-    dropped = {kind for kind, _ in known} - {kind.value for kind in wanted}
-    if dropped or any(_subjects(known, kind) != holding.keys() for kind, holding in found.items()):
-        with writing(gateway.engine) as connection:
-            for former in dropped:  # nobody wants to hear of it now; whoever does later hears it anew
-                connection.execute(delete(Alert).where(Alert.kind == former))
-            for kind, holding in found.items():
-                _tell(connection, kind, holding, gateway.clock())
+class Alerts:
+    """What one sender looks at. It remembers when it verified the audit log."""
+
+    def __init__(self) -> None:
+        self._audit_next: datetime | None = None
+
+    def tell(self, gateway: Gateway) -> None:
+        """Look at what operators subscribed to, and write deliveries about what began or ended since."""
+        wanted = {kind for _, kinds in ask(gateway.reads, of_alerts) for kind in kinds}
+        known = ask(gateway.reads, holding_alerts)
+        found: dict[AlertKind, Found] = {}
+        for kind in wanted:
+            if (holding := self._look(gateway, kind)) is not None:
+                found[kind] = holding
+        dropped = {kind for kind, _ in known} - {kind.value for kind in wanted}
+        if dropped or any(_subjects(known, kind) != holding.keys() for kind, holding in found.items()):
+            with writing(gateway.engine) as connection:
+                for former in dropped:  # nobody wants to hear of it now; whoever does later hears it anew
+                    connection.execute(delete(Alert).where(Alert.kind == former))
+                for kind, holding in found.items():
+                    _tell(connection, kind, holding, gateway.clock())
+
+    def _look(self, gateway: Gateway, kind: AlertKind) -> Found | None:
+        """What holds of a kind; None where it is not looked at now."""
+        match kind:
+            case AlertKind.STUCK:
+                return _stuck(gateway)
+            case AlertKind.ANOMALY:
+                return _anomalies(gateway)
+            case AlertKind.CHAIN_QUIET:
+                return _quiet_chains(gateway)
+            case AlertKind.AUDIT_BROKEN:
+                return self._audit(gateway)
+
+    def _audit(self, gateway: Gateway) -> Found | None:
+        now = gateway.clock()
+        if self._audit_next is not None and now < self._audit_next:
+            return None
+        self._audit_next = now + AUDIT_EVERY
+        fault = verify_audit(gateway).fault
+        return {} if fault is None else {"audit log": fault}
 
 
 def _subjects(known: Mapping[tuple[str, str], str], kind: AlertKind) -> set[str]:
@@ -134,27 +160,3 @@ def _quiet_words(chain: WatchedChain, now: datetime) -> str | None:
         case WatchState.STANDING:
             return "its nodes report no new block"
     return "no event for a long time" if chain.is_quiet(now) else None
-
-
-class _Audit:
-    """The state of the audit log, verified anew when the last time is long enough ago."""
-
-    def __init__(self) -> None:
-        self._next: datetime | None = None
-
-    def __call__(self, gateway: Gateway) -> Found | None:
-        now = gateway.clock()
-        if self._next is not None and now < self._next:
-            return None
-        self._next = now + AUDIT_EVERY
-        fault = verify_audit(gateway).fault
-        return {} if fault is None else {"audit log": fault}
-
-
-_LOOKS: Final[Mapping[AlertKind, Callable[[Gateway], Found | None]]] = {
-    AlertKind.STUCK: _stuck,
-    AlertKind.ANOMALY: _anomalies,
-    AlertKind.CHAIN_QUIET: _quiet_chains,
-    AlertKind.AUDIT_BROKEN: _Audit(),
-}
-"""What tells whether something of a kind holds; None where it was not looked at."""

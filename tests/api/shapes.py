@@ -16,6 +16,7 @@ CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
 HISTORY = "/v2/transferHistory"
 FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
+WEBHOOKS = "/v2/webhooks"
 READY = "/readyz"
 
 ZEROES: dict[str, dict[str, Any]] = {
@@ -44,6 +45,7 @@ ZEROES: dict[str, dict[str, Any]] = {
     HISTORY: {"history": [], "next_page_token": "", "current_size": "0"},
     FIND: {"state": "unknown", "transfers": [], "read_to": {}},
     STATUSES: {"statuses": []},
+    WEBHOOKS: {"webhooks": [], "secret": ""},
     READY: {"watching": []},
     EVIDENCE: {
         "valid": False,

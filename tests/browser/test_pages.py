@@ -21,9 +21,11 @@ from werkzeug.routing import MapAdapter
 from app import create_app
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
+from app.domain.webhooks.subscription import Audience
 from app.sandbox.catalogue import sandbox_id
 from app.services.approvals.api_keys import request_key
 from app.services.reporters.new_tokens import create_token
+from app.services.webhooks.subscriptions import NewSubscription, send_test, subscribe
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
@@ -122,6 +124,9 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/api_keys/",
         "/admin/api_keys/{key}",
         "/admin/api_keys/new",
+        "/admin/webhooks/",
+        "/admin/webhooks/{hook}",
+        "/admin/webhooks/new",
         "/admin/operators/",
         "/admin/operators/new",
         "/admin/operators/1",
@@ -183,6 +188,7 @@ REFUSED = (
     Sent("/admin/operators/new"),
     Sent("/admin/ingest_tokens/new"),
     Sent("/admin/api_keys/new"),
+    Sent("/admin/webhooks/new", {"url": "http://10.0.0.1/"}),
     Sent("/admin/account/password"),
     Sent("/admin/document/", {"text": "{"}),
 )
@@ -215,12 +221,13 @@ CONFLICT = Sent("/admin/chains/10", {"seen": "0" * 64, "block_delay": "3"}, show
 
 @dataclass(frozen=True)
 class Story:
-    """What happened before anybody looks: a change of a chain, a proposal, an ingest token, an API key."""
+    """What happened before anybody looks: a change of a chain, a proposal, an ingest token, an API key, a webhook."""
 
     imported: int
     record: int
     token: int
     key: int
+    hook: str
     before: str
 
     def at(self, path: str) -> str:
@@ -243,6 +250,9 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
         create_token(gateway_of(app), "a-reporter", actor=TESTER)
         request_key(gateway_of(app), "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER)
+        wanted = NewSubscription("https://hooks.example/in", Audience.SUBJECTS, subjects=("account:0xab",))
+        hook = subscribe(gateway_of(app), wanted, actor=TESTER).public_id
+        send_test(gateway_of(app), hook)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)
@@ -254,6 +264,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
             connection.scalar(record) or 0,
             connection.scalar(text("SELECT max(id) FROM ingest_tokens")) or 0,
             connection.scalar(text("SELECT max(id) FROM api_keys")) or 0,
+            hook,
             f"{before:%Y-%m-%dT%H:%M:%S.%f}Z",
         )
     engine.dispose()

@@ -9,6 +9,7 @@ from app.admin.views.estimates import EstimatesView
 from app.admin.views.history import HistoryView
 from app.admin.views.ingest_tokens import IngestTokensView
 from app.admin.views.integrators.api_keys import ApiKeysView
+from app.admin.views.integrators.webhooks import WebhooksView
 from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
 from app.admin.views.network.chains import ChainsView
 from app.admin.views.network.connect import ConnectView
@@ -25,7 +26,6 @@ from app.admin.views.refund_asks import RefundAsksView
 from app.admin.views.search import SearchView
 from app.admin.views.transfers import TransfersView
 from app.admin.views.watching import WatchingView
-from app.admin.views.webhooks.view import WebhooksView
 
 VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,

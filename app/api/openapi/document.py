@@ -19,6 +19,7 @@ from app.api.door import (
     READY,
     READY_PATH,
     STATUS_PATH,
+    WEBHOOKS_PATH,
     ApiDoor,
 )
 from app.api.openapi.bodies import in_form, in_json, in_query
@@ -34,6 +35,7 @@ from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import ETAG, HEADERS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
+from app.api.openapi.webhooks import webhook_operations
 
 _KEY: Final = "apiKey"
 _KEY_SCHEME: Final = {
@@ -66,6 +68,10 @@ def document(door: ApiDoor) -> dict[str, Any]:
                 "name": "Transfers",
                 "description": "Estimates, statuses, histories, refunds and the transfer configs.",
             },
+            {
+                "name": "Webhooks",
+                "description": "Changes of transfers are posted to your server. An API key is needed.",
+            },
             {"name": "Health", "description": "For load balancers and operators."},
         ],
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
@@ -82,6 +88,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
     for path, operations in transfer_operations(door):
         spec.path(PREFIX + path, operations=operations)
+    spec.path(PREFIX + WEBHOOKS_PATH, operations=webhook_operations(door, [{_KEY: []}]))
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
     for path in ("/healthz", READY_PATH):

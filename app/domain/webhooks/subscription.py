@@ -8,7 +8,7 @@ from typing import Final
 
 from app.domain.keys import account_key
 
-MAX_SUBJECTS: Final = 1000
+MAX_SUBJECTS: Final = 500
 """Accounts and transfers of one subscription together."""
 
 MAX_SUBSCRIPTIONS: Final = 100

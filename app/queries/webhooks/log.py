@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, exists, select, update
 
 from app.domain.webhooks.subscription import DeliveryState, State
+from app.models.api_keys import ApiKey
 from app.models.webhooks.deliveries import Alert, Delivery
 from app.models.webhooks.subscriptions import Subscription
 
@@ -78,6 +79,15 @@ def delete_of_removed(connection: Connection, number: int) -> int:
     if gone == 0:
         connection.execute(delete(Subscription).where(Subscription.state == State.REMOVED.value))
     return gone
+
+
+def switch_off_of_revoked(connection: Connection, now: datetime) -> int:
+    """Switch the subscriptions off whose API key was revoked; how many."""
+    valid = exists().where(ApiKey.key_id == Subscription.owner_key, ApiKey.revoked_at.is_(None))
+    heard = Subscription.state.in_((State.ACTIVE.value, State.PAUSED.value))
+    off = update(Subscription).where(Subscription.owner_key.is_not(None), heard, ~valid)
+    values = {"state": State.OFF.value, "state_reason": "its API key was revoked", "state_at": now}
+    return connection.execute(off.values(values)).rowcount
 
 
 def holding_alerts(connection: Connection) -> dict[tuple[str, str], str]:

@@ -20,7 +20,7 @@ from app.models.engine import ask, counting, writing
 from app.models.webhooks.deliveries import ERROR_LENGTH, Delivery
 from app.models.webhooks.subscriptions import Subscription
 from app.queries.webhooks.due import DueSubscription, TakenDelivery, due_subscriptions, take_due
-from app.queries.webhooks.log import delete_of_removed, delete_old
+from app.queries.webhooks.log import delete_of_removed, delete_old, switch_off_of_revoked
 from app.runtime.gateway import Gateway
 from app.services.webhooks.secrets import SecretMissing, secrets_of
 
@@ -222,8 +222,9 @@ def _note_receivers(connection: Connection, outcomes: Iterable[Outcome]) -> None
 
 
 def clean_up(gateway: Gateway) -> None:
-    """Delete deliveries that are too old, and those of removed subscriptions, a bounded number at a time."""
+    """Delete some of what is too old or of removed subscriptions; switch off those of revoked keys."""
     with counting(gateway.engine) as connection:
         delete_old(connection, gateway.clock() - KEPT, _DELETED_AT_ONCE)
+        switch_off_of_revoked(connection, gateway.clock())
     with writing(gateway.engine) as connection:
         delete_of_removed(connection, _DELETED_AT_ONCE)

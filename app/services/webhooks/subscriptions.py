@@ -70,9 +70,10 @@ class Made:
     secret: str = field(repr=False)
 
 
-def subscribe(gateway: Gateway, wanted: NewSubscription, *, actor: Actor) -> Made:
+def subscribe(gateway: Gateway, wanted: NewSubscription, *, actor: Actor | None) -> Made:
     """Make a subscription. What is committed after this returns is sent to it.
 
+    :param actor: the operator who is audited; None where the API key itself asks.
     :raises SubscriptionRefused: the URL or what is subscribed to cannot be used, or the key has too many.
     :raises AuditKeyUnusable: there is no key for its secret.
     """
@@ -94,7 +95,7 @@ def subscribe(gateway: Gateway, wanted: NewSubscription, *, actor: Actor) -> Mad
             "state_reason": "",
             "state_at": now,
             "created_at": now,
-            "created_by": actor.name[:ACTOR_LENGTH],
+            "created_by": "its API key" if actor is None else actor.name[:ACTOR_LENGTH],
             **new_salt(gateway.audit_keys),
         }
         connection.execute(insert(Subscription), values)
@@ -132,7 +133,7 @@ def switch(
     public_id: str,
     state: State,
     *,
-    actor: Actor,
+    actor: Actor | None,
     owner_key: str | None = None,
     reason: str = "",
 ) -> None:
@@ -237,15 +238,15 @@ def _audited(row: SubscriptionRow) -> dict[str, Any]:
 def _record(
     connection: Connection,
     gateway: Gateway,
-    actor: Actor,
+    actor: Actor | None,
     action: str,
     row: SubscriptionRow,
     *,
     before: dict[str, Any] | None,
     after: dict[str, Any],
 ) -> None:
-    """What operators do is audited. An API key manages its own subscriptions, which change nothing here."""
-    if row.owner_key is not None and actor.name == row.created_by:
+    """What operators do is audited. An API key manages subscriptions of its own, which is not."""
+    if actor is None:
         return
     subject = f"webhook {row.public_id}"
     record(

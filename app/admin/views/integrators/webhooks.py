@@ -11,7 +11,7 @@ from flask_admin import expose
 
 from app.admin.access import Access, Audience
 from app.admin.formats import grouped, sentence
-from app.admin.forms.webhooks import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm
+from app.admin.forms.integrators.webhooks import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm
 from app.admin.requests import actor
 from app.admin.views.base import ConsoleView
 from app.domain.amounts import is_ascii_digits
