@@ -32,7 +32,7 @@ from app.api.transfers.schemas import (
     StatusesAnswer,
     StatusesBody,
 )
-from app.api.webhooks.schemas import WebhookBody, WebhookQuery, WebhooksAnswer
+from app.api.transfers.webhooks import WebhookBody, WebhookQuery, WebhooksAnswer
 
 PREFIX: Final = "/v2"
 LEGACY_PREFIX: Final = "/v1"

@@ -16,6 +16,7 @@ def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[st
 
 
 EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR)}
+EDITED |= dict.fromkeys(("remove", "restore"), (OPERATOR, OPERATOR))
 SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (OPERATOR, OPERATOR))
 
 EXPECTED: dict[str, tuple[str, str]] = {

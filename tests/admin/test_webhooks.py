@@ -15,7 +15,7 @@ from app.services.audit.log import list_audit
 from app.services.webhooks.delivering import Due, Outcome, bring_back, take
 from app.services.webhooks.shown import delivery_log, list_subscriptions
 from tests.admin.visitor import MovableClock, Visitor, signed_in
-from tests.services.webhooks.test_delivering import Plenty
+from tests.services.webhooks.hooks import Plenty
 
 URL = "https://hooks.example/in?token=hidden"
 ID = f"0x{7:064x}"

@@ -15,17 +15,19 @@ from app.api.unread import unread_answer
 from app.domain.webhooks.subscription import MAX_SUBSCRIPTIONS
 from app.models.api_keys import ApiKey
 from app.models.engine import writing
+from app.runtime.gateway import current_gateway
+from app.services.approvals.api_keys import request_key
 from app.services.audit.log import list_audit
 from app.services.webhooks import subscriptions
 from app.services.webhooks.delivering import clean_up, take
 from app.services.webhooks.shown import list_subscriptions
+from tests.actors import TESTER
 from tests.api.shapes import WEBHOOKS, assert_refused
-from tests.api.test_api_keys import make
 from tests.api.world import configure, sent, tell
 from tests.applications import OpenApp, gateway_of
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import OF_WEBHOOKS
-from tests.services.webhooks.test_delivering import Plenty
+from tests.services.webhooks.hooks import Plenty
 
 URL = "https://hooks.example/in"
 ID = "0x" + "5a" * 32
@@ -36,6 +38,12 @@ def app(open_app: OpenApp) -> Flask:
     app = open_app()
     configure(app)
     return app
+
+
+def make(app: Flask, name: str, *scopes: str) -> str:
+    """A new API key."""
+    with app.app_context():
+        return request_key(current_gateway(), name, scopes, "", actor=TESTER)[0]
 
 
 def ask(app: Flask, key: str | None, method: str = "GET", query: str = "", **body: Any) -> TestResponse:
@@ -58,7 +66,7 @@ def made(app: Flask, key: str, **body: Any) -> dict[str, Any]:
 
 
 def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
-    key = make(app, "wallet", "", "webhooks")
+    key = make(app, "wallet", "webhooks")
     new = made(app, key, name="ledger", accounts=["0xAB", "0xab"])
     assert new["secret"].startswith("whsec_")
     (hook,) = new["webhooks"]
@@ -81,7 +89,7 @@ def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
 
 
 def test_a_key_sees_and_removes_its_own_alone(app: Flask) -> None:
-    mine, other = make(app, "mine", "", "webhooks"), make(app, "other", "", "webhooks")
+    mine, other = make(app, "mine", "webhooks"), make(app, "other", "webhooks")
     hook = made(app, mine)["webhooks"][0]["id"]
     assert ask(app, other).get_json()["webhooks"] == []
     refused = ask(app, other, "DELETE", f"?id={hook}")
@@ -91,7 +99,7 @@ def test_a_key_sees_and_removes_its_own_alone(app: Flask) -> None:
 
 def test_only_a_key_with_the_scope_may(app: Flask) -> None:
     reader, part, whole = (
-        make(app, f"key{n}", "", scope) for n, scope in enumerate(("read", "webhooks", "webhooks:all"))
+        make(app, f"key{n}", scope) for n, scope in enumerate(("read", "webhooks", "webhooks:all"))
     )
     for method, query in (("GET", ""), ("POST", ""), ("DELETE", "?id=whk_0")):
         assert_refused(
@@ -123,7 +131,7 @@ def test_only_a_key_with_the_scope_may(app: Flask) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(app: Flask, body: dict[str, Any], field: str) -> None:
-    refused = ask(app, make(app, "wallet", "", "webhooks:all"), "POST", **body)
+    refused = ask(app, make(app, "wallet", "webhooks:all"), "POST", **body)
     assert_refused(refused, path=WEBHOOKS, status=400, code=500, reason="bad_request")
     assert field in refused.get_json()["err"]["msg"]
 
@@ -131,7 +139,7 @@ def test_what_cannot_be_used_is_refused(app: Flask, body: dict[str, Any], field:
 def test_a_key_has_a_bounded_number(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_SUBSCRIPTIONS == 100
     monkeypatch.setattr(subscriptions, "MAX_SUBSCRIPTIONS", 2)
-    key = make(app, "wallet", "", "webhooks")
+    key = make(app, "wallet", "webhooks")
     first = made(app, key)["webhooks"][0]["id"]
     made(app, key)
     refused = ask(app, key, "POST", url=URL, transfer_ids=[ID])
@@ -141,7 +149,7 @@ def test_a_key_has_a_bounded_number(app: Flask, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
-    key = make(app, "wallet", "", "webhooks")
+    key = make(app, "wallet", "webhooks")
     made(app, key)
     gateway = gateway_of(app)
     clean_up(gateway)
@@ -156,7 +164,7 @@ def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
 
 
 def test_a_key_is_not_in_the_audit_log(app: Flask) -> None:
-    made(app, make(app, "wallet", "", "webhooks"))
+    made(app, make(app, "wallet", "webhooks"))
     assert not any(row.action.startswith("webhook") for row in list_audit(gateway_of(app)))
 
 

@@ -221,7 +221,7 @@ CONFLICT = Sent("/admin/chains/10", {"seen": "0" * 64, "block_delay": "3"}, show
 
 @dataclass(frozen=True)
 class Story:
-    """What happened before anybody looks: a change of a chain, a proposal, an ingest token, an API key, a webhook."""
+    """What happened before anybody looks: a changed chain, a proposal, a token, an API key, a webhook."""
 
     imported: int
     record: int

@@ -11,7 +11,7 @@ from app.domain.webhooks.addresses import parse_networks
 from app.runtime.gateway import Gateway, current_gateway
 from tests.databases import SharedDatabase
 from tests.services.feed.world import fill_network
-from tests.services.webhooks.test_delivering import Clock
+from tests.services.webhooks.hooks import Clock
 
 
 @pytest.fixture

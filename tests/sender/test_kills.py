@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 import sys
 from collections import defaultdict
 from dataclasses import replace
@@ -62,7 +63,8 @@ def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> Non
                 await asyncio.sleep(0.1)
             for sender in senders:
                 sender.terminate()
-                assert await sender.wait() == 0
+                # One that was started a moment ago does not listen to signals yet.
+                assert await sender.wait() in (0, -signal.SIGTERM)
         assert kills == count // 8
 
     try:

@@ -19,8 +19,7 @@ from app.services.webhooks.subscriptions import rotate
 from tests.actors import TESTER
 from tests.sender.receiver import Names, Received, Receiver
 from tests.services.feed.world import about, feed, released, sent
-from tests.services.webhooks.hooks import deliveries, kept, to_everything
-from tests.services.webhooks.test_delivering import Clock
+from tests.services.webhooks.hooks import Clock, deliveries, kept, to_everything
 from tests.volume import volume
 
 
@@ -82,7 +81,7 @@ def test_the_log_never_has_a_word_of_the_receiver(gateway: Gateway) -> None:
     assert "secret" not in row.tries
 
 
-@pytest.mark.parametrize("hours", [24, 60])
+@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.full("as the other, longer"))])
 def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int) -> None:
     """The receiver is down for a day, and for most of the schedule; events go on happening."""
     ends = clock.now + timedelta(hours=hours)

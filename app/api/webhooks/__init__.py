@@ -1,1 +1,1 @@
-"""Subscribing to webhooks with an API key: the shapes, and what they are read into."""
+"""Webhooks of an API key: the views."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import select
@@ -15,7 +17,34 @@ from app.models.webhooks.subscriptions import Subscription
 from app.runtime.gateway import Gateway
 from app.services.webhooks.subscriptions import Made, NewSubscription, subscribe
 from tests.actors import TESTER
-from tests.services.feed.world import transfer_id
+from tests.services.feed.world import NOW, transfer_id
+
+
+@dataclass
+class Clock:
+    """A clock that tests move."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, by: timedelta) -> None:
+        self.now += by
+
+
+@dataclass
+class Plenty:
+    """Room for so many to each place."""
+
+    each: int = 1000
+    filled: dict[str, int] = field(default_factory=dict)
+
+    def free(self, place: str) -> int:
+        return self.each - self.filled.get(place, 0)
+
+    def fill(self, place: str, number: int) -> None:
+        self.filled[place] = self.filled.get(place, 0) + number
 
 
 def to_everything(gateway: Gateway, url: str = "https://hooks.example/") -> Made:

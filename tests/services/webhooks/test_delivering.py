@@ -1,8 +1,8 @@
 """What senders take, and what becomes of it."""
 
 import json
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -16,34 +16,7 @@ from app.services.webhooks.replay import replay
 from app.services.webhooks.subscriptions import rotate, send_test, switch
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, feed, sent
-from tests.services.webhooks.hooks import deliveries, kept, to_everything, to_subjects
-
-
-@dataclass
-class Clock:
-    """A clock that tests move."""
-
-    now: datetime = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, by: timedelta) -> None:
-        self.now += by
-
-
-@dataclass
-class Plenty:
-    """Room for so many to each place."""
-
-    each: int = 1000
-    filled: dict[str, int] = field(default_factory=dict)
-
-    def free(self, place: str) -> int:
-        return self.each - self.filled.get(place, 0)
-
-    def fill(self, place: str, number: int) -> None:
-        self.filled[place] = self.filled.get(place, 0) + number
+from tests.services.webhooks.hooks import Clock, Plenty, deliveries, kept, to_everything, to_subjects
 
 
 @pytest.fixture
