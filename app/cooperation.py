@@ -36,8 +36,6 @@ def give_way() -> None:
     """
     if served_by_greenlets():
         idle(get_hub().loop.MAXPRI)
-    else:
-        time.sleep(0)
 
 
 def stand_back() -> None:
@@ -48,8 +46,6 @@ def stand_back() -> None:
     if served_by_greenlets():
         with Timeout(OTHERS_SECONDS, False):
             idle()
-    else:
-        time.sleep(0)
 
 
 def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:

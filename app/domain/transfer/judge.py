@@ -8,7 +8,7 @@ The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refuse
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from app.domain.network_facts import NetworkFacts
@@ -137,7 +137,7 @@ class Known:
             log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event)]
             if entry.occurrence:  # the first of a key has nothing to add to others
                 log = as_told_last(log)
-            self.histories[event.transfer_id] = replace(history, log=log)
+            self.histories[event.transfer_id] = history.with_log(log)
             if self.told is not None:
                 of_type = (event.transfer_id, event.type)
                 self.told[of_type] = self.told.get(of_type, 0) + 1

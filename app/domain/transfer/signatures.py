@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.domain.crypto import HASH_BYTES, BadSignature, recover_signer
 from app.domain.keys import ChainId
@@ -91,4 +91,4 @@ def without(history: TransferHistory, positions: set[int]) -> TransferHistory:
     """The history without the acceptances at these positions."""
     if not positions:
         return history
-    return replace(history, log=[logged for logged in history.log if logged.seq not in positions])
+    return history.with_log([logged for logged in history.log if logged.seq not in positions])

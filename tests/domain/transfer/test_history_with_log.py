@@ -1,0 +1,14 @@
+"""A history with another log is otherwise the same, whatever fields it has."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from app.domain.transfer.state import TransferHistory
+
+
+def test_everything_but_the_log_is_kept() -> None:
+    values = {field.name: object() for field in fields(TransferHistory)}
+    other = TransferHistory(**values).with_log([])  # type: ignore[arg-type]
+    kept = {name: getattr(other, name) for name in values}
+    assert kept == values | {"log": []}
