@@ -21,11 +21,10 @@ from werkzeug.routing import MapAdapter
 from app import create_app
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.operators import Role
-from app.domain.webhooks.subscription import Audience
 from app.sandbox.catalogue import sandbox_id
 from app.services.approvals.api_keys import request_key
 from app.services.reporters.new_tokens import create_token
-from app.services.webhooks.subscriptions import NewSubscription, send_test, subscribe
+from app.services.webhooks.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
@@ -33,6 +32,7 @@ from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
+from tests.services.webhooks.hooks import to_subjects
 from tests.serving.server import Server
 from tests.volume import some
 
@@ -124,9 +124,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/api_keys/",
         "/admin/api_keys/{key}",
         "/admin/api_keys/new",
-        "/admin/webhooks/",
-        "/admin/webhooks/{hook}",
-        "/admin/webhooks/new",
+        *(f"/admin/webhooks/{page}" for page in ("", "{hook}", "new")),
         "/admin/operators/",
         "/admin/operators/new",
         "/admin/operators/1",
@@ -250,8 +248,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
         create_token(gateway_of(app), "a-reporter", actor=TESTER)
         request_key(gateway_of(app), "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER)
-        wanted = NewSubscription("https://hooks.example/in", Audience.SUBJECTS, subjects=("account:0xab",))
-        hook = subscribe(gateway_of(app), wanted, actor=TESTER).public_id
+        hook = to_subjects(gateway_of(app), ["0xab"]).public_id
         send_test(gateway_of(app), hook)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()

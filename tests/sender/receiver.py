@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -32,10 +33,11 @@ class Receiver:
     answer: Callable[[Received], tuple[int, str]] = lambda _received: (204, "")
     seen: list[Received] = field(default_factory=list)
     port: int = 0
+    tls: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Receiver:
         self._open: set[asyncio.StreamWriter] = set()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
