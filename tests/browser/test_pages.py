@@ -380,7 +380,7 @@ def test_every_page_is_looked_at(sqlite_template: Path) -> None:
     """Whoever adds a route adds its page here, or says why it has none."""
     app = create_app(make_settings(f"sqlite:///{sqlite_template}", doors=("admin",)))
     routes = adapter(app)
-    example = Story(1, 1, 1, "2026-01-01T00:00:00Z")
+    example = Story(1, 1, 1, 1, "whk_1", "2026-01-01T00:00:00Z")
     looked_at = {
         routes.match(re.sub(r"\?.*", "", example.at(path)))[0] for pages in PAGES.values() for path in pages
     }

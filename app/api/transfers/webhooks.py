@@ -25,10 +25,9 @@ class WebhookBody(Question):
         required=True,
         metadata=describe("Where events are posted: an https URL.", "https://example.org/hooks"),
     )
-    name = BoundedText(MAX_NAME, load_default="", metadata=describe("A name for it.", "ledger"))
+    name = BoundedText(MAX_NAME, metadata=describe("A name for it.", "ledger"))
     accounts = fields.List(
         BoundedText(MAX_ADDRESS_CHARACTERS),
-        load_default=list,
         validate=_AT_MOST,
         error_messages={"invalid": _LIST},
         metadata=describe(
@@ -38,13 +37,11 @@ class WebhookBody(Question):
     )
     transfer_ids = fields.List(
         TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
-        load_default=list,
         validate=_AT_MOST,
         error_messages={"invalid": _LIST},
         metadata=describe("Transfers that are told, also ones that are not known yet."),
     )
     everything = Flag(
-        load_default=False,
         metadata=describe("true: every transfer. Needs a key with the scope webhooks:all."),
     )
 

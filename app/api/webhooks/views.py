@@ -44,13 +44,15 @@ def create_webhook() -> Response:
     key = require_key(Scope.WEBHOOKS)
     door = current_door()
     asked = read_body(door.webhook_body, any_content_type=door.compat_clients)
-    if asked["everything"]:
+    everything = asked.get("everything", False)
+    if everything:
         require_scope(key, Scope.ALL_WEBHOOKS)
+    subjects = subjects_of(asked.get("accounts", ()), asked.get("transfer_ids", ()))
     wanted = NewSubscription(
         url=asked["url"],
-        name=asked["name"],
-        audience=Audience.EVERYTHING if asked["everything"] else Audience.SUBJECTS,
-        subjects=[] if asked["everything"] else subjects_of(asked["accounts"], asked["transfer_ids"]),
+        name=asked.get("name", ""),
+        audience=Audience.EVERYTHING if everything else Audience.SUBJECTS,
+        subjects=[] if everything else subjects,
         owner_key=key.key_id,
     )
     try:

@@ -67,6 +67,7 @@ def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: 
 
 def test_paused_ones_are_kept_for_and_those_that_are_off_are_not(gateway: Gateway) -> None:
     paused, off, removed = (to_everything(gateway) for _ in range(3))
+    switch(gateway, to_subjects(gateway, [SENDER]).public_id, State.OFF, actor=TESTER)
     switch(gateway, paused.public_id, State.PAUSED, actor=TESTER)
     switch(gateway, off.public_id, State.OFF, actor=TESTER)
     switch(gateway, removed.public_id, State.REMOVED, actor=TESTER)
