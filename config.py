@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
+import ssl
 from collections.abc import Mapping
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
@@ -199,6 +200,8 @@ class Settings(BaseSettings):
     estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
     rpc_urls: Annotated[Mapping[str, str], NoDecode, Field(repr=False), AfterValidator(_Urls)] = _Urls()
     """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""
+    webhook_allow_networks: Annotated[tuple[str, ...], NoDecode] = ()
+    webhook_ca_file: Path | None = None
     compat_clients: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
@@ -216,7 +219,9 @@ class Settings(BaseSettings):
         """The environment, and the files that it names."""
         return init_settings, _RpcUrls(settings_cls), env_settings, _SecretFiles(settings_cls)
 
-    @field_validator("ingest_tokens", "audit_keys_old", "doors", "two_persons", mode="before")
+    @field_validator(
+        "ingest_tokens", "audit_keys_old", "doors", "two_persons", "webhook_allow_networks", mode="before"
+    )
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
@@ -286,6 +291,26 @@ class Settings(BaseSettings):
         for name in value:
             if name not in GUARDABLE:
                 raise ValueError(f"{name!r} is not a section; use {', '.join(GUARDABLE)}")
+        return value
+
+    @field_validator("webhook_allow_networks")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            try:
+                ip_network(text)
+            except ValueError:
+                raise ValueError(f"{text!r} is not a network such as 10.0.0.0/8 or fd00::/8") from None
+        return value
+
+    @field_validator("webhook_ca_file")
+    @classmethod
+    def _authorities(cls, value: Path | None) -> Path | None:
+        try:
+            if value is not None:
+                ssl.create_default_context(cafile=value)
+        except (OSError, ssl.SSLError):
+            raise ValueError(f"{value} is not a file of certificates in PEM") from None
         return value
 
     @field_validator("log_level", mode="before")

@@ -20,6 +20,7 @@ from app import (
 from app.cli import register as register_commands
 from app.domain.proposals.two_persons import TwoPersons
 from app.domain.reporting.token import environment_token
+from app.domain.webhooks.addresses import parse_networks
 from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
 from app.http.requests import bound_requests
@@ -37,6 +38,7 @@ from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
+from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
 from app.watcher.command import watch
 from config import DOCS_SITE, Door, Settings, load_settings
@@ -100,6 +102,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
+            webhook_networks=parse_networks(settings.webhook_allow_networks),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
@@ -112,6 +115,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         )
     register_commands(app)
     app.cli.add_command(watch)
+    app.cli.add_command(deliver)
     return app
 
 

@@ -181,6 +181,7 @@ def _pages(gateway: Gateway) -> dict[str, str]:
         "watched": "/admin/watching/",
         "ingest tokens": "/admin/ingest_tokens/",
         "api keys": "/admin/api_keys/",
+        "webhooks": "/admin/webhooks/",
         "operators": "/admin/operators/",
         "account": "/admin/account/",
         "stop a chain": "/admin/chains/1/stop",

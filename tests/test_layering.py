@@ -80,7 +80,10 @@ PLANTED = {
     "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},
     "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
     "library-json": {"app/domain/planted_json.py": "import orjson\n"},
-    "library-nodes": {"app/services/planted_nodes.py": "import httpx\n"},
+    "library-nodes": {
+        "app/services/planted_nodes.py": "import httpx\n",
+        "app/sender/planted_nodes.py": "import httpx\n",
+    },
     "library-passwords": {"app/admin/planted_password.py": "import argon2\n"},
     "library-commands": {"app/services/planted_command.py": "import click\n"},
 }

@@ -11,6 +11,7 @@ from app.api.answer_bodies import estimate_answerer, status_answerer
 from app.api.docs import views as docs
 from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
 from app.api.sessions import LazySessions
+from app.api.webhooks import views as webhooks
 from app.http import transport
 
 __all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
@@ -34,4 +35,5 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool, site
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
         app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")
+        app.register_blueprint(webhooks.webhooks, url_prefix=prefix, name=f"{name}_webhooks")
     docs.register(app, site)

@@ -33,6 +33,7 @@ from app.api.transfers.schemas import (
     StatusesAnswer,
     StatusesBody,
 )
+from app.api.transfers.webhooks import WebhookBody, WebhookQuery, WebhooksAnswer
 
 PREFIX: Final = "/v2"
 LEGACY_PREFIX: Final = "/v1"
@@ -49,6 +50,7 @@ LATENCY_STATS_PATH: Final = "/getTransferLatencyStats"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
 """One client writes a space after the path."""
+WEBHOOKS_PATH: Final = "/webhooks"
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
 _KEY: Final = "api"
@@ -81,6 +83,9 @@ class ApiDoor:
     evidence_answer: EvidenceAnswer
     ask_body: WithdrawBody
     ask_answer: WithdrawAnswer
+    webhook_body: WebhookBody
+    webhook_query: WebhookQuery
+    webhooks_answer: WebhooksAnswer
     answers: dict[str, Schema] = field(default_factory=dict)
     """The shape of each public path's answer, for errors that are raised outside of its view."""
 
@@ -111,6 +116,9 @@ class ApiDoor:
             evidence_answer=EvidenceAnswer(),
             ask_body=WithdrawBody(),
             ask_answer=WithdrawAnswer(),
+            webhook_body=WebhookBody(),
+            webhook_query=WebhookQuery(),
+            webhooks_answer=WebhooksAnswer(),
         )
         for prefix in (PREFIX, LEGACY_PREFIX):
             door.answers[prefix + STATUS_PATH] = door.status_answer
@@ -122,6 +130,7 @@ class ApiDoor:
             door.answers[prefix + EXPLAIN_PATH] = door.explained_answer
             door.answers[prefix + LATENCY_STATS_PATH] = door.latency_stats_answer
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
+            door.answers[prefix + WEBHOOKS_PATH] = door.webhooks_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
             door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
         return door

@@ -118,6 +118,7 @@ class Reason(StrEnum):
     TRANSFER_NOT_FOUND = "transfer_not_found"
     REFUND_NOT_AVAILABLE = "refund_not_available"
     NO_LATENCY_DATA = "no_latency_data"
+    WEBHOOK_NOT_FOUND = "webhook_not_found"
 
     NETWORK_BLOCKED = "network_blocked"
     ADDRESS_BLOCKED = "address_blocked"

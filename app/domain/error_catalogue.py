@@ -172,6 +172,12 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "Nothing: show no expected time.",
     ),
     ErrorRow(
+        Reason.WEBHOOK_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
+        "The API key has no webhook with this id.",
+        "List the webhooks of the key with `GET /v2/webhooks`; one that was removed is gone.",
+        "Nothing: this is between your server and the gateway.",
+    ),
+    ErrorRow(
         Reason.NETWORK_BLOCKED, ErrorKind.ANSWERED, ErrCode.ErrCode_ERROR_CODE_VPN_BLOCK,
         "The request comes from a blocked network, such as a VPN.",
         "Ask the user to turn off the VPN.",

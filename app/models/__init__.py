@@ -22,6 +22,7 @@ from app.models import (
 from app.models.desk import notes, saved_filters
 from app.models.refunds import asks
 from app.models.watching import readings, watches
+from app.models.webhooks import deliveries, subscriptions
 
 __all__ = [
     "anomalies",
@@ -29,6 +30,7 @@ __all__ = [
     "asks",
     "audit",
     "blocked",
+    "deliveries",
     "estimates",
     "events",
     "factors",
@@ -43,6 +45,7 @@ __all__ = [
     "readings",
     "saved_filters",
     "signatures",
+    "subscriptions",
     "transfers",
     "validators",
     "watches",

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
+from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
@@ -56,6 +57,8 @@ class Gateway:
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS
     """Which changes wait for a second operator."""
+    webhook_networks: tuple[Network, ...] = ()
+    """Where webhooks may go beside the public Internet."""
 
     def work_as_command(self) -> None:
         """Give this process's work on the database the time that commands may take.

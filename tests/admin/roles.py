@@ -16,6 +16,7 @@ def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[st
 
 
 EDITED = LISTED | {"new": (OPERATOR, OPERATOR), "edit": (VIEWER, OPERATOR)}
+EDITED |= dict.fromkeys(("remove", "restore"), (OPERATOR, OPERATOR))
 SWITCHED = dict.fromkeys(("stop", "resume", "stop_several", "resume_several"), (OPERATOR, OPERATOR))
 
 EXPECTED: dict[str, tuple[str, str]] = {
@@ -103,6 +104,13 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "api_keys.new": (ADMIN, ADMIN),
     "api_keys.show": (OPERATOR, NOBODY),
     "api_keys.revoke": (NOBODY, ADMIN),
+    "webhooks.index": (OPERATOR, NOBODY),
+    "webhooks.new": (OPERATOR, OPERATOR),
+    "webhooks.show": (OPERATOR, NOBODY),
+    **of_view(
+        "webhooks",
+        dict.fromkeys(("pause", "resume", "test", "replay", "rotate", "remove"), (NOBODY, OPERATOR)),
+    ),
 }
 """Who may read and who may change through each endpoint. A route that is not here fails the test."""
 

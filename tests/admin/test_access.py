@@ -9,7 +9,6 @@ from app.domain.operators import Role
 from tests.admin.roles import (
     ADMIN,
     ANYONE,
-    EDITED,
     EXPECTED,
     NOBODY,
     OPERATOR,
@@ -24,9 +23,6 @@ NEEDED = {ANYONE: 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3, NOBODY: 9}
 
 SMALL = "/admin/account/"
 """A page for everybody who is signed in that reads little."""
-
-
-EDITED |= dict.fromkeys(("remove", "restore"), (OPERATOR, OPERATOR))
 
 
 def test_every_route_has_a_line_here(app: Flask) -> None:

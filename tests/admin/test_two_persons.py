@@ -188,6 +188,11 @@ AT_ONCE: dict[str, Send] = {
 """Routes that only stop or block: nobody waits for them."""
 
 ELSEWHERE: dict[str, Send] = {
+    "webhooks.new": pressed("/admin/webhooks/new", url="https://hooks.example/", audience="everything"),
+    **{
+        f"webhooks.{name}": pressed(f"/admin/webhooks/whk_1/{name}")
+        for name in ("pause", "resume", "test", "replay", "rotate", "remove")
+    },
     "operators.end_sessions": pressed("/admin/operators/{account}/end-sessions"),
     "operators.demand_second_factor": pressed("/admin/operators/second-factor", demanded="1"),
     "account.recovery_codes": pressed("/admin/account/recovery-codes"),

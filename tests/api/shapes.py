@@ -18,6 +18,7 @@ FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
 EXPLAIN = "/v2/explainEstimate"
 LATENCY_STATS = "/v2/getTransferLatencyStats"
+WEBHOOKS = "/v2/webhooks"
 READY = "/readyz"
 
 ZEROES: dict[str, dict[str, Any]] = {
@@ -61,6 +62,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "facts_age_seconds": None,
     },
     LATENCY_STATS: {"count": 0, "window_seconds": 0, "median": 0, "p90": 0, "p99": 0, "as_of": ""},
+    WEBHOOKS: {"webhooks": [], "secret": ""},
     READY: {"watching": []},
     EVIDENCE: {
         "valid": False,

@@ -24,6 +24,7 @@ from app.domain.operators import Role
 from app.sandbox.catalogue import sandbox_id
 from app.services.approvals.api_keys import request_key
 from app.services.reporters.new_tokens import create_token
+from app.services.webhooks.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
@@ -31,6 +32,7 @@ from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
+from tests.services.webhooks.hooks import to_subjects
 from tests.serving.server import Server
 from tests.volume import some
 
@@ -122,6 +124,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/api_keys/",
         "/admin/api_keys/{key}",
         "/admin/api_keys/new",
+        *(f"/admin/webhooks/{page}" for page in ("", "{hook}", "new")),
         "/admin/operators/",
         "/admin/operators/new",
         "/admin/operators/1",
@@ -183,6 +186,7 @@ REFUSED = (
     Sent("/admin/operators/new"),
     Sent("/admin/ingest_tokens/new"),
     Sent("/admin/api_keys/new"),
+    Sent("/admin/webhooks/new", {"url": "http://10.0.0.1/"}),
     Sent("/admin/account/password"),
     Sent("/admin/document/", {"text": "{"}),
 )
@@ -215,12 +219,13 @@ CONFLICT = Sent("/admin/chains/10", {"seen": "0" * 64, "block_delay": "3"}, show
 
 @dataclass(frozen=True)
 class Story:
-    """What happened before anybody looks: a change of a chain, a proposal, an ingest token, an API key."""
+    """What happened before anybody looks: a changed chain, a proposal, a token, an API key, a webhook."""
 
     imported: int
     record: int
     token: int
     key: int
+    hook: str
     before: str
 
     def at(self, path: str) -> str:
@@ -243,6 +248,8 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
         create_token(gateway_of(app), "a-reporter", actor=TESTER)
         request_key(gateway_of(app), "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER)
+        hook = to_subjects(gateway_of(app), ["0xab"]).public_id
+        send_test(gateway_of(app), hook)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)
@@ -254,6 +261,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
             connection.scalar(record) or 0,
             connection.scalar(text("SELECT max(id) FROM ingest_tokens")) or 0,
             connection.scalar(text("SELECT max(id) FROM api_keys")) or 0,
+            hook,
             f"{before:%Y-%m-%dT%H:%M:%S.%f}Z",
         )
     engine.dispose()
@@ -372,7 +380,7 @@ def test_every_page_is_looked_at(sqlite_template: Path) -> None:
     """Whoever adds a route adds its page here, or says why it has none."""
     app = create_app(make_settings(f"sqlite:///{sqlite_template}", doors=("admin",)))
     routes = adapter(app)
-    example = Story(1, 1, 1, 1, "2026-01-01T00:00:00Z")
+    example = Story(1, 1, 1, 1, "whk_1", "2026-01-01T00:00:00Z")
     looked_at = {
         routes.match(re.sub(r"\?.*", "", example.at(path)))[0] for pages in PAGES.values() for path in pages
     }

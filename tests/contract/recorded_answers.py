@@ -128,6 +128,8 @@ def requests() -> Iterator[Request]:
         yield _get(f"/v2/{path}")
         yield _get(f"/v1/{path}")
         yield _grpc(path.replace("get", "Get"), b"")
+    yield from (_get("/v2/webhooks"), _post("/v2/webhooks", {"url": "https://example.org/"}))
+    yield {"method": "DELETE", "path": "/v2/webhooks?id=whk_0"}
     for path in ("/openapi.json", "/docs", "/healthz", "/readyz", "/", "/v2/nothing", GRPC + "Nothing"):
         yield _get(path)
     yield from _malformed()

@@ -42,6 +42,7 @@ CALLED = {
     "decimals": 18,
     "same": True,
     "health": [None, None],
+    "webhooks": [[401, 0]] * 3,
     "refused": [400, 500, ""],
 }
 

@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl
 from werkzeug.datastructures import MultiDict
 
 from app.admin.pages.labels import STATUS_WORDS
-from app.admin.pages.stuck import MustAct
 from app.admin.pages.transfers import TransferFilters
 from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.crypto import checksum_address, parse_evm_address
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.transfer.stuck import MustAct
 from app.runtime.gateway import Gateway
 from app.services.fields import MAX_ACCOUNT, read_time
 

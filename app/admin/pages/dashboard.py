@@ -19,13 +19,14 @@ from app.admin.pages.components import (
 from app.admin.pages.estimate_summary import EstimateSummary, estimate_summary
 from app.admin.pages.freshness import Freshness, freshness
 from app.admin.pages.labels import STATUS_WORDS, StatusWords
-from app.admin.pages.latencies import Pair, PairLatency, heat_map, latencies_by_pair
+from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
 from app.admin.pages.pools import PoolLine, pool_lines
 from app.admin.pages.refunds import RefundView, refund_view
-from app.admin.pages.stuck import MustAct, StuckCount, StuckPage, count_stuck, stuck_transfers
+from app.admin.pages.stuck import StuckCount, StuckPage, count_stuck, stuck_transfers
 from app.admin.pages.trends.courses import Period, Trend, trend
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
+from app.domain.transfer.stuck import MustAct, Pair
 from app.models.engine import reading, reading_consistently
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories

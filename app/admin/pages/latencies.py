@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from app.admin.pages.components import ChainName, chain_name
 from app.domain.transfer.latency import median_seconds, window
+from app.domain.transfer.stuck import Pair
 from app.models.engine import reading
 from app.queries.latency.by_pair import PairOrder, pair_orders
 from app.runtime.gateway import Gateway
-
-Pair = tuple[int, int]
-"""Source chain id, destination chain id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import Connection
 
 from app.admin.pages.components import Count, TransferLine, transfer_line
-from app.admin.pages.latencies import Pair, latencies_by_pair
+from app.admin.pages.latencies import latencies_by_pair
 from app.admin.pages.transfers import PAGE, TransferFilters, read_cursor, write_cursor
-from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.transfer.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Pair, Thresholds
 from app.models.engine import reading
 from app.queries.latency.by_pair import PairOrder
 from app.queries.transfers.by_status import COUNTED
@@ -28,35 +27,11 @@ from app.queries.transfers.oldest import (
 from app.runtime.gateway import Gateway
 from app.services.transfers.stuck import stuck_fingerprint
 
-TIMES_THE_MEDIAN: Final = 3
-WITHOUT_MEDIAN: Final = timedelta(hours=1)
-"""How long a state may last on a route that had no release in the last 7 days, or that is not known."""
-
 _LONGER: Final = (
     f"In the same state for more than {TIMES_THE_MEDIAN} times the median transfer time of the two chains in "
     "the last 7 days, or for more than 1 hour if they had no payouts. "
 )
 
-
-class MustAct(StrEnum):
-    """Who has to act before a transfer moves on: each has a list of its own."""
-
-    BRIDGE = "bridge"
-    USER = "user"
-
-
-STATUSES: Final[Mapping[MustAct, tuple[Status, ...]]] = {
-    MustAct.BRIDGE: (
-        Status.TRANSFER_SUBMITTING,
-        Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
-        Status.TRANSFER_WAITING_FOR_FUND_RELEASE,
-        Status.TRANSFER_REQUESTING_REFUND,
-        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
-        Status.TRANSFER_DELAYED,
-    ),
-    MustAct.USER: (Status.TRANSFER_TO_BE_REFUNDED, Status.TRANSFER_REFUND_TO_BE_CONFIRMED),
-}
-"""The states of each list. To ask for a refund (6) and to claim it (8) is the user's."""
 
 RULES: Final[Mapping[MustAct, str]] = {
     MustAct.BRIDGE: f"{_LONGER}Transfers that wait for their user are listed separately.",
@@ -68,38 +43,6 @@ NEW_FOR: Final = timedelta(days=1)
 
 MOST_LOOKED_AT: Final = 5_000
 _BATCH: Final = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """How long a state may last, by pair of chains."""
-
-    by_pair: Mapping[Pair, timedelta] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, orders: Mapping[Pair, PairOrder]) -> Thresholds:
-        """Three times each median; an odd microsecond of the product is cut."""
-        return cls({pair: _threshold(order.middle) for pair, order in orders.items()})
-
-    def allowed(self, src_chain_id: int | None, dst_chain_id: int | None) -> timedelta:
-        """How long it may last there."""
-        if src_chain_id is None or dst_chain_id is None:
-            return WITHOUT_MEDIAN
-        return self.by_pair.get((src_chain_id, dst_chain_id), WITHOUT_MEDIAN)
-
-    @property
-    def least(self) -> timedelta:
-        """The shortest of them: no transfer is stuck before."""
-        return min([WITHOUT_MEDIAN, *self.by_pair.values()])
-
-    @property
-    def longest(self) -> timedelta:
-        """The longest of them: after that every transfer is stuck."""
-        return max([WITHOUT_MEDIAN, *self.by_pair.values()])
-
-
-def _threshold(middle: tuple[int, ...]) -> timedelta:
-    return timedelta(microseconds=TIMES_THE_MEDIAN * sum(middle) // len(middle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +113,7 @@ def stuck_transfers(
     :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
     """
     terms = gateway.snapshots.current().terms
-    thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
+    thresholds = _thresholds(latencies_by_pair(gateway) if orders is None else orders)
     now = gateway.clock()
     found: list[ListedTransfer] = []
     last: Cursor | None = None
@@ -190,6 +133,10 @@ def stuck_transfers(
     stuck = tuple(_stuck(terms, row, thresholds, now, seen.get(row.transfer_id)) for row in found)
     next_page = None if rest is None else write_cursor(rest)
     return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
+
+
+def _thresholds(orders: Mapping[Pair, PairOrder]) -> Thresholds:
+    return Thresholds.of({pair: order.middle for pair, order in orders.items()})
 
 
 def _stuck(
@@ -212,7 +159,7 @@ def count_stuck(gateway: Gateway, who: MustAct, orders: Mapping[Pair, PairOrder]
 
     :param orders: the latencies, where the caller has them; otherwise they are read.
     """
-    thresholds = Thresholds.of(latencies_by_pair(gateway) if orders is None else orders)
+    thresholds = _thresholds(latencies_by_pair(gateway) if orders is None else orders)
     statuses, now = [int(status) for status in STATUSES[who]], gateway.clock()
     surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
     with reading(gateway.reads) as connection:

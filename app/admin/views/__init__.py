@@ -9,6 +9,7 @@ from app.admin.views.estimates import EstimatesView
 from app.admin.views.history import HistoryView
 from app.admin.views.ingest_tokens import IngestTokensView
 from app.admin.views.integrators.api_keys import ApiKeysView
+from app.admin.views.integrators.webhooks import WebhooksView
 from app.admin.views.network.blocked import BlockedAddressesView, BlockedNetworksView
 from app.admin.views.network.chains import ChainsView
 from app.admin.views.network.connect import ConnectView
@@ -46,6 +47,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     BlockedNetworksView,
     AuditView,
     HistoryView,
+    WebhooksView,
     OperatorsView,
     IngestTokensView,
     ApiKeysView,

@@ -19,7 +19,7 @@ from app.admin.pages.components import TransferLine
 from app.admin.pages.detail import line_without_log, transfer_detail
 from app.admin.pages.latencies import latencies_by_pair
 from app.admin.pages.replies import reply_to_user
-from app.admin.pages.stuck import MustAct, count_stuck, stuck_transfers
+from app.admin.pages.stuck import count_stuck, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
 from app.admin.public_answers import laid_out, public_answers
@@ -30,6 +30,7 @@ from app.admin.views.transfers_csv import transfers_csv
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.keys import TransferId
 from app.domain.operators import Role
+from app.domain.transfer.stuck import MustAct
 from app.domain.wire_values import parse_transfer_id
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import EditRefused

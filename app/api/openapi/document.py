@@ -20,6 +20,7 @@ from app.api.door import (
     READY,
     READY_PATH,
     STATUS_PATH,
+    WEBHOOKS_PATH,
     ApiDoor,
 )
 from app.api.openapi.bodies import in_form, in_json, in_query
@@ -36,6 +37,7 @@ from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import ETAG, HEADERS, PROGRESS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
+from app.api.openapi.webhooks import webhook_operations
 
 _KEY: Final = "apiKey"
 _KEY_SCHEME: Final = {
@@ -68,6 +70,10 @@ def document(door: ApiDoor) -> dict[str, Any]:
                 "name": "Transfers",
                 "description": "Estimates, statuses, histories, refunds and the transfer configs.",
             },
+            {
+                "name": "Webhooks",
+                "description": "Changes of transfers are posted to your server. An API key is needed.",
+            },
             {"name": "Health", "description": "For load balancers and operators."},
         ],
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
@@ -84,6 +90,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
     for path, operations in chain(transfer_operations(door), insight_operations(door)):
         spec.path(PREFIX + path, operations=operations)
+    spec.path(PREFIX + WEBHOOKS_PATH, operations=webhook_operations(door, [{_KEY: []}]))
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
     for path in ("/healthz", READY_PATH):

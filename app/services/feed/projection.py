@@ -29,6 +29,7 @@ from app.services.feed.latency.counts import write_latencies
 from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
 from app.services.refunds.withdraw_ids import WithdrawIds
+from app.services.webhooks.outbox import tell_changes
 
 CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
@@ -68,6 +69,7 @@ def project(
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
+    tell_changes(connection, old, new, now)
     refold(connection, sorted(withdraw_ids.others_to_fold(connection)), facts, now)
 
 

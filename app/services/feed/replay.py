@@ -39,6 +39,7 @@ from app.services.feed.latency.counts import forget_counts, recount
 from app.services.feed.projection import CHUNK, refold
 from app.services.feed.retract import rebuild_retracted
 from app.services.feed.sums import advance
+from app.services.webhooks.outbox import tell_nothing
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
@@ -62,6 +63,7 @@ def replay(
     """
     with writing(gateway.engine) as connection:
         refuse_grown(connection)
+        tell_nothing(connection)
         now = gateway.clock()
         acknowledged = pool_anomalies(connection)
         forget_counts(connection)

@@ -212,6 +212,21 @@ def latency_stats(made: Object) -> Fields:
     }
 
 
+def webhooks(made: Object) -> Fields:
+    one = {
+        "id": text,
+        "name": text,
+        "url": text,
+        "everything": flag,
+        "accounts": list_of(text),
+        "transfer_ids": list_of(text),
+        "state": one_of("active", "paused", "off"),
+        "waiting": uint(32),
+        "created_at": text,
+    }
+    return {"err": error(made), "webhooks": list_of(made(one)), "secret": text}
+
+
 _LINKS = ("src_block_tx_link", "dst_block_tx_link")
 
 
@@ -367,3 +382,6 @@ ZOD: dict[str, Reader] = {
     "getTransferLatencyStats": zod_object(latency_stats(zod_object)),
 }
 """A validating SDK's readers, by operation."""
+
+OF_WEBHOOKS: tuple[Reader, ...] = (go_struct(webhooks(go_struct)), zod_object(webhooks(zod_object)))
+"""Readers of what is answered to those who have a key."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from gateway_client import Client
+from gateway_client import AuthenticatedClient, Client
 from gateway_client.api.health import healthz, readyz
 from gateway_client.api.transfers import (
     estimate_amt,
@@ -22,6 +22,7 @@ from gateway_client.api.transfers import (
     transfer_history,
     withdraw_liquidity,
 )
+from gateway_client.api.webhooks import create_webhook, list_webhooks, remove_webhook
 from gateway_client.models import (
     ContractCall,
     Err,
@@ -32,6 +33,7 @@ from gateway_client.models import (
     StatusBody,
     StatusesBody,
     TransactionBody,
+    WebhookBody,
     WithdrawBody,
 )
 
@@ -102,6 +104,12 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
             amt="no amount",
             slippage_tolerance=3000,
         )
+    with AuthenticatedClient(base_url=base_url, token="gwk_none") as owner:
+        hooks = list_webhooks.sync_detailed(client=owner)
+        new = WebhookBody(url="https://example.org/", accounts=["nobody"])
+        hook = create_webhook.sync_detailed(client=owner, body=new)
+        unhooked = remove_webhook.sync_detailed(client=owner, id="whk_none")
+    assert hooks.parsed and hook.parsed and unhooked.parsed
     assert quote and posted and as_form and status and latency and evidence and configs and everything
     assert up and ready and refused.parsed and by_transaction and both and history and asked
     assert figures and explained
@@ -134,6 +142,11 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
                 "decimals": configs.chain_token["1"].token[0].token.decimal,
                 "same": len(configs.chains) == len(everything.chains),
                 "health": [up.err, ready.err],
+                "webhooks": [
+                    [hooks.status_code, len(hooks.parsed.webhooks)],
+                    [hook.status_code, len(hook.parsed.webhooks)],
+                    [unhooked.status_code, len(unhooked.parsed.webhooks)],
+                ],
                 "refused": [refused.status_code, code, refused.parsed.estimated_receive_amt],
             }
         )

@@ -62,6 +62,9 @@ const call: Shapes["ContractCall"] | null = evidence.call;
 const configs = good(await client.GET("/v2/getTransferConfigs"));
 const all = good(await client.GET("/v2/getTransferConfigsForAll"));
 const decimals: number | undefined = configs.chain_token["1"]?.token[0]?.token.decimal;
+const hooks = await client.GET("/v2/webhooks");
+const hook = await client.POST("/v2/webhooks", { body: { url: "https://example.org/", accounts: ["nobody"] } });
+const unhooked = await client.DELETE("/v2/webhooks", { params: { query: { id: "whk_none" } } });
 const up = good(await client.GET("/healthz"));
 const ready = good(await client.GET("/readyz"));
 
@@ -94,6 +97,7 @@ console.log(
     decimals,
     same: configs.chains.length === all.chains.length,
     health: [up.err, ready.err],
+    webhooks: [hooks, hook, unhooked].map((each) => [each.response.status, each.error?.webhooks?.length]),
     refused: [refused.response.status, code, zero],
   }),
 );

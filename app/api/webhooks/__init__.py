@@ -1,0 +1,1 @@
+"""Webhooks of an API key: the views."""

@@ -1,0 +1,90 @@
+"""Which addresses webhooks may be sent to (docs/webhooks.md#addresses).
+
+An address is judged as it is connected to. A name is resolved for each attempt, all its addresses are judged,
+and the connection goes to one of these, so a name that changes its address gains nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_SPECIAL_V4: Final = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+            "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+            "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+            "224.0.0.0/4", "240.0.0.0/4",
+        ),
+    )
+)  # fmt: skip
+"""IANA's registry of special purposes, and multicast."""
+
+_GLOBAL_V6: Final = IPv6Network("2000::/3")
+"""What is assigned for unicast. Outside of it are loopback, link-local, unique local, multicast, IPv4-mapped
+addresses and NAT64."""
+
+_SPECIAL_V6: Final = tuple(
+    map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"))
+)
+"""Inside of it: Teredo, ORCHID and other protocols, documentation, 6to4, AS112."""
+
+
+class AddressRefused(ValueError):
+    """Webhooks are not sent to this address; the message says why."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address belongs to a host of the public Internet."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _SPECIAL_V4)
+    return address in _GLOBAL_V6 and not any(address in network for network in _SPECIAL_V6)
+
+
+def is_allowed(address: Address, networks: Iterable[Network]) -> bool:
+    """Whether the address is in one of the networks that the operator opened."""
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def judged(found: Sequence[str], networks: Sequence[Network], *, plain: bool) -> list[Address]:
+    """The addresses of a name, each once, all of which may be connected to.
+
+    :param found: as the resolver wrote them.
+    :param networks: that the operator opened.
+    :param plain: whether the URL is of http: then only these networks count.
+    :raises AddressRefused: there is none, or one of them is refused.
+    """
+    addresses = list(dict.fromkeys(map(_read, found)))
+    if not addresses:
+        raise AddressRefused("the name has no address")
+    for address in addresses:
+        if is_allowed(address, networks):
+            continue
+        if plain:
+            raise AddressRefused("http is for networks that the operator opened")
+        if not is_public(address):
+            raise AddressRefused("the address is not public")
+    return addresses
+
+
+def _read(text: str) -> Address:
+    if "%" in text:  # an address of one interface of this machine
+        raise AddressRefused("the address is not public")
+    try:
+        return ip_address(text)
+    except ValueError:
+        raise AddressRefused("the name has no address") from None
+
+
+def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Networks from their CIDRs.
+
+    :raises ValueError: one is none, or has bits set behind its prefix.
+    """
+    return tuple(ip_network(text) for text in texts)

@@ -1,0 +1,84 @@
+"""What can be subscribed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+from app.domain.keys import account_key
+
+MAX_SUBJECTS: Final = 500
+"""Accounts and transfers of one subscription together."""
+
+MAX_SUBSCRIPTIONS: Final = 100
+"""Subscriptions of one API key."""
+
+MAX_NAME: Final = 100
+"""Characters of a subscription's name."""
+
+
+class Audience(StrEnum):
+    """What a subscription is about."""
+
+    SUBJECTS = "subjects"
+    """Accounts and transfers that it names."""
+
+    EVERYTHING = "everything"
+    """Every transfer."""
+
+    ALERTS = "alerts"
+    """What operators should know."""
+
+
+class State(StrEnum):
+    """Whether a subscription is sent to."""
+
+    ACTIVE = "active"
+
+    PAUSED = "paused"
+    """Nothing is sent. What happens meanwhile is kept and sent later."""
+
+    OFF = "off"
+    """Nothing is sent and nothing is kept: the receiver answered 410."""
+
+    REMOVED = "removed"
+    """Gone for everybody; its rows are deleted step by step."""
+
+
+class AlertKind(StrEnum):
+    """What operators can be alerted of."""
+
+    STUCK = "stuck"
+    ANOMALY = "anomaly"
+    CHAIN_QUIET = "chain_quiet"
+    AUDIT_BROKEN = "audit_broken"
+
+
+class DeliveryState(StrEnum):
+    """What became of a delivery."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Every attempt failed. Only a replay sends it again."""
+
+
+def account_subject(key: str) -> str:
+    """The subject of an account.
+
+    :param key: its ``account_key``.
+    """
+    return f"account:{key}"
+
+
+def transfer_subject(transfer_id: bytes) -> str:
+    """The subject of a transfer."""
+    return f"transfer:0x{transfer_id.hex()}"
+
+
+def subjects_of(accounts: Iterable[str], transfer_ids: Iterable[bytes]) -> list[str]:
+    """The subjects of accounts, in any case of letters, and transfers; each once."""
+    found = [account_subject(account_key(account)) for account in accounts]
+    found += [transfer_subject(transfer_id) for transfer_id in transfer_ids]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,64 @@
+"""What is to be delivered, and what became of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.domain.webhooks.subscription import DeliveryState
+from app.extensions import Base
+from app.models.types import BigId, UtcTime
+
+ERROR_LENGTH = 200
+SUBJECT_LENGTH = 300
+
+IS_WAITING = text("next_at IS NOT NULL")
+"""The deliveries that are to be tried, in the words of their index."""
+
+
+class Delivery(Base):
+    """One event for one subscription, written in the transaction of what it tells of.
+
+    ``next_at`` is null once nothing is to be tried any more. Whoever takes a delivery moves it on, so of a
+    sender that is killed every delivery is due again (docs/decisions/0042-webhooks.md).
+    """
+
+    __tablename__ = "webhook_deliveries"
+    __table_args__ = (
+        Index(
+            "ix_webhook_deliveries_waiting",
+            "subscription_id",
+            "next_at",
+            "id",
+            sqlite_where=IS_WAITING,
+            postgresql_where=IS_WAITING,
+        ),
+        Index("ix_webhook_deliveries_subscription_id_id", "subscription_id", "id"),
+        Index("ix_webhook_deliveries_created_at", "created_at"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    message_id: Mapped[str] = mapped_column(String(40), doc="webhook-id: the same at every attempt")
+    subscription_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("webhook_subscriptions.id"))
+    type: Mapped[str] = mapped_column(String(32))
+    subject: Mapped[str] = mapped_column(String(SUBJECT_LENGTH), doc="what the log is searched by")
+    body: Mapped[str] = mapped_column(Text, doc="JSON in ASCII, as it is signed")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    state: Mapped[DeliveryState] = mapped_column(String(16))
+    next_at: Mapped[datetime | None] = mapped_column(UtcTime)
+    claims: Mapped[int] = mapped_column(doc="how often a sender took it")
+    attempts: Mapped[int] = mapped_column(doc="since it was written or replayed, with an outcome")
+    tries: Mapped[str | None] = mapped_column(Text, doc="JSON of the attempts: at, status, error, ms")
+
+
+class Alert(Base):
+    """Something that operators should know and that still holds: so it is told once."""
+
+    __tablename__ = "webhook_alerts"
+
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True, doc="a value of AlertKind")
+    subject: Mapped[str] = mapped_column(String(512), primary_key=True)
+    since: Mapped[datetime] = mapped_column(UtcTime)
+    detail: Mapped[str] = mapped_column(Text)

@@ -1,0 +1,1 @@
+"""Webhooks: who listens, what is due, and the log of deliveries."""

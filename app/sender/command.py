@@ -1,0 +1,64 @@
+"""``flask --app wsgi deliver``: sends webhooks until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.log_lines import LineFormatter
+from app.runtime.pooler import pooler_complaint
+from app.runtime.readiness import database_complaint
+from app.sender.loop import Sender
+from app.sender.post import Poster
+from app.sender.resolve import Resolver
+from app.terminal import Refusal, say
+
+_log = logging.getLogger("app.sender")
+
+
+@click.command("deliver")
+@click.option("--once", is_flag=True, help="Send what is due now, and end.")
+@with_appcontext
+def deliver(once: bool) -> None:
+    """Send webhooks, until SIGTERM or SIGINT.
+
+    Any number of these may run: each delivery is taken by one of them. Exits with 0 after a signal, with 1
+    if it cannot start.
+    """
+    gateway = current_gateway()
+    if complaint := database_complaint(gateway):
+        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+    if complaint := pooler_complaint(gateway):
+        raise Refusal(complaint)
+    settings = current_app.config["SETTINGS"]
+    handler = logging.StreamHandler()
+    handler.setFormatter(LineFormatter())
+    logging.basicConfig(level=settings.log_level, handlers=[handler])
+    sent = asyncio.run(_send(gateway, settings.webhook_ca_file, once))
+    if once:
+        say(f"{sent} attempts were made")
+    _log.info("ended")
+
+
+async def _send(gateway: Gateway, authorities: Path | None, once: bool) -> int:
+    """Send; the number of attempts that have ended."""
+    resolver = Resolver()
+    poster = Poster(resolver, gateway.webhook_networks, authorities)
+    sender = Sender(gateway, poster)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, sender.stop)
+    _log.info("sending webhooks")
+    try:
+        await (sender.run_once() if once else sender.run())
+    finally:
+        await poster.close()
+        resolver.close()
+    return sender.sent

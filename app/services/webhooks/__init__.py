@@ -1,0 +1,1 @@
+"""Webhooks: subscriptions, the outbox, what senders take and bring back, replay."""

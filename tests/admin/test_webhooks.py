@@ -1,0 +1,131 @@
+"""The pages of webhooks: made, looked at, switched, sent again, removed."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+
+from app.domain.operators import Role
+from app.domain.webhooks.subscription import DeliveryState
+from app.runtime.gateway import Gateway
+from app.services.audit.log import list_audit
+from app.services.webhooks.delivering import Due, Outcome, bring_back, take
+from app.services.webhooks.shown import delivery_log, list_subscriptions
+from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.services.webhooks.hooks import Plenty
+
+URL = "https://hooks.example/in?token=hidden"
+ID = f"0x{7:064x}"
+
+
+def made(visitor: Visitor, **fields: object) -> str:
+    """The id of a webhook that was just made; its secret is on the page once."""
+    page = visitor.post("/admin/webhooks/new", {"url": URL, "audience": "everything"} | fields).text
+    (public_id,) = set(re.findall(r"/admin/webhooks/(whk_[0-9a-f]{16})", page))
+    assert re.search(r"whsec_[A-Za-z0-9+/]{43}=", page)
+    return public_id
+
+
+def attempted(gateway: Gateway, status: int | None, error: str = "") -> Due:
+    (due,) = take(gateway, Plenty())
+    bring_back(gateway, [Outcome(due, gateway.clock(), 31, status, error)])
+    return due
+
+
+def test_one_is_made_tested_looked_at_and_removed(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
+    public_id = made(visitor, name="the ledger")
+    page = f"/admin/webhooks/{public_id}"
+    assert "the ledger" in visitor.get("/admin/webhooks/").text
+    assert "whsec_" not in visitor.get(page).text
+    assert "Test event written" in visitor.post(f"{page}/test", follow_redirects=True).text
+    due = attempted(network, 503, "HTTP 503")
+    shown = visitor.get(page).text
+    for text in ("webhook.test", "HTTP 503", "31 ms", "waiting", due.message_id):
+        assert text in shown
+    assert due.message_id not in visitor.get(f"{page}?state=delivered").text
+    assert visitor.post(f"{page}/remove").location == "/admin/webhooks/"
+    assert visitor.get(page).status_code == 404
+    assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
+    done = [row.action for row in list_audit(network)]
+    assert done[:2] == ["webhook.removed", "webhook.create"]
+
+
+def test_pausing_and_resuming(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    page = f"/admin/webhooks/{made(visitor)}"
+    paused = visitor.post(f"{page}/pause", follow_redirects=True).text
+    assert "Paused by operator@example.org" in paused
+    visitor.post(f"{page}/test")
+    assert take(network, Plenty()) == []
+    assert "What waits is sent now" in visitor.post(f"{page}/resume", follow_redirects=True).text
+    assert len(take(network, Plenty())) == 1
+
+
+def test_a_new_secret_is_shown_once(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    page = f"/admin/webhooks/{made(visitor)}"
+    assert "whsec_" in visitor.post(f"{page}/rotate").text
+    assert "signs until" in visitor.get(page).text
+
+
+def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    public_id = made(visitor)
+    page = f"/admin/webhooks/{public_id}"
+    visitor.post(f"{page}/test")
+    attempted(network, 200)
+    since = f"{clock() - timedelta(minutes=2):%Y-%m-%d %H:%M}"
+    until = f"{clock() + timedelta(minutes=2):%Y-%m-%d %H:%M}"
+    span = {"since": since, "until": until}
+    assert "0 deliveries are" in visitor.post(f"{page}/replay", span, follow_redirects=True).text
+    span["delivered_too"] = "y"
+    assert "1 delivery is" in visitor.post(f"{page}/replay", span, follow_redirects=True).text
+    (row,) = delivery_log(network, public_id)
+    assert (row.state, row.attempts, len(row.tries)) == (DeliveryState.WAITING, 0, 1)
+    for wrong in ({}, {"since": "soon"}, {"since": until, "until": since}):
+        assert "message-error" in visitor.post(f"{page}/replay", wrong, follow_redirects=True).text
+
+
+def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Gateway) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    made(visitor, audience="subjects", accounts="0xAb\n 0xaB \ntz1Q", transfers=ID)
+    made(visitor, audience="alerts", alerts=["stuck", "audit_broken"], accounts="left out")
+    of_subjects, of_alerts = list_subscriptions(network)
+    assert (of_subjects.accounts, of_subjects.transfer_ids) == (("0xab", "tz1q"), (ID,))
+    assert (of_alerts.accounts, of_alerts.alerts) == ((), ("stuck", "audit_broken"))
+    page = visitor.get(f"/admin/webhooks/{of_alerts.public_id}").text
+    assert "Stuck transfers" in page
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"url": ""}, "Must be a URL"),
+        ({"url": "http://hooks.example/"}, "Must begin with https"),
+        ({"url": "https://10.0.0.1/"}, "Cannot be sent to"),
+        ({"url": "https://2130706433/"}, "Must have a host name"),
+        ({"audience": "subjects"}, "Name accounts or transfers"),
+        ({"audience": "subjects", "transfers": "0x12"}, "32 bytes in hex"),
+        ({"audience": "alerts"}, "Choose alerts"),
+        ({"name": "n" * 101}, "at most 100 characters"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(
+    app: Flask, network: Gateway, wrong: dict[str, str], words: str
+) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    answer = visitor.post("/admin/webhooks/new", {"url": URL, "audience": "everything"} | wrong)
+    assert words in answer.text
+    assert list_subscriptions(network) == []
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "test", "rotate", "remove"])
+def test_one_that_is_not_there(app: Flask, network: Gateway, action: str) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    assert visitor.get("/admin/webhooks/whk_none").status_code == 404
+    assert visitor.post(f"/admin/webhooks/whk_none/{action}").status_code == 404

@@ -1,0 +1,173 @@
+"""Webhooks of an API key over HTTP: made, listed, removed, by those who may."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+from werkzeug.test import TestResponse
+
+from app.api.unread import unread_answer
+from app.domain.webhooks.subscription import MAX_SUBSCRIPTIONS
+from app.models.api_keys import ApiKey
+from app.models.engine import writing
+from app.runtime.gateway import current_gateway
+from app.services.approvals.api_keys import request_key
+from app.services.audit.log import list_audit
+from app.services.webhooks import subscriptions
+from app.services.webhooks.delivering import clean_up, take
+from app.services.webhooks.shown import list_subscriptions
+from tests.actors import TESTER
+from tests.api.shapes import WEBHOOKS, assert_refused
+from tests.api.world import configure, sent, tell
+from tests.applications import OpenApp, gateway_of
+from tests.contract.clients.readers import parse
+from tests.contract.clients.shapes import OF_WEBHOOKS
+from tests.services.webhooks.hooks import Plenty
+
+URL = "https://hooks.example/in"
+ID = "0x" + "5a" * 32
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    app = open_app()
+    configure(app)
+    return app
+
+
+def make(app: Flask, name: str, *scopes: str) -> str:
+    """A new API key."""
+    with app.app_context():
+        return request_key(current_gateway(), name, scopes, "", actor=TESTER)[0]
+
+
+def ask(app: Flask, key: str | None, method: str = "GET", query: str = "", **body: Any) -> TestResponse:
+    answer = app.test_client().open(
+        WEBHOOKS + query,
+        method=method,
+        json=body if method == "POST" else None,
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+    )
+    for read in OF_WEBHOOKS:
+        read(parse(answer.get_data()), "webhooks")
+    return answer
+
+
+def made(app: Flask, key: str, **body: Any) -> dict[str, Any]:
+    answer = ask(app, key, "POST", **{"url": URL, "transfer_ids": [ID]} | body)
+    assert answer.status_code == 200, answer.text
+    document: dict[str, Any] = answer.get_json()
+    return document
+
+
+def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
+    key = make(app, "wallet", "webhooks")
+    new = made(app, key, name="ledger", accounts=["0xAB", "0xab"])
+    assert new["secret"].startswith("whsec_")
+    (hook,) = new["webhooks"]
+    assert hook == hook | {
+        "name": "ledger",
+        "url": URL,
+        "everything": False,
+        "accounts": ["0xab"],
+        "transfer_ids": [ID],
+        "state": "active",
+        "waiting": 0,
+    }
+    tell(app, sent(ID))
+    (due,) = take(gateway_of(app), Plenty())
+    assert json.loads(due.body)["data"]["transfer_id"] == ID
+    listed = ask(app, key).get_json()
+    assert (listed["webhooks"][0]["waiting"], listed["secret"]) == (1, "")
+    assert ask(app, key, "DELETE", f"?id={hook['id']}").get_json()["webhooks"] == []
+    assert ask(app, key).get_json()["webhooks"] == []
+
+
+def test_a_key_sees_and_removes_its_own_alone(app: Flask) -> None:
+    mine, other = make(app, "mine", "webhooks"), make(app, "other", "webhooks")
+    hook = made(app, mine)["webhooks"][0]["id"]
+    assert ask(app, other).get_json()["webhooks"] == []
+    refused = ask(app, other, "DELETE", f"?id={hook}")
+    assert_refused(refused, path=WEBHOOKS, status=200, code=500, reason="webhook_not_found")
+    assert len(ask(app, mine).get_json()["webhooks"]) == 1
+
+
+def test_only_a_key_with_the_scope_may(app: Flask) -> None:
+    reader, part, whole = (
+        make(app, f"key{n}", scope) for n, scope in enumerate(("read", "webhooks", "webhooks:all"))
+    )
+    for method, query in (("GET", ""), ("POST", ""), ("DELETE", "?id=whk_0")):
+        assert_refused(
+            ask(app, None, method, query), path=WEBHOOKS, status=401, code=500, reason="unauthorized"
+        )
+        refused = ask(app, reader, method, query)
+        assert_refused(refused, path=WEBHOOKS, status=403, code=500, reason="insufficient_scope")
+    refused = ask(app, part, "POST", url=URL, everything=True)
+    assert_refused(refused, path=WEBHOOKS, status=403, code=500, reason="insufficient_scope")
+    assert list_subscriptions(gateway_of(app)) == []
+    assert made(app, whole, everything=True, transfer_ids=[])["webhooks"][0]["everything"] is True
+    assert made(app, whole)["webhooks"][0]["everything"] is False
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "url: is missing"),
+        ({"url": "http://hooks.example/", "transfer_ids": [ID]}, "url: must begin with https"),
+        ({"url": "https://[::ffff:7f00:1]/", "transfer_ids": [ID]}, "url: cannot be sent to"),
+        ({"url": "https://user@hooks.example/", "transfer_ids": [ID]}, "url: must be a URL"),
+        ({"url": URL}, "accounts: name accounts or transfers"),
+        ({"url": URL, "transfer_ids": ["0x12"]}, "transfer_ids: number 1 must be"),
+        ({"url": URL, "accounts": ["a\0b"]}, "accounts: number 1 must not"),
+        ({"url": URL, "accounts": "0xab"}, "accounts: must be a list"),
+        ({"url": URL, "accounts": [str(n) for n in range(501)]}, "accounts: must be a list of at most 500"),
+        ({"url": URL, "everything": "maybe"}, "everything: must be true or false"),
+        ({"url": URL, "transfer_ids": [ID], "name": "a\nb"}, "name: must have"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(app: Flask, body: dict[str, Any], field: str) -> None:
+    refused = ask(app, make(app, "wallet", "webhooks:all"), "POST", **body)
+    assert_refused(refused, path=WEBHOOKS, status=400, code=500, reason="bad_request")
+    assert field in refused.get_json()["err"]["msg"]
+
+
+def test_a_key_has_a_bounded_number(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_SUBSCRIPTIONS == 100
+    monkeypatch.setattr(subscriptions, "MAX_SUBSCRIPTIONS", 2)
+    key = make(app, "wallet", "webhooks")
+    first = made(app, key)["webhooks"][0]["id"]
+    made(app, key)
+    refused = ask(app, key, "POST", url=URL, transfer_ids=[ID])
+    assert_refused(refused, path=WEBHOOKS, status=400, code=500, reason="bad_request")
+    ask(app, key, "DELETE", f"?id={first}")
+    made(app, key)
+
+
+def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
+    key = make(app, "wallet", "webhooks")
+    made(app, key)
+    gateway = gateway_of(app)
+    clean_up(gateway)
+    assert list_subscriptions(gateway)[0].state == "active"
+    with writing(gateway.engine) as connection:
+        connection.execute(update(ApiKey).values(revoked_at=gateway.clock() - timedelta(seconds=1)))
+    clean_up(gateway)
+    (left,) = list_subscriptions(gateway)
+    assert (left.state, left.state_reason) == ("off", "its API key was revoked")
+    tell(app, sent(ID))
+    assert take(gateway, Plenty()) == []
+
+
+def test_a_key_is_not_in_the_audit_log(app: Flask) -> None:
+    made(app, make(app, "wallet", "webhooks"))
+    assert not any(row.action.startswith("webhook") for row in list_audit(gateway_of(app)))
+
+
+def test_what_the_server_cannot_read_has_these_fields_too() -> None:
+    body = unread_answer(431, "Refused", "").partition(b"\r\n\r\n")[2]
+    OF_WEBHOOKS[1](parse(body), "431")

@@ -1,0 +1,93 @@
+"""What a change of a status says."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.codes import XferStatus
+from app.domain.keys import TransferId
+from app.domain.transfer.state import TransferState
+from app.domain.webhooks.changes import status_changes
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+ID = TransferId(bytes(31) + b"\7")
+
+
+def state(status: Status, **changes: object) -> TransferState:
+    known = TransferState(
+        transfer_id=ID,
+        status=status,
+        refund_reason=XferStatus.UNKNOWN,
+        status_since=NOW,
+        updated_at=NOW,
+        sent_at=NOW,
+        sender="0xAb",
+        receiver="tz1Cd",
+    )
+    return replace(known, **changes)
+
+
+def test_the_body_has_the_documented_fields() -> None:
+    after = state(Status.TRANSFER_TO_BE_REFUNDED, refund_reason=XferStatus.BAD_SLIPPAGE)
+    (change,) = status_changes({ID: state(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION)}, {ID: after})
+    assert json.loads(change.body(NOW, 12)) == {
+        "type": "transfer.status",
+        "timestamp": "2026-06-01T12:00:00.000000Z",
+        "data": {
+            "transfer_id": "0x" + "00" * 31 + "07",
+            "status": 6,
+            "previous_status": 3,
+            "refund_reason": 4,
+            "seq": 12,
+        },
+    }
+
+
+def test_a_new_transfer_was_unknown_and_the_same_status_says_nothing() -> None:
+    new = state(Status.TRANSFER_SUBMITTING)
+    (change,) = status_changes({}, {ID: new})
+    assert (change.previous_status, change.taken_back) == (Status.TRANSFER_UNKNOWN, False)
+    assert list(status_changes({ID: new}, {ID: replace(new, amount=3)})) == []
+
+
+def test_accounts_are_those_before_and_after() -> None:
+    fallen = state(Status.TRANSFER_UNKNOWN, sender=None, receiver=None)
+    (change,) = status_changes({ID: state(Status.TRANSFER_SUBMITTING)}, {ID: fallen})
+    assert change.accounts == {"0xab", "tz1cd"}
+
+
+S, W, R, C = (
+    Status.TRANSFER_SUBMITTING,
+    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
+    Status.TRANSFER_WAITING_FOR_FUND_RELEASE,
+    Status.TRANSFER_COMPLETED,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "taken_back"),
+    [
+        (S, W, False),
+        (W, C, False),
+        (C, R, True),
+        (C, Status.TRANSFER_UNKNOWN, True),
+        (C, Status.TRANSFER_REFUNDED, False),
+        (Status.TRANSFER_CONFIRMING_YOUR_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED, True),
+        (Status.TRANSFER_TO_BE_REFUNDED, Status.TRANSFER_REQUESTING_REFUND, False),
+        (Status.TRANSFER_UNKNOWN, S, False),
+        (S, Status.TRANSFER_FAILED, True),
+    ],
+)
+def test_what_does_not_hold_any_more_is_taken_back(before: Status, after: Status, taken_back: bool) -> None:
+    (change,) = status_changes({ID: state(before)}, {ID: state(after)})
+    assert change.taken_back is taken_back
+    assert ('"taken_back":true' in change.body(NOW, 1)) is taken_back
+
+
+def test_an_announced_transfer_that_fails_takes_nothing_back() -> None:
+    before, after = state(S, sent_at=None), state(Status.TRANSFER_FAILED, sent_at=None)
+    (change,) = status_changes({ID: before}, {ID: after})
+    assert not change.taken_back

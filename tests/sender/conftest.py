@@ -1,0 +1,26 @@
+"""A gateway with the small network, whose webhooks may go to this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from flask import Flask
+
+from app.domain.webhooks.addresses import parse_networks
+from app.runtime.gateway import Gateway, current_gateway
+from tests.databases import SharedDatabase
+from tests.services.feed.world import fill_network
+from tests.services.webhooks.hooks import Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
+    gateway = replace(current_gateway(), clock=clock, webhook_networks=parse_networks(["127.0.0.0/8"]))
+    fill_network(database, gateway.engine)
+    return gateway

@@ -1,0 +1,88 @@
+"""Receivers of webhooks on this machine, and names that lead to them."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from app.sender.resolve import NotResolved
+
+HANG = 0
+"""The status of a receiver that takes the request and never answers."""
+
+
+@dataclass
+class Received:
+    """One request: its first line, its headers in lower case, its body, and when it came."""
+
+    line: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+
+
+@dataclass
+class Receiver:
+    """A server on 127.0.0.1 that answers as it is told.
+
+    :param answer: the status of the answer to each request, and lines of headers.
+    """
+
+    answer: Callable[[Received], tuple[int, str]] = lambda _received: (204, "")
+    seen: list[Received] = field(default_factory=list)
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+
+    async def __aenter__(self) -> Receiver:
+        self._open: set[asyncio.StreamWriter] = set()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self.tls)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for writer in list(self._open):
+            writer.close()
+
+    def url(self, host: str = "127.0.0.1", path: str = "/hooks?token=hidden") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            line, *rest = head.strip().split("\r\n")
+            headers = {n.lower(): v.strip() for n, _, v in (each.partition(":") for each in rest)}
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+            received = Received(line, headers, body, asyncio.get_running_loop().time())
+            self.seen.append(received)
+            status, more = self.answer(received)
+            if status == HANG:
+                await reader.read()  # until the other side has had enough
+                return
+            writer.write(f"HTTP/1.1 {status} X\r\n{more}Content-Length: 6\r\n\r\nsecret".encode())
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+
+class Names:
+    """A resolver that answers what it is told: the next of the answers each time, the last one for ever."""
+
+    def __init__(self, **names: Sequence[Sequence[str]]) -> None:
+        self.names = {name.replace("_", "."): list(answers) for name, answers in names.items()}
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str, _port: int) -> list[str]:
+        self.asked.append(host)
+        if host not in self.names:
+            if host.replace(".", "").isdecimal() or ":" in host:
+                return [host]
+            raise NotResolved
+        answers = self.names[host]
+        return list(answers.pop(0) if len(answers) > 1 else answers[0])

@@ -1,0 +1,137 @@
+"""From a changed status to a receiver: signed, once, again after failures, and not lost in an outage."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from standardwebhooks import Webhook
+
+from app.domain.webhooks.subscription import DeliveryState, State
+from app.runtime.gateway import Gateway, system_clock
+from app.sender.loop import Sender
+from app.sender.post import Poster
+from app.services.webhooks.subscriptions import rotate
+from tests.actors import TESTER
+from tests.sender.receiver import Names, Received, Receiver
+from tests.services.feed.world import about, feed, released, sent
+from tests.services.webhooks.hooks import Clock, deliveries, kept, to_everything
+from tests.volume import volume
+
+
+async def send_due(gateway: Gateway) -> None:
+    """Send what is due by the gateway's clock."""
+    poster = Poster(Names(), gateway.webhook_networks)
+    await Sender(gateway, poster).run_once()
+    await poster.close()
+
+
+def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
+    now = replace(gateway, clock=system_clock)
+
+    async def work() -> None:
+        async with Receiver() as receiver:
+            made = to_everything(now, receiver.url())
+            new = rotate(now, made.public_id, actor=TESTER)
+            feed(now, sent(1))
+            await send_due(now)
+            await send_due(now)
+            (got,) = receiver.seen
+            for secret in (made.secret, new.secret):
+                event = Webhook(secret).verify(got.body, got.headers)
+                assert (event["type"], event["data"]["status"]) == ("transfer.status", 1)
+
+    asyncio.run(work())
+    (row,) = deliveries(now)
+    assert row.state == DeliveryState.DELIVERED
+    (attempt,) = json.loads(row.tries)
+    assert (attempt["status"], attempt["error"]) == (204, "")
+
+
+def test_410_ends_it_and_a_redirect_is_a_failure(gateway: Gateway) -> None:
+    async def work() -> None:
+        gone = Receiver(lambda _r: (410, ""))
+        moved = Receiver(lambda _r: (301, "Location: http://127.0.0.1:9/\r\n"))
+        async with gone, moved:
+            of_gone, of_moved = to_everything(gateway, gone.url()), to_everything(gateway, moved.url())
+            feed(gateway, sent(1))
+            await send_due(gateway)
+            assert kept(gateway, of_gone).state == State.OFF
+            assert kept(gateway, of_moved).state == State.ACTIVE
+
+    asyncio.run(work())
+    first, second = deliveries(gateway)
+    assert (first.state, second.state) == (DeliveryState.FAILED, DeliveryState.WAITING)
+    assert json.loads(second.tries)[0]["error"] == "HTTP 301"
+
+
+def test_the_log_never_has_a_word_of_the_receiver(gateway: Gateway) -> None:
+    async def work() -> None:
+        async with Receiver(lambda _r: (500, "X-Word: secret\r\n")) as receiver:
+            to_everything(gateway, receiver.url())
+            feed(gateway, sent(1))
+            await send_due(gateway)
+
+    asyncio.run(work())
+    (row,) = deliveries(gateway)
+    assert "secret" not in row.tries
+
+
+@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.full("as the other, longer"))])
+def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int) -> None:
+    """The receiver is down for a day, and for most of the schedule; events go on happening."""
+    ends = clock.now + timedelta(hours=hours)
+    bodies: dict[str, set[bytes]] = defaultdict(set)
+    taken: list[str] = []
+
+    def answer(received: Received) -> tuple[int, str]:
+        bodies[received.headers["webhook-id"]].add(received.body)
+        if clock.now < ends:
+            return 503, ""
+        taken.append(received.headers["webhook-id"])
+        return 200, ""
+
+    transfers = volume(40, 6)
+
+    async def work() -> None:
+        async with Receiver(answer) as receiver:
+            to_everything(gateway, receiver.url())
+            told = 0
+            while clock.now < ends + timedelta(hours=30):
+                if told < transfers:
+                    told += 1
+                    feed(gateway, sent(told))
+                    feed(gateway, about(told, "transfer.confirmed", at=-60), released(told))
+                await send_due(gateway)
+                clock.move(timedelta(minutes=30 if told < transfers else 120))
+
+    asyncio.run(work())
+    rows = deliveries(gateway)
+    assert len(rows) == 2 * transfers
+    assert {row.state for row in rows} == {DeliveryState.DELIVERED}
+    assert sorted(taken) == sorted(row.message_id for row in rows)
+    assert {row.message_id: {row.body.encode()} for row in rows} == bodies
+    assert max(row.attempts for row in rows) > 5
+
+
+def test_a_sender_that_is_stopped_notes_what_is_under_way(gateway: Gateway) -> None:
+    async def work() -> None:
+        poster = Poster(Names(), gateway.webhook_networks)
+        sender = Sender(gateway, poster)
+
+        def answer(_received: Received) -> tuple[int, str]:
+            sender.stop()
+            return 200, ""
+
+        async with Receiver(answer) as receiver:
+            to_everything(gateway, receiver.url())
+            feed(gateway, sent(1))
+            await asyncio.wait_for(sender.run(), 10)
+        await poster.close()
+
+    asyncio.run(work())
+    assert [row.state for row in deliveries(gateway)] == [DeliveryState.DELIVERED]

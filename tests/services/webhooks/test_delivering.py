@@ -1,0 +1,199 @@
+"""What senders take, and what becomes of it."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from app.domain.webhooks.schedule import DELAYS, KEPT
+from app.domain.webhooks.signature import secret_text
+from app.domain.webhooks.subscription import DeliveryState, State
+from app.runtime.audit_keys import AuditKeys
+from app.runtime.gateway import Gateway
+from app.services.webhooks.delivering import CLAIM, Due, Outcome, bring_back, clean_up, take
+from app.services.webhooks.replay import replay
+from app.services.webhooks.subscriptions import rotate, send_test, switch
+from tests.actors import TESTER
+from tests.services.feed.world import NOW, feed, sent
+from tests.services.webhooks.hooks import Clock, Plenty, deliveries, kept, to_everything, to_subjects
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def moved(gateway: Gateway, clock: Clock) -> Gateway:
+    """The gateway with a clock that can be moved."""
+    return replace(gateway, clock=clock)
+
+
+def ended(gateway: Gateway, due: Due, status: int | None, retry_after: timedelta | None = None) -> None:
+    bring_back(
+        gateway, [Outcome(due, gateway.clock(), 12, status, "" if status == 200 else "no", retry_after)]
+    )
+
+
+def test_what_was_taken_is_not_taken_again_until_the_claim_is_over(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1), sent(2))
+    first = take(moved, Plenty())
+    assert [json.loads(due.body)["data"]["seq"] for due in first] == [2, 2]
+    assert take(moved, Plenty()) == []
+    clock.move(CLAIM)
+    again = take(moved, Plenty())
+    assert [due.message_id for due in again] == [due.message_id for due in first]
+
+
+def test_a_sender_that_was_too_slow_notes_nothing(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1))
+    (slow,) = take(moved, Plenty())
+    clock.move(CLAIM)
+    (other,) = take(moved, Plenty())
+    ended(moved, slow, None)
+    (row,) = deliveries(moved)
+    assert (row.attempts, row.tries) == (0, None)
+    ended(moved, other, 200)
+    (row,) = deliveries(moved)
+    assert (row.state, row.next_at, row.attempts) == (DeliveryState.DELIVERED, None, 1)
+
+
+def test_only_as_much_is_taken_as_there_is_room_for(moved: Gateway) -> None:
+    to_everything(moved)
+    to_everything(moved)
+    to_everything(moved, "https://other.example/")
+    feed(moved, *(sent(n) for n in range(1, 11)))
+    room = Plenty(3)
+    taken = take(moved, room)
+    assert sorted(due.place for due in taken) == ["hooks.example:443"] * 3 + ["other.example:443"] * 3
+    assert take(moved, room) == []
+
+
+def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1))
+    ids = set()
+    for attempt in range(1, len(DELAYS) + 1):
+        (due,) = take(moved, Plenty())
+        ids.add(due.message_id)
+        ended(moved, due, 500)
+        (row,) = deliveries(moved)
+        if attempt < len(DELAYS):
+            wait = row.next_at - clock.now
+            assert DELAYS[attempt] <= wait <= DELAYS[attempt] * 1.2
+            clock.move(wait - timedelta(milliseconds=1))
+            assert take(moved, Plenty()) == []
+            clock.move(timedelta(milliseconds=1))
+    (row,) = deliveries(moved)
+    assert (row.state, row.next_at, row.attempts) == (DeliveryState.FAILED, None, 10)
+    assert len(json.loads(row.tries)) == 10
+    assert len(ids) == 1
+
+
+def test_a_receiver_that_asks_to_be_left_alone_is(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    feed(moved, sent(1))
+    (due,) = take(moved, Plenty())
+    ended(moved, due, 429, timedelta(minutes=20))
+    feed(moved, sent(2))
+    clock.move(timedelta(minutes=19))
+    assert take(moved, Plenty()) == []
+    clock.move(timedelta(minutes=1))
+    assert len(take(moved, Plenty())) == 2
+    assert kept(moved, made).quiet_until is not None
+
+
+def test_410_switches_the_subscription_off(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    feed(moved, sent(1), sent(2))
+    one, _two = take(moved, Plenty())
+    ended(moved, one, 410)
+    row = kept(moved, made)
+    assert (row.state, "410" in row.state_reason) == (State.OFF, True)
+    feed(moved, sent(3))
+    clock.move(CLAIM)
+    assert take(moved, Plenty()) == []
+    assert [row.state for row in deliveries(moved)] == [DeliveryState.FAILED, DeliveryState.WAITING]
+    switch(moved, made.public_id, State.ACTIVE, actor=TESTER)
+    assert len(take(moved, Plenty())) == 1
+
+
+def test_paused_means_later(moved: Gateway) -> None:
+    made = to_everything(moved)
+    switch(moved, made.public_id, State.PAUSED, actor=TESTER)
+    feed(moved, sent(1))
+    assert take(moved, Plenty()) == []
+    switch(moved, made.public_id, State.ACTIVE, actor=TESTER)
+    assert len(take(moved, Plenty())) == 1
+
+
+def test_both_secrets_sign_for_a_day(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    new = rotate(moved, made.public_id, actor=TESTER)
+    assert new.secret != made.secret
+
+    def signing() -> list[str]:
+        send_test(moved, made.public_id)
+        return [secret_text(secret) for secret in take(moved, Plenty())[-1].secrets]
+
+    assert signing() == [new.secret, made.secret]
+    clock.move(timedelta(hours=24))
+    assert signing() == [new.secret]
+
+
+def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    former = moved.audit_keys.present.decode()
+    file = moved.audit_keys._file
+    feed(moved, sent(1))
+    kept_key = replace(moved, audit_keys=AuditKeys("n" * 40, (former,), file))
+    assert [secret_text(s) for s in take(kept_key, Plenty())[0].secrets] == [made.secret]
+    clock.move(CLAIM)
+    lost = replace(moved, audit_keys=AuditKeys("n" * 40, (), file))
+    (due,) = take(lost, Plenty())
+    assert due.secrets == ()
+    assert "not configured" in due.fault
+
+
+def test_a_replay_sends_a_span_again_with_the_same_ids(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    for n in range(1, 5):
+        feed(moved, sent(n))
+        clock.move(timedelta(minutes=1))
+    taken = take(moved, Plenty())
+    ended(moved, taken[0], 200)
+    ended(moved, taken[1], 200)
+    ended(moved, taken[2], 410)
+    switch(moved, made.public_id, State.ACTIVE, actor=TESTER)
+    span = (NOW + timedelta(minutes=1), NOW + timedelta(minutes=3))
+    assert replay(moved, made.public_id, *span, actor=TESTER) == 1
+    assert [due.message_id for due in take(moved, Plenty())] == [taken[2].message_id]
+    assert replay(moved, made.public_id, *span, actor=TESTER, delivered_too=True) == 1
+    again = take(moved, Plenty())
+    assert [(due.message_id, due.attempts) for due in again] == [(taken[1].message_id, 0)]
+
+
+def test_old_deliveries_and_removed_subscriptions_go(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    gone = to_subjects(moved, transfers=[1])
+    feed(moved, sent(1))
+    switch(moved, gone.public_id, State.REMOVED, actor=TESTER)
+    clean_up(moved)
+    clean_up(moved)
+    assert len(deliveries(moved)) == 1
+    clock.move(KEPT + timedelta(seconds=1))
+    clean_up(moved)
+    assert deliveries(moved) == []
+
+
+def test_a_backlog_of_one_does_not_hide_the_others(moved: Gateway) -> None:
+    to_everything(moved, "https://hangs.example/")
+    feed(moved, *(sent(n) for n in range(1, 300)))
+    to_everything(moved, "https://good.example/")
+    room = Plenty(2)
+    room.fill("hangs.example:443", 2)
+    feed(moved, sent(300))
+    assert [due.place for due in take(moved, room)] == ["good.example:443"]
