@@ -22,14 +22,19 @@ from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
 
-Door = Literal["api", "grpcweb", "ingest", "admin"]
+Door = Literal["api", "grpcweb", "ingest", "admin", "wait"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
+"""Those that a process serves where nothing is said. ``wait`` is for processes of its own and `make run`."""
 
 GUARDABLE = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
     "blocked_networks", "validators", "config_fields", "operators", "ingest_tokens",
 )  # fmt: skip
 """What TWO_PERSONS may name: the network document's sections, the console's accounts, reporters' tokens."""
+
+WAITING_ALONE = 5_000
+WAITING_BESIDE = 200
+"""How many may wait in a process that serves nothing else, and in one that does, where nothing is said."""
 
 MIN_SECRET_KEY = 32
 MIN_AUDIT_KEY = 32
@@ -165,6 +170,7 @@ class Settings(BaseSettings):
     two_persons_hours: int = Field(default=72, ge=1, le=8760)
     public_origin: str = ""
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
+    wait_limit: int | None = Field(default=None, ge=1, le=100_000)
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
     refund_ask_limit: str = "10/minute"
@@ -190,6 +196,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment, and the files that it names."""
         return init_settings, _RpcUrls(settings_cls), env_settings, _SecretFiles(settings_cls)
+
+    @property
+    def most_waiting(self) -> int:
+        """How many may wait in one process: few where it serves other doors, whose answers come first."""
+        return self.wait_limit or (WAITING_ALONE if self.doors == ("wait",) else WAITING_BESIDE)
 
     @field_validator("ingest_tokens", "audit_keys_old", "doors", "two_persons", mode="before")
     @classmethod

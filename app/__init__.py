@@ -34,6 +34,7 @@ from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
+from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
 from app.watcher.command import watch
 from config import Door, Settings, load_settings
@@ -78,15 +79,18 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         prepare(reads, PUBLIC, pooled=pooled)
         prepare(db.engines["feed"], FEED, pooled=pooled)
         share_writes(db.engines["feed"], writes_of(db.engine))
+        public_reads = _public_reads(settings, db.engines)
+        snapshots = NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock)
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
             reads=reads,
             feed=db.engines["feed"],
-            public_reads=_public_reads(settings, db.engines),
+            public_reads=public_reads,
             kept_reads=KeptReads(settings.config_max_age_seconds, writes_of(db.engine)),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
-            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock),
+            snapshots=snapshots,
+            waiting=Waiting(public_reads, snapshots, settings.most_waiting),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
@@ -141,6 +145,10 @@ def _open_api(app: Flask, settings: Settings) -> None:
     api.register_api(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
 
 
+def _open_wait(app: Flask, settings: Settings) -> None:
+    api.register_wait(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+
+
 def _open_grpcweb(app: Flask, settings: Settings) -> None:
     grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
 
@@ -167,5 +175,6 @@ DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
     "grpcweb": _open_grpcweb,
     "ingest": _open_ingest,
     "admin": _open_console,
+    "wait": _open_wait,
 }
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""

@@ -27,7 +27,7 @@ from app.runtime.key_file import KeyFileUnusable, kept_key
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
-from config import INSTANCE, Settings, load_settings, shown_url
+from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -113,6 +113,8 @@ def main() -> None:
     os.chdir(ROOT)
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         os.environ["SECRET_KEY"] = secret_key()
+    if not os.environ.get("DOORS"):
+        os.environ["DOORS"] = ",".join((*ALL_DOORS, "wait"))  # one address answers everything
     settings = load_settings()
     if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
         raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")

@@ -12,7 +12,8 @@ from gevent.socket import wait_read
 from gunicorn import http, util
 from gunicorn.workers.ggevent import GeventWorker
 
-from serving.connection import FIRST_BYTE_SECONDS, Connection, TooSlow
+from serving.connection import FIRST_BYTE_SECONDS, PARKED, Connection, TooSlow
+from serving.parking import Later, deliver
 from serving.places import NoPlace, Places
 from serving.shares import SHARES
 
@@ -50,6 +51,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         bound = self.worker_connections
         self._places = Places(bound, bound if self.behind_proxy else max(1, bound // 2))
         self._serving = Group()
+        self._parked: set[Later] = set()
         SHARES.note(self.age, 0)
         accepting = [gevent.spawn(self._accept, listener) for listener in self.sockets]
         while self.alive:
@@ -63,6 +65,8 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def _finish(self) -> None:
         started = time.monotonic()
+        for later in list(self._parked):
+            later.stop()
         while len(self._serving) and time.monotonic() - started < self.cfg.graceful_timeout:
             if time.monotonic() - started >= LINGER_SECONDS:
                 self._places.send_all_away()
@@ -93,6 +97,29 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 SHARES.note(self.age, len(self._serving))
                 if not self._has_few():
                     break
+
+    def is_already_handled(self, respiter: Any) -> bool:
+        """Whether gunicorn has nothing to send: the answer comes later."""
+        return respiter is PARKED or bool(super().is_already_handled(respiter))
+
+    def _delivered(self, connection: Connection, parser: Any, *, closing: bool) -> bool:
+        """Send an answer that comes later, if there is one; whether the connection may be used again.
+
+        :param closing: whether the client wants it closed after the answer.
+        """
+        later, connection.parked = connection.parked, None
+        if later is None:
+            return True
+        parser.mesg = None  # nothing of the request is kept while its answer is waited for
+        self._parked.add(later)
+        try:
+            if not self.alive:
+                later.stop()
+            return deliver(later, connection, closing=closing or not self.alive)
+        except TooSlow:
+            return False
+        finally:
+            self._parked.discard(later)
 
     def _has_few(self) -> bool:
         """Whether no other worker has clearly fewer connections."""
@@ -133,6 +160,10 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 with connection.answering():
                     self.handle_request(listener, req, connection, addr)
                 if not _read_to_end(parser):
+                    return
+                closing = req.should_close()
+                req = None
+                if not self._delivered(connection, parser, closing=closing):
                     return
                 connection.await_request(self.cfg.keepalive)
         except (StopIteration, http.errors.NoMoreData):

@@ -8,9 +8,17 @@ from app.api import configs, docs, errors, evidence, health, limits, v2
 from app.api.answer_bodies import estimate_answerer, status_answerer
 from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
 from app.api.sessions import LazySessions
+from app.api.waiting import views as waiting
 from app.http import transport
 
-__all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
+__all__ = [
+    "estimate_answerer",
+    "limits",
+    "register_always",
+    "register_api",
+    "register_wait",
+    "status_answerer",
+]
 
 
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
@@ -29,3 +37,9 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> N
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
         app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")
     app.register_blueprint(docs.docs)
+
+
+def register_wait(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
+    """Waiting for transfers under /v2: a door that processes of their own may serve."""
+    open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
+    app.register_blueprint(waiting.wait, url_prefix=PREFIX)

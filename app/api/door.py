@@ -43,6 +43,8 @@ LATENCY_PATH: Final = "/getLatest7DayTransferLatencyForQuery"
 HISTORY_PATH: Final = "/transferHistory"
 FIND_PATH: Final = "/getTransfer"
 STATUSES_PATH: Final = "/getTransferStatuses"
+WAIT_PATH: Final = "/waitTransferStatus"
+EVENTS_PATH: Final = "/transferEvents"
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
 """One client writes a space after the path."""
@@ -113,6 +115,7 @@ class ApiDoor:
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
             door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
+        door.answers[PREFIX + WAIT_PATH] = door.status_answer
         return door
 
 

@@ -128,6 +128,11 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "Try again after the number of seconds in `Retry-After`.",
     ),
     ErrorRow(
+        Reason.WAIT_BUSY, ErrorKind.UNAVAILABLE, _COMMON,
+        "Too many callers wait already for transfers to change.",
+        "Ask `getTransferStatus` meanwhile, and wait again after the number of seconds in `Retry-After`.",
+    ),
+    ErrorRow(
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "No transfer with this id is known, or none yet.",
         "Compare the times and blocks in `msg` with those of the send. If the chain's newest event is older "

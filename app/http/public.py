@@ -19,7 +19,7 @@ EXPOSED_HEADERS: Final = "X-Gateway-Reason, Retry-After, ETag"
 """Headers of an answer that pages of other origins may read, on every door."""
 
 _ALLOWED_HEADERS: Final = (
-    "content-type, cache-control, if-none-match, x-grpc-web, x-user-agent, grpc-timeout, "
+    "content-type, cache-control, if-none-match, last-event-id, x-grpc-web, x-user-agent, grpc-timeout, "
     "authorization, x-requested-with"
 )
 """Headers that pages may send. The last two are read by no operation, but pages set them on every request,

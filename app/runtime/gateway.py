@@ -18,6 +18,7 @@ from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
 from app.runtime.public_reads import PublicReads
 from app.runtime.snapshot import SnapshotSource
+from app.runtime.waiting import Waiting
 
 Clock = Callable[[], datetime]
 
@@ -43,6 +44,8 @@ class Gateway:
     clock: Clock
     max_reorg_blocks: int
     snapshots: SnapshotSource
+    waiting: Waiting
+    """Those who wait for transfers to change."""
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     ask_limit: AskLimit

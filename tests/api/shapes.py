@@ -16,6 +16,7 @@ CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
 HISTORY = "/v2/transferHistory"
 FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
+WAIT = "/v2/waitTransferStatus"
 READY = "/readyz"
 
 ZEROES: dict[str, dict[str, Any]] = {
@@ -84,6 +85,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "redirect_to_aggregators_config": [],
     },
 }
+ZEROES[WAIT] = ZEROES[STATUS]
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]
 
 

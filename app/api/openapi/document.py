@@ -34,6 +34,7 @@ from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import ETAG, HEADERS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
+from app.api.openapi.waiting import waiting_operations
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _IGNORED_HEADER: Final = {
@@ -72,7 +73,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
-    for path, operations in transfer_operations(door):
+    for path, operations in (*transfer_operations(door), *waiting_operations(door)):
         spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
