@@ -45,6 +45,12 @@ def secret_key(file: Path = KEY_FILE) -> str:
         raise SystemExit(f"SECRET_KEY: not set, and {unusable}") from None
 
 
+def open_every_door() -> None:
+    """Serve those who wait as well, where nobody chose the doors: this address is all there is."""
+    if not os.environ.get("DOORS"):
+        os.environ["DOORS"] = ",".join((*ALL_DOORS, "wait"))
+
+
 def check_address(settings: Settings) -> None:
     """Find out now, not after a minute of preparations, whether the address can be served.
 
@@ -113,8 +119,7 @@ def main() -> None:
     os.chdir(ROOT)
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         os.environ["SECRET_KEY"] = secret_key()
-    if not os.environ.get("DOORS"):
-        os.environ["DOORS"] = ",".join((*ALL_DOORS, "wait"))  # one address answers everything
+    open_every_door()
     settings = load_settings()
     if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
         raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")

@@ -42,13 +42,13 @@ class ClientGone(OSError):
     """Whoever waited has closed the connection."""
 
 
-def deliver(later: Later, connection: Connection, *, closing: bool) -> bool:
+def deliver(later: Later, connection: Connection, is_last: Callable[[], bool]) -> bool:
     """Wait for the answer and send it; whether the connection may be used again.
 
-    :param closing: whether the client has said that it is to be closed after the answer.
+    :param is_last: whether the connection is to be closed after the answer; asked when it is there.
     :raises OSError: the client is gone, or does not take the answer in time.
     """
-    bell = _Bell(connection)
+    bell, closing = _Bell(connection), True
     later.on_wake(bell.ring)
     try:
         for step in later.steps:
@@ -57,7 +57,7 @@ def deliver(later: Later, connection: Connection, *, closing: bool) -> bool:
             elif hasattr(step, "seconds"):
                 bell.wait(step.seconds)
             else:
-                closing = closing or step.body is None
+                closing = step.body is None or is_last()
                 connection.sendall(_head(step, closing=closing) + (step.body or b""))
     finally:
         bell.close()

@@ -115,7 +115,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         try:
             if not self.alive:
                 later.stop()
-            return deliver(later, connection, closing=closing or not self.alive)
+            return deliver(later, connection, lambda: closing or not self.alive)
         except TooSlow:
             return False
         finally:

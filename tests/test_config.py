@@ -58,6 +58,12 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
     assert getattr(load_settings(), name.lower()) == value
 
 
+def test_few_wait_where_others_are_served() -> None:
+    assert Settings(doors=("wait",)).most_waiting == 5_000
+    assert Settings(doors=("api", "wait")).most_waiting == 200
+    assert Settings(doors=("api", "wait"), wait_limit=7).most_waiting == 7
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

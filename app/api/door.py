@@ -45,6 +45,8 @@ FIND_PATH: Final = "/getTransfer"
 STATUSES_PATH: Final = "/getTransferStatuses"
 WAIT_PATH: Final = "/waitTransferStatus"
 EVENTS_PATH: Final = "/transferEvents"
+WAIT_DOOR: Final = "wait"
+"""The name of the blueprint that has these two."""
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
 """One client writes a space after the path."""

@@ -85,7 +85,6 @@ ZEROES: dict[str, dict[str, Any]] = {
         "redirect_to_aggregators_config": [],
     },
 }
-ZEROES[WAIT] = ZEROES[STATUS]
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]
 
 

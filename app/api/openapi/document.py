@@ -45,10 +45,12 @@ _IGNORED_HEADER: Final = {
 }
 
 
-def document(door: ApiDoor) -> dict[str, Any]:
+def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
     """The whole document of a door, made from the schemas that it reads and answers with.
 
     /v1 is left out: it has the same operations, and one description of each is enough.
+
+    :param waiting: whether the door ``wait`` is open as well: what is announced is served at the same address.
     """
     spec = APISpec(
         title="Cross-chain transfer gateway",
@@ -73,7 +75,7 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
-    for path, operations in (*transfer_operations(door), *waiting_operations(door)):
+    for path, operations in (*transfer_operations(door), *(waiting_operations(door) if waiting else ())):
         spec.path(PREFIX + path, operations=operations)
     for path in CONFIGS_PATHS:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})

@@ -8,7 +8,7 @@ from typing import Any, Final
 from flask import Blueprint, Response, current_app, request
 
 from app.api.answers import PUBLIC_HEADERS, answer
-from app.api.door import EVENTS_PATH, PREFIX, WAIT_PATH, current_door
+from app.api.door import EVENTS_PATH, PREFIX, WAIT_DOOR, WAIT_PATH, current_door
 from app.api.errors import refusal
 from app.api.parsing import read_query
 from app.api.request_policy import apply_request_policy
@@ -25,7 +25,7 @@ from app.services.transfers.wait import LONGEST_SECONDS, StatusWaiter, wait_for_
 _WAIT_QUERY: Final = WaitQuery()
 _EVENTS_QUERY: Final = EventsQuery()
 
-wait = Blueprint("wait", __name__)
+wait = Blueprint(WAIT_DOOR, __name__)
 wait.before_request(apply_request_policy)
 
 
