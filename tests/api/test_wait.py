@@ -160,6 +160,23 @@ def test_a_change_between_the_read_and_the_wait_is_told(app: Flask, monkeypatch:
     assert time.monotonic() - began < 5
 
 
+def test_who_read_what_was_old_already_is_told(
+    app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The view reads from a replica that is behind what the thread has looked at already."""
+    stale = gateway_of(app).public_reads.ask(service.transfer_row, bytes.fromhex(ID[2:]))
+    other = in_background(transfer_id=OTHER, after_status=0)  # the thread looks
+    tell(app, released(ID, timedelta(seconds=5)))
+    time.sleep(0.4)
+    with monkeypatch.context() as behind:
+        behind.setattr(service, "transfer_row", lambda *_: stale)
+        began = time.monotonic()
+        assert ask(app, after_status=SUBMITTING, timeout=20).get_json()["status"] == COMPLETED
+        assert time.monotonic() - began < 5
+    tell(app, sent(OTHER))
+    other.result(timeout=5)
+
+
 def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), wait_limit=1)
     configure(app)

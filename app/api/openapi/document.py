@@ -50,7 +50,7 @@ def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
 
     /v1 is left out: it has the same operations, and one description of each is enough.
 
-    :param waiting: whether the door ``wait`` is open as well: what is announced is served at the same address.
+    :param waiting: whether the door ``wait`` is open as well: what is announced is served at this address.
     """
     spec = APISpec(
         title="Cross-chain transfer gateway",

@@ -45,6 +45,9 @@ MOST_BEHIND: Final = 50_000
 CHUNK: Final = 500
 """Transfers read by one statement."""
 
+_OF_A_ROUTE: Final = "route:"
+"""How a subject begins that no status follows from."""
+
 _REORG: Final = EventType.CHAIN_REORGED.value
 _COLUMNS: Final = (Event.seq, Event.event_id, Event.subject, Event.type, Event.body, Event.received_at)
 _BY_VALIDATORS: Final = (
@@ -181,7 +184,8 @@ def transfers_of_account(
 
 def _transfers_named_by(retraction: EventsRetracted) -> set[TransferId] | None:
     """The transfers whose events it names; None where it names anything else, or does not say."""
-    found = {transfer_of_subject(subject) for subject in retraction.subjects or ("",)}
+    subjects = retraction.subjects or ("",)
+    found = {transfer_of_subject(each) for each in subjects if not each.startswith(_OF_A_ROUTE)}
     return None if None in found else {TransferId(each) for each in found if each is not None}
 
 
