@@ -24,14 +24,14 @@ from app.http.hosts import GatewayFlask
 from app.http.requests import bound_requests
 from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
-from app.models.connections.writes import share_writes, writes_of
+from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
-from app.runtime.kept_reads import KeptReads
+from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
@@ -87,6 +87,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             feed=db.engines["feed"],
             public_reads=public_reads,
             kept_reads=KeptReads(settings.config_max_age_seconds, writes_of(db.engine)),
+            kept_longer=KeptReads(HINTS_MAX_AGE_SECONDS, Writes()),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=snapshots,

@@ -22,7 +22,7 @@ from app import create_app
 from app.admin.sign_in import setup
 from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
-from app.models.connections.writes import writes_of
+from app.models.connections.writes import Writes, writes_of
 from app.runtime.ask_limit import AskLimit
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
@@ -98,6 +98,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
         kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),
+        kept_longer=KeptReads(FACTS_KEPT_SECONDS, Writes()),
     )
 
 

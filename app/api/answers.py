@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -40,8 +41,8 @@ def body(shape: Schema, values: Any) -> bytes:
 class _PublicHeaders(Headers):
     """The headers of the public door. Werkzeug would check each of them again for each answer."""
 
-    def __init__(self) -> None:
-        self._list = list(PUBLIC_HEADERS)
+    def __init__(self, more: Iterable[tuple[str, str]]) -> None:
+        self._list = [*PUBLIC_HEADERS, *more]
 
 
 class _CompleteResponse(Response):
@@ -56,6 +57,9 @@ def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
     return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 
-def answer(shape: Schema, values: Any) -> Response:
-    """A successful answer: :func:`body` with the headers of the public door."""
-    return _CompleteResponse(body(shape, values), 200, _PublicHeaders())
+def answer(shape: Schema, values: Any, headers: Iterable[tuple[str, str]] = ()) -> Response:
+    """A successful answer: :func:`body` with the headers of the public door.
+
+    :param headers: more of them, names and values as they are sent.
+    """
+    return _CompleteResponse(body(shape, values), 200, _PublicHeaders(headers))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from dataclasses import asdict
 from typing import Any, Final
 
 from google.protobuf.json_format import ParseDict
@@ -51,9 +50,12 @@ def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:
     )
 
 
+_STATUS_FIELDS: Final = frozenset(GetTransferStatusResponse.DESCRIPTOR.fields_by_name) - {"err"}
+
+
 def status_answer(status: TransferStatus) -> GetTransferStatusResponse:
     """The status, its evidence as the bytes behind the base64."""
-    values: dict[str, Any] = asdict(status)
+    values: dict[str, Any] = {name: getattr(status, name) for name in _STATUS_FIELDS}
     values["wd_onchain"] = b64decode(status.wd_onchain or "")
     for name in ("sorted_sigs", "signers", "powers"):
         values[name] = [b64decode(text) for text in values[name]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
 
@@ -14,11 +14,15 @@ from app.runtime.gateway import Gateway
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: the bytes of its message, and the caller's address (None where it is no IP address)."""
+    """One call: the bytes of its message, and the caller's address (None where it is no IP address).
+
+    ``headers`` are those of the answer, names and values; a method may add some.
+    """
 
     gateway: Gateway
     message: bytes
     caller: IPAddress | None
+    headers: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

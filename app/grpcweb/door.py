@@ -79,9 +79,10 @@ def call(name: str) -> Response:
     deadline = Deadline.read(request.headers.get("grpc-timeout"), time.monotonic())
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())
-    answer = method.run(Call(current_gateway(), message, caller(_door().trusted_proxies)))
+    asked = Call(current_gateway(), message, caller(_door().trusted_proxies))
+    answer = method.run(asked)
     deadline.check(time.monotonic())
-    return respond(GrpcStatus.OK, message=answer.SerializeToString())
+    return respond(GrpcStatus.OK, message=answer.SerializeToString(), headers=asked.headers)
 
 
 @web.errorhandler(Exception)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final
 
@@ -41,12 +42,13 @@ def respond(
     text: str = "",
     reason: Reason | None = None,
     retry_after: int | None = None,
+    headers: Iterable[tuple[str, str]] = (),
 ) -> Response:
     """The answer to the request being served, in the content type that it asks for.
 
     An answer without a message repeats its trailers as headers: some clients read only those, others only
-    the body. ``X-Gateway-Reason`` and ``Retry-After`` are headers alone, as some clients join the values
-    of both.
+    the body. ``X-Gateway-Reason``, ``Retry-After`` and ``headers`` are headers alone, as some clients join
+    the values of both.
 
     :param message: the bytes of the answer; None where ``status`` is not OK.
     :param text: ``grpc-message``, for people.
@@ -57,7 +59,8 @@ def respond(
         trailers["grpc-message"] = encode_status_message(text)
     body = write_answer(message, trailers)
     encoding = answer_encoding(request.headers.get("Content-Type", ""), request.headers.get("Accept", ""))
-    response = Response(encode_text(body) if encoding == TEXT else body, headers=_HEADERS)
+    content = encode_text(body) if encoding == TEXT else body
+    response = Response(content, headers=[*_HEADERS, *headers])
     response.headers["Content-Type"] = encoding
     if message is None:
         response.headers.update(trailers)

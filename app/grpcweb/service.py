@@ -28,6 +28,7 @@ from app.grpcweb.answers import (
 from app.grpcweb.calls import Call, Method
 from app.grpcweb.questions import Rules, read_question
 from app.grpcweb.withdrawals import withdrawal_methods
+from app.http.progress import progress_headers
 from app.runtime.snapshot import TransferConfigs
 from app.services.estimates.estimate import estimate_transfer
 from app.services.latency import median_latency
@@ -55,7 +56,9 @@ def estimate_amt(call: Call) -> Message:
 def get_transfer_status(call: Call) -> Message:
     """Where is this transfer?"""
     asked = read_question(pb.GetTransferStatusRequest, call.message, _STATUS_RULES)
-    return status_answer(transfer_status(call.gateway, asked["transfer_id"]))
+    status = transfer_status(call.gateway, asked["transfer_id"])
+    call.headers.extend(progress_headers(status.progress, status.as_of))
+    return status_answer(status)
 
 
 def get_latest_7_day_transfer_latency(call: Call) -> Message:

@@ -9,13 +9,14 @@ from flask import Response, request
 from app.domain.blocking import IPAddress
 from app.domain.caller import caller_address
 from app.http.answers import NO_STORE
+from app.http.progress import PROGRESS_HEADERS
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
 """The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""
 
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
-EXPOSED_HEADERS: Final = "X-Gateway-Reason, Retry-After, ETag"
+EXPOSED_HEADERS: Final = ", ".join(("X-Gateway-Reason", "Retry-After", "ETag", *PROGRESS_HEADERS))
 """Headers of an answer that pages of other origins may read, on every door."""
 
 _ALLOWED_HEADERS: Final = (

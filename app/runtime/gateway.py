@@ -41,6 +41,8 @@ class Gateway:
     """For public answers, which a replica may give."""
     kept_reads: KeptReads
     """For public answers that may be a moment old."""
+    kept_longer: KeptReads
+    """For hints in public answers, which may be minutes old, and which own writes do not end."""
     clock: Clock
     max_reorg_blocks: int
     snapshots: SnapshotSource

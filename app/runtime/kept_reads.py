@@ -16,6 +16,9 @@ from app.models.connections.writes import Writes
 
 T = TypeVar("T")
 
+HINTS_MAX_AGE_SECONDS: Final = 300
+"""How old a hint may be that is no part of an answer's facts, such as how long a route usually takes."""
+
 MOST: Final = 4096
 """How many answers are kept: a kilobyte each, and more than a process reads in a second."""
 

@@ -134,6 +134,9 @@ def test_statuses_are_those_asked_one_by_one_in_their_order(app: Flask, client: 
     assert body["err"] is None
     assert [each.pop("transfer_id") for each in body["statuses"]] == [OTHER, ID, asked[2], ID]
     assert [each.pop("bridge_type") for each in body["statuses"]] == [1, 1, 0, 1]
+    assert [each.pop("next_actor") for each in body["statuses"]] == ["network", "nobody", "", "nobody"]
+    for each in body["statuses"]:
+        del each["terminal"], each["next_poll_seconds"], each["as_of"]
     assert body["statuses"] == [status_of(client, transfer_id=transfer_id) for transfer_id in asked]
 
 
@@ -190,7 +193,13 @@ def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, cli
     (row,) = client.get(f"{HISTORY}?addr={ADDRESS}&page_size=1").get_json()["history"]
     status = status_of(client, transfer_id=ID)
     del status["err"]
-    assert transfer == row | status
+    progress = {
+        "terminal": True,
+        "next_actor": "nobody",
+        "next_poll_seconds": 0,
+        "as_of": "2026-03-08T12:00:00Z",
+    }
+    assert transfer == row | status | progress
     assert transfer["bridge_type"] == 1
 
 

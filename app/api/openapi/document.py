@@ -31,7 +31,7 @@ from app.api.openapi.examples import (
 )
 from app.api.openapi.refunds import ask_operation
 from app.api.openapi.requests import JSON, body_of, unread_types
-from app.api.openapi.responses import ETAG, HEADERS, READ, responses
+from app.api.openapi.responses import ETAG, HEADERS, PROGRESS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
 from app.api.openapi.waiting import waiting_operations
@@ -155,7 +155,8 @@ def _status(door: ApiDoor) -> dict[str, Any]:
             "Returns the progress of one transfer, identified by its id or by the transaction of its send, "
             "links to its transactions, and, while status is 8, the evidence for the on-chain refund "
             "(`getRefundEvidence` gives the call for it). For an unknown transfer, `msg` says how recent "
-            "the newest event of each chain is."
+            "the newest event of each chain is. Headers say whether the transfer is over, who acts next, "
+            "when to ask again and how recent the answer is."
         ),
         "requestBody": body_of(door, content),
         "responses": responses(
@@ -163,6 +164,7 @@ def _status(door: ApiDoor) -> dict[str, Any]:
             compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
             *READ,
             *unread_types(door),
+            more_headers=PROGRESS,
         ),
     }
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 from marshmallow import Schema
 
 from app.domain.error_catalogue import ERRORS
+from app.domain.transfer.progress import LONGEST, SHORTEST, NextActor
+from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
@@ -42,6 +44,22 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "description": "Identifies this version of the answer, for `If-None-Match`.",
         "schema": {"type": "string"},
     },
+    TERMINAL: {
+        "description": "Whether the transfer is over: nothing more is expected to change.",
+        "schema": {"type": "string", "enum": ["true", "false"]},
+    },
+    NEXT_ACTOR: {
+        "description": "Who acts next: the network, the user (at a refund), or nobody.",
+        "schema": {"type": "string", "enum": [actor.value for actor in NextActor]},
+    },
+    NEXT_POLL: {
+        "description": "When to ask again, in seconds. Not sent when the transfer is over.",
+        "schema": {"type": "integer", "minimum": SHORTEST, "maximum": LONGEST},
+    },
+    AS_OF: {
+        "description": "When the gateway received its newest event (RFC 3339).",
+        "schema": {"type": "string", "format": "date-time"},
+    },
 }
 """Headers of answers, as components."""
 
@@ -51,6 +69,7 @@ def _headers(*names: str) -> dict[str, Any]:
 
 
 ETAG: Final = _headers("ETag")
+PROGRESS: Final = _headers(*PROGRESS_HEADERS)
 _HINTS: Final = {405: _headers("Allow"), 429: _headers("Retry-After"), 503: _headers("Retry-After")}
 _REASON: Final = _headers("X-Gateway-Reason")
 

@@ -58,6 +58,12 @@ _STATUS: Final[dict[str, Any]] = {
     "dst_block_tx_link": _DST_LINK,
     "bridge_type": 1,
 }
+_PROGRESS: Final[dict[str, Any]] = {
+    "terminal": True,
+    "next_actor": "nobody",
+    "next_poll_seconds": 0,
+    "as_of": "2026-11-09T08:01:03Z",
+}
 _HISTORY_TRANSFER: Final[dict[str, Any]] = {
     "transfer_id": _TRANSFER,
     "src_send_info": _leg(_ETHEREUM, "0xdAC17F958D2ee523a2206206994597C13D831ec7", 6, "1000000"),
@@ -100,7 +106,7 @@ FIND_EXAMPLES: Final[dict[str, Any]] = {
         "A completed transfer",
         err=None,
         state="known",
-        transfers=[_HISTORY_TRANSFER | _STATUS],
+        transfers=[_HISTORY_TRANSFER | _STATUS | _PROGRESS],
         read_to=_READ_TO,
     ),
     "unknown": _example("Not known, or not yet", err=None, state="unknown", transfers=[], read_to=_READ_TO),
@@ -110,13 +116,16 @@ STATUSES_EXAMPLES: Final[dict[str, Any]] = {
         "One of two is known",
         err=None,
         statuses=[
-            {"err": None, **_STATUS, "transfer_id": _TRANSFER},
+            {"err": None, **_STATUS, **_PROGRESS, "transfer_id": _TRANSFER},
             {
                 "err": {
                     "code": 500,
                     "msg": "transfer not found; newest events: Ethereum 12 s ago (block 21000000)",
                 },
-                **{name: type(value)() if value is not None else None for name, value in _STATUS.items()},
+                **{
+                    name: None if value is None else type(value)()
+                    for name, value in (_STATUS | _PROGRESS).items()
+                },
                 "transfer_id": "0x" + "ab" * 32,
             },
         ],

@@ -27,7 +27,8 @@ def found_json(found: FoundTransfers) -> dict[str, Any]:
     return {
         "state": found.state.value,
         "transfers": [
-            _history_transfer(transfer) | _evidence_json(transfer.status) for transfer in found.transfers
+            _history_transfer(transfer) | _evidence_json(transfer.status) | _progress_json(transfer.status)
+            for transfer in found.transfers
         ],
         "read_to": {
             str(chain_id): {"block": read.block, "at": rfc3339(read.at)}
@@ -45,11 +46,31 @@ def statuses_json(
     """The statuses in the shape of :class:`StatusesAnswer`."""
     return {
         "statuses": [
-            _ONE_STATUS.dump(_refusal(status) if isinstance(status, GatewayError) else status)
-            | {"transfer_id": _hex(transfer_id)}
+            _one_status(status) | {"transfer_id": _hex(transfer_id)}
             for transfer_id, status in zip(transfer_ids, statuses, strict=True)
         ]
     }
+
+
+def _one_status(status: TransferStatus | GatewayError) -> dict[str, Any]:
+    values = _refusal(status) if isinstance(status, GatewayError) else status
+    fields: dict[str, Any] = _ONE_STATUS.dump(values)
+    return fields if isinstance(status, GatewayError) else fields | _progress_json(status)
+
+
+def _progress_json(status: TransferStatus) -> dict[str, Any]:
+    """In the shape of :class:`ProgressFields`."""
+    progress = status.progress
+    known = (
+        {}
+        if progress is None
+        else {
+            "terminal": progress.terminal,
+            "next_actor": progress.next_actor.value,
+            "next_poll_seconds": progress.next_poll_seconds,
+        }
+    )
+    return known | {"as_of": "" if status.as_of is None else rfc3339(status.as_of, "seconds")}
 
 
 def _refusal(error: GatewayError) -> dict[str, Any]:

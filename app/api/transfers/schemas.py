@@ -21,6 +21,7 @@ from app.api.schemas import (
     Shape,
     describe,
 )
+from app.domain.transfer.progress import NextActor
 from app.domain.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MAX_STATUSES, MISSING, parse_accounts
 from app.services.transfers.find import TransferKnowledge
 from app.services.transfers.history import MAX_PAGE
@@ -141,7 +142,35 @@ class FindQuery(Question):
     )
 
 
-class FoundTransfer(HistoryTransfer):
+class ProgressFields(Shape):
+    """How far a transfer has come: the headers of a single status as fields."""
+
+    terminal = fields.Boolean(
+        dump_default=False,
+        metadata=describe("Whether the transfer is over: nothing more is expected to change.", True),
+    )
+    next_actor = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Who acts next: the network, the user (who asks for a refund or submits it), or nobody.",
+            NextActor.NOBODY.value,
+            enum=[actor.value for actor in NextActor] + [""],
+        ),
+    )
+    next_poll_seconds = fields.Integer(
+        dump_default=0,
+        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0),
+    )
+    as_of = fields.String(
+        dump_default="",
+        metadata=describe(
+            "When the gateway received its newest event (RFC 3339); empty before the first.",
+            "2026-11-21T12:00:00Z",
+        ),
+    )
+
+
+class FoundTransfer(HistoryTransfer, ProgressFields):
     """A transfer that was found, with all that its status answer has."""
 
     wd_onchain = CompatStatusAnswer._declared_fields["wd_onchain"]
@@ -197,7 +226,7 @@ class StatusesBody(Question):
     )
 
 
-class OneStatus(CompatStatusAnswer):
+class OneStatus(CompatStatusAnswer, ProgressFields):
     """The status of one of them, or why there is none."""
 
     transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))

@@ -20,7 +20,7 @@ from app.domain.transfer.latency import WIDE
 from app.models.latencies import LatencyCount, LatencyWindow
 from app.models.transfers import LatencyRecord
 from app.queries.latency.kept import all_kept_middles
-from app.queries.latency.middle import latencies_at, the_middle, the_ninth_tenth
+from app.queries.latency.middle import latencies_at, nearest_rank, the_middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ _PAIRS: Final = union(
     _RELEASED,
 ).order_by("src_chain_id", "dst_chain_id")
 _MIDDLE: Final = latencies_at(the_middle)
-_NINTH_TENTH: Final = latencies_at(the_ninth_tenth)
+_NINTH_TENTH: Final = latencies_at(nearest_rank(90))
 
 
 def pair_orders(connection: Connection, after: datetime, until: datetime) -> Iterator[PairOrder]:

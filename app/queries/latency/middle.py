@@ -110,10 +110,14 @@ def the_middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnEle
     return (total - number(1)) // number(2), total // number(2)
 
 
-def the_ninth_tenth(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
-    """The rank that nine in ten do not exceed (nearest rank), from 0; twice."""
-    rank = (number(9) * total + number(9)) // number(10) - number(1)
-    return rank, rank
+def nearest_rank(percent: int) -> Ranks:
+    """The rank that so many of a hundred do not exceed (nearest rank), from 0; twice."""
+
+    def ranks(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+        rank = (number(percent) * total + number(99)) // number(100) - number(1)
+        return rank, rank
+
+    return ranks
 
 
 def latencies_at(ranks: Ranks) -> Select[*tuple[Any, ...]]:

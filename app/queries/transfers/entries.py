@@ -20,7 +20,6 @@ class TransferEntry(NamedTuple):
     amount: int | None
     received_amount: int | None
     began_at: datetime | None
-    sent_at: datetime | None
     updated_at: datetime
     status: TransferRow
 

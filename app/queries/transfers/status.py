@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
@@ -24,6 +25,8 @@ class TransferRow(NamedTuple):
     symbol: str | None
     src_tx_hash: str | None
     dst_tx_hash: str | None
+    sent_at: datetime | None
+    status_since: datetime | None
     wd_onchain: bytes | None = None
     sorted_sigs: Sequence[str] = ()
     signers: Sequence[str] = ()
@@ -39,6 +42,8 @@ STATUS_COLUMNS: Final = (
     Transfer.symbol,
     Transfer.src_tx_hash,
     Transfer.dst_tx_hash,
+    Transfer.sent_at,
+    Transfer.status_since,
 )
 EVIDENCE_COLUMNS: Final = (Refund.wd_onchain, Refund.sorted_sigs, Refund.signers, Refund.powers)
 

@@ -18,6 +18,7 @@ from app.queries.transfers.freshness import chain_progress
 from app.queries.transfers.status import pruned_statuses
 from app.runtime.gateway import Gateway
 from app.services.transfers.history import ListedTransfer, listed_transfer
+from app.services.transfers.progress import progress_of_row, taken_in_at
 from app.services.transfers.status import transfer_not_found
 
 
@@ -54,12 +55,14 @@ def find_transfers(gateway: Gateway, key: str, chain_id: ChainId | None) -> Foun
     :raises GatewayError: the id is that of a transfer which is no longer kept here.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot = gateway.snapshots.current()
+    snapshot, as_of = gateway.snapshots.current(), taken_in_at(gateway)
     transfer_id = _as_transfer_id(key)
     entries, read_to = gateway.public_reads.ask(_find, key, transfer_id, chain_id)
     if not entries and transfer_id is not None and gateway.public_reads.ask(pruned_statuses, [transfer_id]):
         raise transfer_not_found(gateway, transfer_id)
-    found = [listed_transfer(snapshot, entry) for entry in entries]
+    found = [
+        listed_transfer(snapshot, entry, progress_of_row(gateway, entry.status), as_of) for entry in entries
+    ]
     return FoundTransfers(_knowledge(entries), found, read_to)
 
 
@@ -87,6 +90,6 @@ def _knowledge(entries: Sequence[TransferEntry]) -> TransferKnowledge:
     if not entries:
         return TransferKnowledge.UNKNOWN
     submitting = TransferHistoryStatus.TRANSFER_SUBMITTING
-    if all(entry.status.status == submitting and entry.sent_at is None for entry in entries):
+    if all(entry.status.status == submitting and entry.status.sent_at is None for entry in entries):
         return TransferKnowledge.ANNOUNCED
     return TransferKnowledge.KNOWN

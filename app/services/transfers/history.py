@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from app.domain.keys import TransferId
 from app.domain.times import unix_milliseconds
+from app.domain.transfer.progress import Progress
 from app.queries.transfers.entries import TransferEntry
 from app.queries.transfers.history import transfers_of_accounts
 from app.runtime.gateway import Gateway
@@ -76,7 +78,12 @@ def transfer_history(
     return HistoryPage(listed, str(listed[-1].began_ms) if listed else "")
 
 
-def listed_transfer(snapshot: NetworkSnapshot, entry: TransferEntry) -> ListedTransfer:
+def listed_transfer(
+    snapshot: NetworkSnapshot,
+    entry: TransferEntry,
+    progress: Progress | None = None,
+    as_of: datetime | None = None,
+) -> ListedTransfer:
     """The transfer as histories show it."""
     row, index = entry.status, snapshot.config_index
     src_token, dst_token = index.tokens(row.kind, row.symbol, row.src_chain_id, row.dst_chain_id)
@@ -88,5 +95,5 @@ def listed_transfer(snapshot: NetworkSnapshot, entry: TransferEntry) -> ListedTr
         updated_ms=unix_milliseconds(entry.updated_at),
         sender=entry.sender or "",
         receiver=entry.receiver or "",
-        status=status_of(snapshot.terms, row),
+        status=status_of(snapshot.terms, row, progress, as_of),
     )

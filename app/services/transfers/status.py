@@ -17,11 +17,13 @@ from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
 from app.domain.keys import ChainId, RouteKey, TransferId
 from app.domain.transfer.block_order import in_block_order
+from app.domain.transfer.progress import Progress
 from app.queries.transfers.by_transaction import send_ids, transfers_sent_by
 from app.queries.transfers.entries import TransferEntry
 from app.queries.transfers.freshness import newest_events, newest_of_chain
 from app.queries.transfers.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
 from app.runtime.gateway import Gateway
+from app.services.transfers.progress import progress_of_row, taken_in_at
 
 NAMED_CHAINS: Final = 24
 """Chains in the message about an unknown transfer."""
@@ -41,6 +43,9 @@ class TransferStatus:
     src_block_tx_link: str = ""
     dst_block_tx_link: str = ""
     bridge_type: BridgeType = BridgeType.UNDEFINED
+    progress: Progress | None = None
+    as_of: datetime | None = None
+    """When the newest fact was taken in that the answer can rest on. Histories have neither."""
 
 
 def transfer_status(gateway: Gateway, transfer_id: TransferId) -> TransferStatus:
@@ -50,11 +55,11 @@ def transfer_status(gateway: Gateway, transfer_id: TransferId) -> TransferStatus
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
+    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
     row = gateway.public_reads.ask(transfer_row, transfer_id)
     if row is None:
         raise transfer_not_found(gateway, transfer_id)
-    return status_of(terms, row)
+    return status_of(terms, row, progress_of_row(gateway, row), as_of)
 
 
 def transfer_statuses(
@@ -64,12 +69,14 @@ def transfer_statuses(
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
+    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
     rows = gateway.public_reads.ask(transfer_rows, list(dict.fromkeys(transfer_ids)))
     unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in rows]
     missing = _not_found(gateway, unknown) if unknown else {}
     return [
-        status_of(terms, rows[transfer_id]) if transfer_id in rows else missing[transfer_id]
+        status_of(terms, row, progress_of_row(gateway, row), as_of)
+        if (row := rows.get(transfer_id)) is not None
+        else missing[transfer_id]
         for transfer_id in transfer_ids
     ]
 
@@ -83,12 +90,12 @@ def transfer_status_by_transaction(gateway: Gateway, tx_hash: str, chain_id: Cha
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
+    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
     found = gateway.public_reads.ask(_first_of_transaction, tx_hash, chain_id)
     if found is None:
         message = f"transfer not found; {_freshness_of(gateway, chain_id)}"
         raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
-    return status_of(terms, found.status)
+    return status_of(terms, found.status, progress_of_row(gateway, found.status), as_of)
 
 
 def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
@@ -101,10 +108,11 @@ def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainI
     if len(sent) < 2:
         return sent[0] if sent else None
     ids = send_ids(connection, [entry.transfer_id for entry in sent])
-    return min(
-        sent,
-        key=lambda entry: (entry.sent_at or entry.updated_at, in_block_order(ids.get(entry.transfer_id, ""))),
-    )
+
+    def place(entry: TransferEntry) -> tuple[datetime, Any]:
+        return entry.status.sent_at or entry.updated_at, in_block_order(ids.get(entry.transfer_id, ""))
+
+    return min(sent, key=place)
 
 
 def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayError:
@@ -175,7 +183,12 @@ _ENDS: Final = {
 }
 
 
-def status_of(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
+def status_of(
+    terms: NetworkTerms,
+    row: TransferRow,
+    progress: Progress | None = None,
+    as_of: datetime | None = None,
+) -> TransferStatus:
     """What is answered of a transfer's row: the rule for every operation that answers statuses."""
     src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
     status = Status(row.status)
@@ -195,6 +208,8 @@ def status_of(terms: NetworkTerms, row: TransferRow) -> TransferStatus:
         src_block_tx_link=src.tx_link(row.src_tx_hash) if src else "",
         dst_block_tx_link=dst.tx_link(row.dst_tx_hash) if dst else "",
         bridge_type=_bridge_type(terms, row),
+        progress=progress,
+        as_of=as_of,
         **evidence,
     )
 

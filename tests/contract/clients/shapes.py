@@ -110,6 +110,19 @@ def transfer(made: Object) -> Fields:
     }
 
 
+def progress(*not_known: str) -> Fields:
+    """How far a transfer has come.
+
+    :param not_known: the actor of a transfer that is not known.
+    """
+    return {
+        "terminal": flag,
+        "next_actor": one_of("network", "user", "nobody", *not_known),
+        "next_poll_seconds": uint(32),
+        "as_of": text,
+    }
+
+
 def history(made: Object) -> Fields:
     return {
         "err": error(made),
@@ -124,13 +137,13 @@ def found(made: Object) -> Fields:
     return {
         "err": error(made),
         "state": one_of("unknown", "announced", "known"),
-        "transfers": list_of(made(transfer(made) | evidence_too)),
+        "transfers": list_of(made(transfer(made) | evidence_too | progress())),
         "read_to": map_of(made({"block": or_null(uint(63)), "at": text})),
     }
 
 
 def statuses(made: Object) -> Fields:
-    each = status(made) | {"transfer_id": text, "bridge_type": one_of(*range(5))}
+    each = status(made) | {"transfer_id": text, "bridge_type": one_of(*range(5))} | progress("")
     return {"err": error(made), "statuses": list_of(made(each))}
 
 

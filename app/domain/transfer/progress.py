@@ -1,0 +1,116 @@
+"""Where a transfer's progress stands for programs: is it over, who acts next, and when to ask again.
+
+How the times are chosen is argued in docs/decisions/0040-when-to-ask-again.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
+
+SHORTEST: Final = 2
+"""Seconds between two questions at least."""
+
+LONGEST: Final = 300
+"""Seconds between two questions at most."""
+
+UNHURRIED: Final = 60
+"""Seconds between two questions while only the user, or nobody that is known, can move the transfer."""
+
+BEFORE_THE_MEDIAN: Final = 4
+"""Before the route's median a question comes after this part of the time that is left to it."""
+
+AFTER_THE_MEDIAN: Final = 8
+"""From there to the 90th percentile there are this many questions; later, so many parts of the delay."""
+
+
+class NextActor(StrEnum):
+    """Who has to do something before the transfer goes on."""
+
+    NETWORK = "network"
+    USER = "user"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTimes:
+    """How long transfers between two chains take from send to release, in seconds."""
+
+    median: float
+    p90: float
+
+
+UNKNOWN_TIMES: Final = RouteTimes(0, 0)
+"""Of a route without transfers: each question comes after a part of the time that has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """``next_poll_seconds`` is 0 where nothing is expected to change any more: then nobody needs to ask."""
+
+    terminal: bool
+    next_actor: NextActor
+    next_poll_seconds: int
+
+
+OVER: Final = Progress(terminal=True, next_actor=NextActor.NOBODY, next_poll_seconds=0)
+
+_S = TransferHistoryStatus
+_BY_USER: Final = frozenset({_S.TRANSFER_TO_BE_REFUNDED, _S.TRANSFER_REFUND_TO_BE_CONFIRMED})
+_TOWARDS_RELEASE: Final = frozenset(
+    {
+        _S.TRANSFER_SUBMITTING,
+        _S.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
+        _S.TRANSFER_WAITING_FOR_FUND_RELEASE,
+    }
+)
+
+
+def follows_route(status: TransferHistoryStatus) -> bool:
+    """Whether such a transfer is on its way to its release, for which its route's latencies count."""
+    return status in _TOWARDS_RELEASE
+
+
+def progress_of(
+    status: TransferHistoryStatus,
+    *,
+    sent_at: datetime | None,
+    status_since: datetime | None,
+    now: datetime,
+    times: RouteTimes = UNKNOWN_TIMES,
+) -> Progress:
+    """The progress of a transfer at ``now``.
+
+    :param sent_at: of the standing send, from which latencies count; None where there is none.
+    :param status_since: of the event that decides the status; None where none does.
+    :param times: of its route; looked at only where :func:`follows_route`.
+    """
+    if status in FINISHED_STATUSES:
+        return OVER
+    if status in _BY_USER:
+        return Progress(terminal=False, next_actor=NextActor.USER, next_poll_seconds=UNHURRIED)
+    seconds: int = UNHURRIED
+    if follows_route(status) and sent_at is not None:
+        seconds = poll_seconds((now - sent_at).total_seconds(), times)
+    elif status_since is not None:
+        seconds = poll_seconds((now - status_since).total_seconds(), UNKNOWN_TIMES)
+    return Progress(terminal=False, next_actor=NextActor.NETWORK, next_poll_seconds=seconds)
+
+
+def poll_seconds(elapsed: float, times: RouteTimes) -> int:
+    """When to ask again, in whole seconds from ``SHORTEST`` to ``LONGEST``.
+
+    Who asks by it sees a transfer that takes as long as the median less than ``SHORTEST`` later.
+
+    :param elapsed: seconds since the send; under 0, where clocks differ, it counts as 0.
+    """
+    elapsed = max(elapsed, 0)
+    if elapsed < times.median:
+        seconds = (times.median - elapsed) / BEFORE_THE_MEDIAN
+    else:
+        seconds = max(times.p90 - times.median, elapsed - times.p90) / AFTER_THE_MEDIAN
+    return int(min(max(seconds, SHORTEST), LONGEST))

@@ -1,0 +1,35 @@
+"""The headers that tell programs how far a transfer has come (docs/interface.md#progress)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from app.domain.times import rfc3339
+from app.domain.transfer.progress import Progress
+
+TERMINAL: Final = "X-Transfer-Terminal"
+NEXT_ACTOR: Final = "X-Transfer-Next-Actor"
+NEXT_POLL: Final = "X-Transfer-Next-Poll-Seconds"
+AS_OF: Final = "X-Transfer-As-Of"
+
+PROGRESS_HEADERS: Final = (TERMINAL, NEXT_ACTOR, NEXT_POLL, AS_OF)
+
+
+def progress_headers(progress: Progress | None, as_of: datetime | None) -> list[tuple[str, str]]:
+    """Names and values.
+
+    There is no time of the next question where the transfer is over, and no time of the newest fact where
+    nothing was taken in.
+    """
+    headers: list[tuple[str, str]] = []
+    if progress is not None:
+        headers = [
+            (TERMINAL, "true" if progress.terminal else "false"),
+            (NEXT_ACTOR, progress.next_actor.value),
+        ]
+        if progress.next_poll_seconds:
+            headers.append((NEXT_POLL, str(progress.next_poll_seconds)))
+    if as_of is not None:
+        headers.append((AS_OF, rfc3339(as_of, "seconds")))
+    return headers

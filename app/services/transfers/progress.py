@@ -1,0 +1,40 @@
+"""How far a transfer has come, for programs: with what its row says, how long its route takes, and how new
+the gateway's view is (docs/interface.md#progress)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from app.domain.codes import TransferHistoryStatus
+from app.domain.transfer.progress import UNKNOWN_TIMES, Progress, RouteTimes, follows_route, progress_of
+from app.queries.transfers.freshness import last_event
+from app.queries.transfers.status import TransferRow
+from app.runtime.gateway import Gateway
+from app.services.latency import route_times
+
+
+def taken_in_at(gateway: Gateway) -> datetime | None:
+    """When the newest event was accepted, as it was read a moment ago; None before the first.
+
+    To be asked before what it is said of is read: all that was accepted by then is in that.
+    """
+    event, _ = gateway.kept_reads.ask(last_event, lambda: gateway.public_reads.ask(last_event))
+    return None if event is None else event.received_at
+
+
+def progress_of_row(gateway: Gateway, row: TransferRow) -> Progress:
+    """The progress of a transfer now."""
+    status = TransferHistoryStatus(row.status)
+    return progress_of(
+        status,
+        sent_at=row.sent_at,
+        status_since=row.status_since,
+        now=gateway.clock(),
+        times=_times(gateway, row) if follows_route(status) else UNKNOWN_TIMES,
+    )
+
+
+def _times(gateway: Gateway, row: TransferRow) -> RouteTimes:
+    if row.src_chain_id is None or row.dst_chain_id is None:
+        return UNKNOWN_TIMES
+    return route_times(gateway, row.src_chain_id, row.dst_chain_id)

@@ -1,0 +1,139 @@
+"""Progress for programs: headers of a status over both doors, fields of statuses and look-ups."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event as listeners
+from werkzeug.datastructures import Headers
+
+from app.grpcweb import gateway_pb2 as pb
+from app.http.progress import PROGRESS_HEADERS
+from tests.api.shapes import FIND, STATUS, STATUSES
+from tests.api.world import event, released, sent, tell
+from tests.applications import OpenApp, renew_gateway
+from tests.grpcweb.wire import frame, post
+
+ID = "0x" + "5a" * 32
+LATE = "0x" + "5b" * 32
+SEND = "0x" + "ab" * 32
+NOON = "2026-03-08T12:00:00Z"
+HOUR = timedelta(hours=1)
+
+
+def progress_in(headers: Headers) -> dict[str, str]:
+    """What the headers say, by the ends of their names."""
+    return {name.removeprefix("X-Transfer-"): headers[name] for name in PROGRESS_HEADERS if name in headers}
+
+
+def asked(client: FlaskClient, **question: Any) -> dict[str, str]:
+    """The headers of a status; both doors and both paths say the same."""
+    response = client.post(STATUS, json=question)
+    assert response.get_json()["err"] is None
+    found = progress_in(response.headers)
+    assert progress_in(client.post(STATUS.replace("v2", "v1"), json=question).headers) == found
+    if "transfer_id" in question:
+        message = frame(pb.GetTransferStatusRequest(**question).SerializeToString())
+        assert progress_in(post(client, "GetTransferStatus", message).response.headers) == found
+    return found
+
+
+def fields_of(client: FlaskClient, transfer_id: str) -> dict[str, str]:
+    """What the fields of the other operations say, as the headers would."""
+    (status,) = client.post(STATUSES, json={"transfer_ids": [transfer_id]}).get_json()["statuses"]
+    (transfer,) = client.get(f"{FIND}?key={transfer_id}").get_json()["transfers"]
+    names = ("terminal", "next_actor", "next_poll_seconds", "as_of")
+    assert {name: status[name] for name in names} == {name: transfer[name] for name in names}
+    said = {
+        "Terminal": str(status["terminal"]).lower(),
+        "Next-Actor": status["next_actor"],
+        "Next-Poll-Seconds": str(status["next_poll_seconds"]),
+        "As-Of": status["as_of"],
+    }
+    return {name: value for name, value in said.items() if value != "0"}
+
+
+def test_a_transfer_that_is_over(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID), released(ID, timedelta(seconds=1)))
+    said = {"Terminal": "true", "Next-Actor": "nobody", "As-Of": NOON}
+    assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == said
+    assert fields_of(client, ID) == said
+
+
+def test_a_transfer_under_way_goes_by_the_latencies_of_its_route(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID))
+    of_nothing = {"Terminal": "false", "Next-Actor": "network", "Next-Poll-Seconds": "7", "As-Of": NOON}
+    assert asked(client, transfer_id=ID) == of_nothing
+    for n, seconds in enumerate((200, 220, 240, 900)):
+        past = f"0x{n:064x}"
+        tell(
+            app,
+            sent(past, HOUR, src_tx_hash=past),
+            released(past, HOUR - timedelta(seconds=seconds)),
+        )
+    assert asked(client, transfer_id=ID) == of_nothing, "how long a route takes is kept for minutes"
+    renew_gateway(app, app.extensions["gateway"].clock)
+    under_way = of_nothing | {"Next-Poll-Seconds": "42"}
+    assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == under_way
+    assert fields_of(client, ID) == under_way
+    tell(app, sent(LATE, timedelta(minutes=10)), event("transfer.confirmed", transfer_id=LATE))
+    assert asked(client, transfer_id=LATE)["Next-Poll-Seconds"] == "83"
+
+
+def test_a_transfer_that_waits_for_its_user(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=3))
+    said = {"Terminal": "false", "Next-Actor": "user", "Next-Poll-Seconds": "60", "As-Of": NOON}
+    assert asked(client, transfer_id=ID) == fields_of(client, ID) == said
+
+
+def test_the_newest_event_of_any_transfer_says_how_recent_an_answer_is(
+    app: Flask, client: FlaskClient
+) -> None:
+    tell(app, sent(ID))
+    clock = app.extensions["gateway"].clock
+    renew_gateway(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
+    assert asked(client, transfer_id=ID)["As-Of"] == NOON
+    tell(app, event("chain.head", chain_id=1, block=5))
+    assert asked(client, transfer_id=ID)["As-Of"] == "2026-03-08T12:05:00Z"
+
+
+def test_errors_say_nothing_of_progress(client: FlaskClient) -> None:
+    for body in ({"transfer_id": ID}, {"transfer_id": "0x12"}):
+        response = client.post(STATUS, json=body)
+        assert response.get_json()["err"] is not None
+        assert progress_in(response.headers) == {}
+    (status,) = client.post(STATUSES, json={"transfer_ids": [ID]}).get_json()["statuses"]
+    assert (status["terminal"], status["next_actor"]) == (False, "")
+    assert (status["next_poll_seconds"], status["as_of"]) == (0, "")
+
+
+@pytest.mark.parametrize("path", ["/v2/getTransferStatus", "/sgn.gateway.v1.Web/GetTransferStatus"])
+def test_pages_of_any_origin_may_read_them(client: FlaskClient, path: str) -> None:
+    exposed = client.post(path, json={"transfer_id": ID}).headers["Access-Control-Expose-Headers"].split(", ")
+    assert set(PROGRESS_HEADERS) < set(exposed)
+
+
+def test_a_status_stays_one_statement(open_app: OpenApp) -> None:
+    """What the headers need beside the transfer's row is kept."""
+    app = open_app()
+    tell(app, sent(ID))
+    client = app.test_client()
+    before = asked(client, transfer_id=ID)
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    engine = app.extensions["gateway"].reads
+    listeners.listen(engine, "before_cursor_execute", note)
+    try:
+        response = client.post(STATUS, json={"transfer_id": ID})
+    finally:
+        listeners.remove(engine, "before_cursor_execute", note)
+    assert progress_in(response.headers).keys() == before.keys()
+    assert len([each for each in statements if "transfers" in each]) == 1
+    assert not [each for each in statements if "latency" in each or "FROM events" in each]

@@ -1,0 +1,153 @@
+"""When programs ask again: bounds, order, and how late they learn of a release."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.transfer.progress import (
+    LONGEST,
+    OVER,
+    SHORTEST,
+    UNHURRIED,
+    UNKNOWN_TIMES,
+    NextActor,
+    Progress,
+    RouteTimes,
+    poll_seconds,
+    progress_of,
+)
+
+NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
+SECONDS = st.floats(0, 10**6, allow_nan=False)
+
+
+@st.composite
+def routes(draw: st.DrawFn) -> RouteTimes:
+    """Times of a route; the 90th percentile is not under the median."""
+    median, p90 = sorted((draw(SECONDS), draw(SECONDS)))
+    return RouteTimes(median, p90)
+
+
+def questions(until: float, times: RouteTimes) -> list[float]:
+    """When a client asks: first at the send, and for the last time at ``until`` or later."""
+    asked = [0.0]
+    while asked[-1] < until:
+        asked.append(asked[-1] + poll_seconds(asked[-1], times))
+    return asked
+
+
+@given(st.floats(-(10**6), 10**9), routes())
+def test_bounds(elapsed: float, times: RouteTimes) -> None:
+    assert SHORTEST <= poll_seconds(elapsed, times) <= LONGEST
+
+
+@given(SECONDS, SECONDS, routes())
+def test_more_often_towards_the_median_and_less_often_from_there_on(
+    one: float, other: float, times: RouteTimes
+) -> None:
+    early, late = sorted((one, other))
+    if late < times.median:
+        assert poll_seconds(early, times) >= poll_seconds(late, times)
+    if early >= times.median:
+        assert poll_seconds(early, times) <= poll_seconds(late, times)
+
+
+@given(SECONDS, routes())
+def test_a_slower_route_is_asked_about_less_often_while_it_takes_its_time(
+    elapsed: float, times: RouteTimes
+) -> None:
+    slower = RouteTimes(times.median + 60, times.p90 + 60)
+    if elapsed < times.median:
+        assert poll_seconds(elapsed, slower) >= poll_seconds(elapsed, times)
+
+
+@given(routes())
+def test_a_release_at_the_median_is_seen_two_seconds_later_at_most(times: RouteTimes) -> None:
+    assert questions(times.median, times)[-1] - times.median <= SHORTEST
+
+
+@given(SECONDS, routes())
+def test_how_late_any_release_is_seen(released: float, times: RouteTimes) -> None:
+    late = questions(released, times)[-1] - released
+    if released <= times.median:
+        assert late <= max(SHORTEST, times.median / 4)
+    else:
+        assert late <= max(SHORTEST, (times.p90 - times.median) / 8, (released - times.p90) / 8)
+    assert late <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("median", "p90", "until", "most"),
+    [
+        (600, 900, 600, 20),
+        (600, 900, 900, 30),
+        (60, 90, 90, 25),
+        (7_200, 10_000, 10_000, 55),
+        (0, 0, 600, 45),
+    ],
+)
+def test_how_often_it_is_asked(median: int, p90: int, until: int, most: int) -> None:
+    assert len(questions(until, RouteTimes(median, p90))) - 1 <= most
+
+
+def at(status: Status, *, sent: float | None = None, since: float | None = 0, times: RouteTimes) -> Progress:
+    def before(seconds: float | None) -> datetime | None:
+        return None if seconds is None else NOW - timedelta(seconds=seconds)
+
+    return progress_of(status, sent_at=before(sent), status_since=before(since), now=NOW, times=times)
+
+
+TIMES = RouteTimes(600, 840)
+
+
+@pytest.mark.parametrize(
+    ("status", "actor"),
+    [
+        (Status.TRANSFER_UNKNOWN, NextActor.NETWORK),
+        (Status.TRANSFER_SUBMITTING, NextActor.NETWORK),
+        (Status.TRANSFER_FAILED, NextActor.NOBODY),
+        (Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, NextActor.NETWORK),
+        (Status.TRANSFER_WAITING_FOR_FUND_RELEASE, NextActor.NETWORK),
+        (Status.TRANSFER_COMPLETED, NextActor.NOBODY),
+        (Status.TRANSFER_TO_BE_REFUNDED, NextActor.USER),
+        (Status.TRANSFER_REQUESTING_REFUND, NextActor.NETWORK),
+        (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, NextActor.USER),
+        (Status.TRANSFER_CONFIRMING_YOUR_REFUND, NextActor.NETWORK),
+        (Status.TRANSFER_REFUNDED, NextActor.NOBODY),
+        (Status.TRANSFER_DELAYED, NextActor.NETWORK),
+    ],
+)
+def test_who_acts_next(status: Status, actor: NextActor) -> None:
+    progress = at(status, sent=100, times=TIMES)
+    assert progress.next_actor is actor
+    assert progress.terminal == (actor is NextActor.NOBODY) == (progress == OVER)
+    assert (progress.next_poll_seconds == 0) == progress.terminal
+
+
+def test_the_route_counts_from_the_send_while_the_transfer_is_under_way() -> None:
+    waiting = Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
+    assert at(waiting, sent=200, since=10, times=TIMES).next_poll_seconds == 100
+    assert at(waiting, sent=700, since=10, times=TIMES).next_poll_seconds == 30
+    assert at(waiting, sent=1_640, since=10, times=TIMES).next_poll_seconds == 100
+    assert at(waiting, sent=200, since=10, times=UNKNOWN_TIMES).next_poll_seconds == 25
+
+
+def test_the_time_of_the_status_counts_where_the_route_tells_nothing() -> None:
+    announced = at(Status.TRANSFER_SUBMITTING, since=400, times=TIMES)
+    delayed = at(Status.TRANSFER_DELAYED, sent=5_000, since=400, times=TIMES)
+    refunding = at(Status.TRANSFER_CONFIRMING_YOUR_REFUND, sent=5_000, since=400, times=TIMES)
+    assert {each.next_poll_seconds for each in (announced, delayed, refunding)} == {50}
+
+
+def test_where_nothing_tells_a_time() -> None:
+    assert at(Status.TRANSFER_UNKNOWN, since=None, times=TIMES).next_poll_seconds == UNHURRIED
+    assert at(Status.TRANSFER_TO_BE_REFUNDED, sent=9_000, times=TIMES).next_poll_seconds == UNHURRIED
+
+
+def test_a_send_ahead_of_the_clock() -> None:
+    assert at(Status.TRANSFER_SUBMITTING, sent=-300, times=TIMES).next_poll_seconds == 150
