@@ -6,9 +6,9 @@ from flask import Flask
 
 from app.api import configs, docs, errors, evidence, health, limits, v2
 from app.api.answer_bodies import estimate_answerer, status_answerer
-from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
+from app.api.door import LEGACY_PREFIX, PREFIX, WAIT_PATH, open_door
 from app.api.sessions import LazySessions
-from app.api.waiting import views as waiting
+from app.api.waiting.views import wait
 from app.http import transport
 
 __all__ = [
@@ -31,7 +31,7 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
 
 def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
     """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation."""
-    open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
+    open_door(app, trusted_proxies=trusted_proxies, compat_clients=compat_clients)
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
@@ -41,5 +41,6 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> N
 
 def register_wait(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
     """Waiting for transfers under /v2: a door that processes of their own may serve."""
-    open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
-    app.register_blueprint(waiting.wait, url_prefix=PREFIX)
+    door = open_door(app, trusted_proxies=trusted_proxies, compat_clients=compat_clients)
+    door.answers[PREFIX + WAIT_PATH] = door.status_answer
+    app.register_blueprint(wait, url_prefix=PREFIX)

@@ -117,7 +117,6 @@ class ApiDoor:
             door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
             door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
             door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
-        door.answers[PREFIX + WAIT_PATH] = door.status_answer
         return door
 
 
@@ -127,9 +126,13 @@ READY_PATH: Final = "/readyz"
 READY: Final = ReadyAnswer()
 
 
-def open_door(app: Flask, door: ApiDoor) -> None:
-    """Keep the door with the application."""
-    app.extensions[_KEY] = door
+def open_door(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> ApiDoor:
+    """The door of an application, made by the first who opens it: what waits shares it with what answers."""
+    if _KEY not in app.extensions:
+        app.extensions[_KEY] = ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients)
+    door = app.extensions[_KEY]
+    assert isinstance(door, ApiDoor)  # noqa: S101  narrows the type of an untyped registry
+    return door
 
 
 def current_door() -> ApiDoor:

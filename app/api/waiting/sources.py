@@ -8,7 +8,7 @@ from typing import Final
 
 from flask import Response
 
-from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, NO_STORE, answer
+from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, NO_STORE, status_response
 from app.api.door import ApiDoor
 from app.api.waiting import stream
 from app.domain.following.position import Position
@@ -29,6 +29,7 @@ STREAM_HEADERS: Final = (
     ANY_ORIGIN,
     EXPOSED,
 )
+
 
 Refuse = Callable[[Exception], Response]
 """From an error to its answer."""
@@ -56,7 +57,7 @@ class StatusSource:
 
     def _answer(self) -> Response:
         try:
-            return answer(self._door.status_answer, status_at_last(self._gateway, self._waiter))
+            return status_response(self._door.status_answer, status_at_last(self._gateway, self._waiter))
         except Exception as error:
             return self._refuse(error)
 

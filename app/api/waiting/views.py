@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from flask import Blueprint, Response, current_app, request
 
-from app.api.answers import PUBLIC_HEADERS, answer
+from app.api.answers import PUBLIC_HEADERS, status_response
 from app.api.door import EVENTS_PATH, PREFIX, WAIT_DOOR, WAIT_PATH, current_door
 from app.api.errors import refusal
 from app.api.parsing import read_query
@@ -38,7 +38,7 @@ def wait_transfer_status() -> Response:
     after = asked.get("after_status") if request.method == "GET" else None
     found = wait_for_status(gateway, asked["transfer_id"], after, seconds)
     if not isinstance(found, StatusWaiter):
-        return answer(door.status_answer, found)
+        return status_response(door.status_answer, found)
     source = StatusSource(gateway, door, found, _refuse_later(current_app.app_context))
     return LaterResponse(source, PUBLIC_HEADERS)
 

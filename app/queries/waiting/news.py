@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, func, or_, select
@@ -29,10 +30,14 @@ class Heads(NamedTuple):
 
     seq: int
     asks: int
+    taken_in_at: datetime | None = None
+    """When the newest event was accepted."""
 
 
 _HEADS: Final = select(
-    select(func.max(Event.seq)).scalar_subquery(), select(func.max(RefundAsk.seq)).scalar_subquery()
+    select(func.max(Event.seq)).scalar_subquery(),
+    select(func.max(RefundAsk.seq)).scalar_subquery(),
+    select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
 )
 
 
@@ -47,9 +52,9 @@ class News:
 
 
 def load_heads(connection: Connection) -> Heads:
-    """Both, in one statement."""
-    seq, asks = connection.execute(_HEADS).one()
-    return Heads(seq or 0, asks or 0)
+    """All of it, in one statement."""
+    seq, asks, taken_in_at = connection.execute(_HEADS).one()
+    return Heads(seq or 0, asks or 0, taken_in_at)
 
 
 def load_news(connection: Connection, since: Heads, until: Heads) -> News:

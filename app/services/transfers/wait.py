@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from app.domain.codes import TransferHistoryStatus as Status
@@ -10,7 +11,13 @@ from app.queries.transfers.status import TransferRow, transfer_row
 from app.queries.waiting.news import Heads
 from app.runtime.gateway import Gateway
 from app.runtime.waiting import Waiter
-from app.services.transfers.status import TransferStatus, status_of, transfer_not_found
+from app.services.transfers.progress import progress_of_row, taken_in_at
+from app.services.transfers.status import (
+    TransferStatus,
+    status_of,
+    transfer_not_found,
+    transfer_status,
+)
 
 LONGEST_SECONDS: Final = 30
 """How long a question may wait at most."""
@@ -22,7 +29,7 @@ class StatusWaiter(Waiter):
     A transfer that is not known counts as one at status 0.
     """
 
-    __slots__ = ("_after", "_error", "_row", "over", "transfer_id")
+    __slots__ = ("_after", "_error", "_row", "as_of", "over", "transfer_id")
 
     reads_row = True
 
@@ -31,13 +38,15 @@ class StatusWaiter(Waiter):
         self.transfer_id = transfer_id
         self._after = after
         self._row: TransferRow | None = None
+        self.as_of: datetime | None = None
+        """When the newest event was accepted that is in what it was told."""
         self._error: Exception | None = None
         self.over = False
         """Whether there is an answer."""
 
     def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
         """See ``Waiter.told``."""
-        self._row = row
+        self._row, self.as_of = row, heads.taken_in_at
         self.over = last or _status(row) != self._after
         return self.over
 
@@ -69,15 +78,16 @@ def wait_for_status(
     :raises Unavailable: the configuration cannot be read.
     """
     if after is None or seconds <= 0:
-        return _answer(gateway, transfer_id, gateway.public_reads.ask(transfer_row, transfer_id))
+        return transfer_status(gateway, transfer_id)
     waiter = StatusWaiter(transfer_id, after, gateway.waiting.monotonic() + seconds)
     # First, and then the read: a change in between would otherwise be told to nobody.
     gateway.waiting.add(waiter)
     try:
+        as_of = taken_in_at(gateway)
         row = gateway.public_reads.ask(transfer_row, transfer_id)
         if _status(row) == after:
             return waiter
-        answer = _answer(gateway, transfer_id, row)
+        answer = _answer(gateway, transfer_id, row, as_of)
     except BaseException:
         gateway.waiting.remove(waiter)
         raise
@@ -91,14 +101,16 @@ def status_at_last(gateway: Gateway, waiter: StatusWaiter) -> TransferStatus:
     :raises GatewayError: no such transfer.
     :raises Unavailable: the configuration cannot be read.
     """
-    return _answer(gateway, waiter.transfer_id, waiter.found())
+    return _answer(gateway, waiter.transfer_id, waiter.found(), waiter.as_of)
 
 
-def _answer(gateway: Gateway, transfer_id: TransferId, row: TransferRow | None) -> TransferStatus:
+def _answer(
+    gateway: Gateway, transfer_id: TransferId, row: TransferRow | None, as_of: datetime | None
+) -> TransferStatus:
     terms = gateway.snapshots.current().terms
     if row is None:
         raise transfer_not_found(gateway, transfer_id)
-    return status_of(terms, row)
+    return status_of(terms, row, progress_of_row(gateway, row), as_of)
 
 
 def _status(row: TransferRow | None) -> int:
