@@ -156,8 +156,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _event(kind: str, transfer_id: str, at: datetime, **fields: Any) -> bytes:
-    event = {"id": f"{transfer_id}:{kind}", "type": kind, "at": at.isoformat(), "transfer_id": transfer_id}
+def _event(type_: str, transfer_id: str, at: datetime, **fields: Any) -> bytes:
+    event = {"id": f"{transfer_id}:{type_}", "type": type_, "at": at.isoformat(), "transfer_id": transfer_id}
     return orjson.dumps(event | fields)
 
 
