@@ -16,6 +16,7 @@ from werkzeug.datastructures import Headers
 
 _FRAMING: Final = frozenset({"content-length", "content-type"})
 _SOCKET: Final = "gunicorn.socket"
+_REQUEST: Final = "werkzeug.request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class LaterResponse(Response):
         later = Later(self._source, self.headers)
         park = getattr(environ.get(_SOCKET), "park", None)
         if park is not None:
+            # The request and its environment name each other: they would stay until garbage is collected.
+            environ.pop(_REQUEST, None)
             parked: Iterable[bytes] = park(later)
             return parked
         return _waited_for(later, start_response)
@@ -93,10 +96,10 @@ class Later:
         self._source.close()
 
 
-def with_own(made: Response, own: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The headers of the answer, and of ``own`` those that it has not."""
-    headers = made.headers
-    return [*headers.to_wsgi_list(), *((name, value) for name, value in own if name not in headers)]
+def with_own(headers: list[tuple[str, str]], own: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The headers of an answer, and of ``own`` those that it has not."""
+    names = {name for name, _ in headers}
+    return [*headers, *(header for header in own if header[0] not in names)]
 
 
 def _waited_for(later: Later, start_response: Any) -> Iterable[bytes]:

@@ -37,13 +37,30 @@ Refuse = Callable[[Exception], Response]
 _log = logging.getLogger(__name__)
 
 
+class LastAnswer:
+    """The answer that was made last: thousands who wait for one transfer are told the same row at once."""
+
+    def __init__(self) -> None:
+        self._told: object = None
+        self._answer: Beginning | None = None
+
+    def of(self, waiter: StatusWaiter, make: Callable[[], Beginning]) -> Beginning:
+        """The answer to somebody whose wait is over, made anew unless the last was told the very same row."""
+        if waiter.row is None or waiter.row is not self._told or self._answer is None:
+            self._told, self._answer = waiter.row, make()
+        return self._answer
+
+
 class StatusSource:
     """The answer to one who waits for another status."""
 
-    __slots__ = ("_door", "_gateway", "_refuse", "_waiter")
+    __slots__ = ("_door", "_gateway", "_last", "_refuse", "_waiter")
 
-    def __init__(self, gateway: Gateway, door: ApiDoor, waiter: StatusWaiter, refuse: Refuse) -> None:
+    def __init__(
+        self, gateway: Gateway, door: ApiDoor, waiter: StatusWaiter, refuse: Refuse, last: LastAnswer
+    ) -> None:
         self._gateway = gateway
+        self._last = last
         self._door = door
         self._waiter = waiter
         self._refuse = refuse
@@ -52,14 +69,15 @@ class StatusSource:
         """See ``Source.steps``."""
         while not self._waiter.over:
             yield Pause()
-        made = self._answer()
-        yield Beginning(made.status, with_own(made, own), made.get_data())
+        made = self._last.of(self._waiter, self._answer)
+        yield Beginning(made.status, with_own(made.headers, own), made.body)
 
-    def _answer(self) -> Response:
+    def _answer(self) -> Beginning:
         try:
-            return status_response(self._door.status_answer, status_at_last(self._gateway, self._waiter))
+            made = status_response(self._door.status_answer, status_at_last(self._gateway, self._waiter))
         except Exception as error:
-            return self._refuse(error)
+            made = self._refuse(error)
+        return Beginning(made.status, made.headers.to_wsgi_list(), made.get_data())
 
     def on_wake(self, wake: Callable[[], None]) -> None:
         """See ``Source.on_wake``."""
@@ -90,7 +108,7 @@ class StreamSource:
 
     def steps(self, own: list[tuple[str, str]]) -> Iterator[Step]:
         """See ``Source.steps``. A stream that cannot go on ends: its client comes again with its last id."""
-        yield Beginning("200 OK", with_own(Response(headers=STREAM_HEADERS), own), None)
+        yield Beginning("200 OK", with_own(list(STREAM_HEADERS), own), None)
         yield stream.opening(self._position)
         while not self._follower.stopped:
             if self._follower.behind:

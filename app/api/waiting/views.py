@@ -13,7 +13,7 @@ from app.api.errors import refusal
 from app.api.parsing import read_query
 from app.api.request_policy import apply_request_policy
 from app.api.waiting.schemas import EventsQuery, WaitQuery
-from app.api.waiting.sources import STREAM_HEADERS, Refuse, StatusSource, StreamSource
+from app.api.waiting.sources import STREAM_HEADERS, LastAnswer, Refuse, StatusSource, StreamSource
 from app.domain.errors import BadRequest
 from app.domain.following.position import BEGINNING, Position, parse_position
 from app.domain.keys import account_key
@@ -22,6 +22,7 @@ from app.runtime.gateway import current_gateway
 from app.services.transfers.follow import follow, key_of, present_position
 from app.services.transfers.wait import LONGEST_SECONDS, StatusWaiter, wait_for_status
 
+_LAST: Final = "last_awaited_answer"
 _WAIT_QUERY: Final = WaitQuery()
 _EVENTS_QUERY: Final = EventsQuery()
 
@@ -39,7 +40,8 @@ def wait_transfer_status() -> Response:
     found = wait_for_status(gateway, asked["transfer_id"], after, seconds)
     if not isinstance(found, StatusWaiter):
         return status_response(door.status_answer, found)
-    source = StatusSource(gateway, door, found, _refuse_later(current_app.app_context))
+    last = current_app.extensions.setdefault(_LAST, LastAnswer())
+    source = StatusSource(gateway, door, found, _refuse_later(current_app.app_context), last)
     return LaterResponse(source, PUBLIC_HEADERS)
 
 

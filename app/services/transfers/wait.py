@@ -29,7 +29,7 @@ class StatusWaiter(Waiter):
     A transfer that is not known counts as one at status 0.
     """
 
-    __slots__ = ("_after", "_error", "_row", "as_of", "over", "transfer_id")
+    __slots__ = ("_after", "_error", "as_of", "over", "row", "transfer_id")
 
     reads_row = True
 
@@ -37,7 +37,7 @@ class StatusWaiter(Waiter):
         super().__init__(transfer_id, until)
         self.transfer_id = transfer_id
         self._after = after
-        self._row: TransferRow | None = None
+        self.row: TransferRow | None = None
         self.as_of: datetime | None = None
         """When the newest event was accepted that is in what it was told."""
         self._error: Exception | None = None
@@ -46,13 +46,13 @@ class StatusWaiter(Waiter):
 
     def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
         """See ``Waiter.told``."""
-        self._row, self.as_of = row, heads.taken_in_at
+        self.row, self.as_of = row, heads.taken_in_at
         self.over = last or _status(row) != self._after
         return self.over
 
     def failed(self, error: Exception) -> None:
         """See ``Waiter.failed``."""
-        self._error, self.over = error, True
+        self.row, self._error, self.over = None, error, True
 
     def found(self) -> TransferRow | None:
         """What is known at the end of the wait.
@@ -61,7 +61,7 @@ class StatusWaiter(Waiter):
         """
         if self._error is not None:
             raise self._error
-        return self._row
+        return self.row
 
 
 def wait_for_status(
