@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
-from gevent import get_hub
-from gevent.event import Event
+from gevent import get_hub, getcurrent
 from gunicorn import util
 
 from serving.connection import Connection
@@ -77,26 +76,50 @@ def _head(beginning: Any, *, closing: bool) -> bytes:
 
 
 class _Bell:
-    """Ends a pause: somebody rings, or the client closes the connection."""
+    """Ends a pause: somebody rings, or the client closes the connection.
 
-    __slots__ = ("_connection", "_readable", "_rung", "ring")
+    It switches greenlets itself: what gevent's events keep on the stack of each who waits is two KiB.
+    """
+
+    __slots__ = ("_connection", "_readable", "_rung", "_sleeper")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._rung = Event()
-        self.ring = self._rung.set
+        self._rung = False
+        self._sleeper: Any = None
         self._readable = get_hub().loop.io(connection.fileno(), _READ)
-        self._readable.start(self._rung.set)
+        self._readable.start(self.ring)
+
+    def ring(self) -> None:
+        """End the pause, or the next one."""
+        self._rung = True
+        sleeper, self._sleeper = self._sleeper, None
+        if sleeper is not None:
+            get_hub().loop.run_callback(sleeper.switch)
 
     def wait(self, seconds: float | None) -> None:
         """Let others run until somebody rings or the time is over.
 
         :raises ClientGone: the client closed the connection.
         """
-        self._rung.wait(seconds)
-        self._rung.clear()
+        if not self._rung:
+            self._sleep(seconds)
+        self._rung = False
         if self._readable.active:
             self._look()
+
+    def _sleep(self, seconds: float | None) -> None:
+        hub = get_hub()
+        timer = None if seconds is None else hub.loop.timer(seconds)
+        self._sleeper = getcurrent()
+        try:
+            if timer is not None:
+                timer.start(self.ring)
+            hub.switch()
+        finally:
+            self._sleeper = None
+            if timer is not None:
+                timer.close()
 
     def _look(self) -> None:
         with suppress(BlockingIOError):

@@ -46,8 +46,9 @@ class StatusWaiter(Waiter):
 
     def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
         """See ``Waiter.told``."""
-        self.row, self.as_of = row, heads.taken_in_at
         self.over = last or _status(row) != self._after
+        if self.over:
+            self.row, self.as_of = row, heads.taken_in_at
         return self.over
 
     def failed(self, error: Exception) -> None:
