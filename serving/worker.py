@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from contextlib import ExitStack
+from typing import Any, Final, NamedTuple
 
 import gevent
 from gevent import socket
@@ -27,6 +28,17 @@ TURN_SECONDS: Final = 0.01
 """How long a worker leaves a new connection to others that have fewer. They may be busy."""
 
 _PAUSE_SECONDS: Final = 0.002
+
+
+class _Visit(NamedTuple):
+    """A connection that is served: the address that it came to, and from, and what reads its requests."""
+
+    listener: Any
+    connection: Connection
+    address: Any
+    holder: str
+    """The name under which its place is counted."""
+    parser: Any
 
 
 class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -102,22 +114,17 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         """Whether gunicorn has nothing to send: the answer comes later."""
         return respiter is PARKED or bool(super().is_already_handled(respiter))
 
-    def _delivered(self, connection: Connection, parser: Any, *, closing: bool) -> bool:
-        """Send an answer that comes later, if there is one; whether the connection may be used again.
+    def _delivered(self, connection: Connection, *, is_last: bool) -> bool:
+        """Send an answer that comes later; whether the connection may be used again.
 
-        :param closing: whether the client wants it closed after the answer.
+        :param is_last: whether the client wants it closed after the answer.
         """
         later, connection.parked = connection.parked, None
-        if later is None:
-            return True
-        parser.mesg = None  # nothing of the request is kept while its answer is waited for
         self._parked.add(later)
         try:
             if not self.alive:
                 later.stop()
-            return deliver(later, connection, lambda: closing or not self.alive)
-        except TooSlow:
-            return False
+            return deliver(later, connection, lambda: is_last or not self.alive)
         finally:
             self._parked.discard(later)
 
@@ -133,22 +140,31 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         :param client: its socket.
         :param addr: where it comes from, as ``accept`` told it.
         """
-        try:
-            with self._places.taken_by(addr) as holder, Connection(client) as connection:
-                self._serve(listener, connection, addr, holder)
-        except NoPlace:
-            util.write_error(
-                client, 503, "Service Unavailable", "too many connections: try again in a moment"
-            )
-        finally:
-            util.close_graceful(client)
-            SHARES.note(self.age, len(self._serving) - 1)
-
-    def _serve(self, listener: Any, connection: Connection, addr: Any, holder: str) -> None:
-        req = None
-        try:
+        with ExitStack() as held:
+            held.callback(self._leave, client)
+            try:
+                holder = held.enter_context(self._places.taken_by(addr))
+            except NoPlace:
+                util.write_error(
+                    client, 503, "Service Unavailable", "too many connections: try again in a moment"
+                )
+                return
+            connection = held.enter_context(Connection(client))
             parser = http.get_parser(self.cfg, connection, addr)
             connection.await_request(FIRST_BYTE_SECONDS)
+            self._serve(_Visit(listener, connection, addr, holder, parser), held)
+
+    def _leave(self, client: Any) -> None:
+        util.close_graceful(client)
+        SHARES.note(self.age, len(self._serving) - 1)
+
+    def _serve(self, visit: _Visit, held: ExitStack) -> None:
+        """Serve requests until the connection ends, or until an answer comes later.
+
+        :param held: what ends with the connection.
+        """
+        req, (listener, connection, addr, holder, parser) = None, visit
+        try:
             while True:
                 req = None
                 with self._places.waiting(connection, holder):
@@ -161,9 +177,11 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                     self.handle_request(listener, req, connection, addr)
                 if not _read_to_end(parser):
                     return
-                closing = req.should_close()
-                req = None
-                if not self._delivered(connection, parser, closing=closing):
+                if connection.parked is not None:
+                    # A greenlet keeps the memory of its deepest call. Another one waits for the answer.
+                    resumed = gevent.Greenlet(self._resume, visit, held.pop_all(), is_last=req.should_close())
+                    parser.mesg = None  # nothing of the request is kept, either
+                    self._serving.start(resumed)
                     return
                 connection.await_request(self.cfg.keepalive)
         except (StopIteration, http.errors.NoMoreData):
@@ -175,6 +193,20 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
             self.log.debug("a connection broke: %s", error)
         except Exception as error:
             self.handle_error(req, connection, addr, error)
+
+    def _resume(self, visit: _Visit, held: ExitStack, *, is_last: bool) -> None:
+        """Send an answer that comes later, and serve on."""
+        with held:
+            try:
+                goes_on = self._delivered(visit.connection, is_last=is_last)
+            except (OSError, TooSlow) as error:
+                self.log.debug("a connection broke: %s", error)
+            except Exception as error:
+                self.handle_error(None, visit.connection, visit.address, error)
+            else:
+                if goes_on:
+                    visit.connection.await_request(self.cfg.keepalive)
+                    self._serve(visit, held)
 
 
 def _read_to_end(parser: Any) -> bool:
