@@ -7,10 +7,9 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import SplitResult, urlsplit
 
 from limits import parse_many
 from limits.errors import ConfigurationError
@@ -21,12 +20,15 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from config_addresses import console_origin, is_http_url, is_loopback, shown_to_users
+
 INSTANCE = Path(__file__).resolve().parent / "instance"
 DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
 """Where `make docs` puts the documentation that is served at /docs."""
 
-Door = Literal["api", "grpcweb", "ingest", "admin"]
+Door = Literal["api", "grpcweb", "ingest", "admin", "wait"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
+"""Those that a process serves where nothing is said. ``wait`` is for processes of its own and `make run`."""
 
 GUARDABLE = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
@@ -35,6 +37,10 @@ GUARDABLE = (
 )  # fmt: skip
 """What TWO_PERSONS may name: the network document's sections, the console's accounts, the tokens of reporters
 and the keys of integrators."""
+
+WAITING_ALONE = 5_000
+WAITING_BESIDE = 200
+"""How many may wait in a process that serves nothing else, and in one that does, where nothing is said."""
 
 MIN_SECRET_KEY = 32
 MIN_AUDIT_KEY = 32
@@ -56,17 +62,6 @@ _logger = logging.getLogger(__name__)
 
 _RPC_NAME = re.compile(r"RPC_URL_[A-Z0-9_]+")
 """Names of the variables that may hold the URL of a node (docs/network.md#chains)."""
-
-_MAIL = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
-
-_SHOWN_TO_USERS = {
-    "public_url": "the https address of the public pages without a path, such as https://gateway.example.org",
-    "support_url": "the https address of a page where users get help, or mailto: and an address",
-    "refund_url": "an https address such as https://app.example.org/refund?id={transfer_id}",
-}
-
-_HOST_NAME = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")
-"""A host's name: its last part is no number, as that of an address is."""
 
 
 class ConfigError(SystemExit):
@@ -125,7 +120,7 @@ class _RpcUrls(PydanticBaseSettingsSource):
             if not _RPC_NAME.fullmatch(name):
                 raise ConfigError(f"{variable}: must name the chain, such as RPC_URL_ETHEREUM_FILE")
             url = _from_file(name) or os.environ[name]
-            if not _is_http_url(url):
+            if not is_http_url(url):
                 raise ConfigError(f"{name}: must be an http or https URL of a node")
             urls[name] = url
         return urls, field_name, False
@@ -139,32 +134,6 @@ class _Urls(dict[str, str]):
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
-
-
-def _is_http_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and _port(parts) is not None
-    except ValueError:
-        return False
-
-
-def _is_web_page(text: str) -> bool:
-    """Whether pages may link to it: https, or http on this machine, and nothing that a link cannot have."""
-    if not _is_http_url(text) or re.search(r"[\s<>\"'{}\\]", text):
-        return False
-    parts = urlsplit(text)
-    if parts.username is not None or parts.password is not None:
-        return False
-    return parts.scheme == "https" or _is_loopback(parts.hostname or "")
-
-
-def _port(parts: SplitResult) -> int | None:
-    """The port, 0 where none is named; None where it cannot be one."""
-    try:
-        return parts.port or 0
-    except ValueError:
-        return None
 
 
 class Settings(BaseSettings):
@@ -191,6 +160,7 @@ class Settings(BaseSettings):
     support_url: str = ""
     refund_url: str = ""
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
+    wait_limit: int | None = Field(default=None, ge=1, le=100_000)
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
     refund_ask_limit: str = "10/minute"
@@ -219,6 +189,11 @@ class Settings(BaseSettings):
         """The environment, and the files that it names."""
         return init_settings, _RpcUrls(settings_cls), env_settings, _SecretFiles(settings_cls)
 
+    @property
+    def most_waiting(self) -> int:
+        """How many may wait in one process: few where it serves other doors, whose answers come first."""
+        return self.wait_limit or (WAITING_ALONE if self.doors == ("wait",) else WAITING_BESIDE)
+
     @field_validator(
         "ingest_tokens", "audit_keys_old", "doors", "two_persons", "webhook_allow_networks", mode="before"
     )
@@ -229,37 +204,12 @@ class Settings(BaseSettings):
     @field_validator("public_origin")
     @classmethod
     def _origin(cls, value: str) -> str:
-        """As browsers write it: lower case, without a default port or a slash at the end."""
-        if not value:
-            return value
-        parts = urlsplit(value.lower().removesuffix("/"))
-        host, port = parts.hostname or "", _port(parts)
-        local = host == "localhost"
-        if (
-            parts.scheme not in (("https", "http") if local else ("https",))
-            or not _HOST_NAME.fullmatch(host)
-            or port is None
-            or parts.username is not None
-            or any((parts.path, parts.query, parts.fragment))
-        ):
-            raise ValueError(
-                "must be the address of the console in browsers, such as https://console.example.org: a "
-                "host name, not an IP address, and no path"
-            )
-        shown = "" if port in (0, {"https": 443, "http": 80}[parts.scheme]) else f":{port}"
-        return f"{parts.scheme}://{host}{shown}"
+        return console_origin(value)
 
     @field_validator("public_url", "support_url", "refund_url")
     @classmethod
     def _shown_to_users(cls, value: str, info: ValidationInfo) -> str:
-        """Addresses that pages link to. Those of this gateway link from the root, so it has no path."""
-        name = info.field_name or ""
-        value = value.removesuffix("/") if name == "public_url" else value
-        page = value.replace("{transfer_id}", "0") if name == "refund_url" else value
-        mail = name == "support_url" and _MAIL.fullmatch(value)
-        if value and not mail and (not _is_web_page(page) or (name == "public_url" and urlsplit(page).path)):
-            raise ValueError(f"must be {_SHOWN_TO_USERS[name]}")
-        return value
+        return shown_to_users(info.field_name or "", value)
 
     @field_validator("audit_key")
     @classmethod
@@ -391,18 +341,11 @@ def _weak(info: ValidationInfo, advice: str) -> None:
     :raises ValueError: where ``HOST`` is not loopback.
     """
     host = info.data.get("host", "")
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise ValueError(advice)
     _logger.warning(
         "%s: %s; accepted because HOST %s is loopback", (info.field_name or "").upper(), advice, host
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def shown_url(url: str) -> str:

@@ -38,6 +38,7 @@ from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
+from app.runtime.waiting import Waiting
 from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
 from app.watcher.command import watch
@@ -83,16 +84,19 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         prepare(reads, PUBLIC, pooled=pooled)
         prepare(db.engines["feed"], FEED, pooled=pooled)
         share_writes(db.engines["feed"], writes_of(db.engine))
+        public_reads = _public_reads(settings, db.engines)
+        snapshots = NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock)
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
             reads=reads,
             feed=db.engines["feed"],
-            public_reads=_public_reads(settings, db.engines),
+            public_reads=public_reads,
             kept_reads=KeptReads(settings.config_max_age_seconds, writes_of(db.engine)),
             kept_longer=KeptReads(HINTS_MAX_AGE_SECONDS, Writes()),
             clock=clock,
             max_reorg_blocks=settings.max_reorg_blocks,
-            snapshots=NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock),
+            snapshots=snapshots,
+            waiting=Waiting(public_reads, snapshots, settings.most_waiting),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
@@ -159,6 +163,10 @@ def _open_api(app: Flask, settings: Settings) -> None:
     )
 
 
+def _open_wait(app: Flask, settings: Settings) -> None:
+    api.register_wait(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+
+
 def _open_grpcweb(app: Flask, settings: Settings) -> None:
     grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
 
@@ -186,6 +194,7 @@ DOORS: dict[Door, Callable[[Flask, Settings], None]] = {
     "grpcweb": _open_grpcweb,
     "ingest": _open_ingest,
     "admin": _open_console,
+    "wait": _open_wait,
 }
 """How each door is opened; a process serves those that ``DOORS`` in its environment names."""
 

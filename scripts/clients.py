@@ -32,7 +32,7 @@ PASSED_OVER: Final = ("info", "servers", "tags")
 
 def document() -> bytes:
     """The OpenAPI document of a gateway with the usual settings."""
-    return document_bytes(compat_clients=False)
+    return document_bytes(compat_clients=False, waiting=True)
 
 
 def made_from(text: bytes) -> str:

@@ -28,7 +28,7 @@ from app.runtime.key_file import KeyFileUnusable, kept_key
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
-from config import INSTANCE, Settings, load_settings, shown_url
+from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.docs_site.build import ensure_site
 from scripts.docs_site.failure import CannotBuild
 
@@ -46,6 +46,12 @@ def secret_key(file: Path = KEY_FILE) -> str:
         return kept_key(file)
     except KeyFileUnusable as unusable:
         raise SystemExit(f"SECRET_KEY: not set, and {unusable}") from None
+
+
+def open_every_door() -> None:
+    """Serve those who wait as well, where nobody chose the doors: this address is all there is."""
+    if not os.environ.get("DOORS"):
+        os.environ["DOORS"] = ",".join((*ALL_DOORS, "wait"))
 
 
 def check_address(settings: Settings) -> None:
@@ -124,6 +130,7 @@ def main() -> None:
     os.chdir(ROOT)
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         os.environ["SECRET_KEY"] = secret_key()
+    open_every_door()
     settings = load_settings()
     if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
         raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")

@@ -34,6 +34,9 @@ SMALLEST_PIECE: Final = 512
 LARGEST_PIECE: Final = 1 << 20
 """Bytes read at once, by how long they take to parse."""
 
+PARKED: Final[list[bytes]] = []
+"""What gunicorn is given in place of an answer that comes later. It is known by its identity."""
+
 _READ: Final = 1
 """What gevent's loop calls a file descriptor that can be read."""
 
@@ -62,6 +65,8 @@ class Connection:
         """Whether anything of the request has come in."""
         self.waited = False
         """Whether others had their turn before the request came."""
+        self.parked: Any = None
+        """The answer to the request, where it comes later."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
@@ -118,6 +123,19 @@ class Connection:
         self._read_at = now
         return data
 
+    def park(self, later: Any) -> list[bytes]:
+        """Keep an answer that comes later; returns what the application gives to gunicorn in its place."""
+        self.parked = later
+        return PARKED
+
+    def recv_now(self) -> bytes:
+        """A byte of what has come, which stays there to be read; none where the client is gone.
+
+        :raises BlockingIOError: nothing has come.
+        """
+        self._sock.settimeout(0.0)
+        return self._sock.recv(1, socket.MSG_PEEK)
+
     def _wait(self, seconds: float) -> None:
         """Let all others run until something has come, also where it has already.
 
@@ -135,7 +153,9 @@ class Connection:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Forget the file descriptor, before the socket is closed."""
+        """Forget the file descriptor, before the socket is closed, and an answer that nobody waits for."""
+        if self.parked is not None:
+            self.parked.close()
         if self._readable is not None:
             self._readable.close()
 

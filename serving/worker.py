@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from contextlib import ExitStack
+from typing import Any, Final, NamedTuple
 
 import gevent
 from gevent import socket
@@ -13,7 +14,8 @@ from gunicorn import http, util
 from gunicorn.workers.ggevent import GeventWorker
 
 from app.cooperation import give_way
-from serving.connection import FIRST_BYTE_SECONDS, Connection, TooSlow
+from serving.connection import FIRST_BYTE_SECONDS, PARKED, Connection, TooSlow
+from serving.parking import Later, deliver
 from serving.places import NoPlace, Places
 from serving.shares import SHARES
 
@@ -27,6 +29,17 @@ TURN_SECONDS: Final = 0.01
 """How long a worker leaves a new connection to others that have fewer. They may be busy."""
 
 _PAUSE_SECONDS: Final = 0.002
+
+
+class _Visit(NamedTuple):
+    """A connection that is served: the address that it came to, and from, and what reads its requests."""
+
+    listener: Any
+    connection: Connection
+    address: Any
+    holder: str
+    """The name under which its place is counted."""
+    parser: Any
 
 
 class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -51,6 +64,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         bound = self.worker_connections
         self._places = Places(bound, bound if self.behind_proxy else max(1, bound // 2))
         self._serving = Group()
+        self._parked: set[Later] = set()
         SHARES.note(self.age, 0)
         accepting = [gevent.spawn(self._accept, listener) for listener in self.sockets]
         while self.alive:
@@ -64,6 +78,8 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def _finish(self) -> None:
         started = time.monotonic()
+        for later in list(self._parked):
+            later.stop()
         while len(self._serving) and time.monotonic() - started < self.cfg.graceful_timeout:
             if time.monotonic() - started >= LINGER_SECONDS:
                 self._places.send_all_away()
@@ -95,6 +111,24 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 if not self._has_few():
                     break
 
+    def is_already_handled(self, respiter: Any) -> bool:
+        """Whether gunicorn has nothing to send: the answer comes later."""
+        return respiter is PARKED or bool(super().is_already_handled(respiter))
+
+    def _delivered(self, connection: Connection, *, is_last: bool) -> bool:
+        """Send an answer that comes later; whether the connection may be used again.
+
+        :param is_last: whether the client wants it closed after the answer.
+        """
+        later, connection.parked = connection.parked, None
+        self._parked.add(later)
+        try:
+            if not self.alive:
+                later.stop()
+            return deliver(later, connection, lambda: is_last or not self.alive)
+        finally:
+            self._parked.discard(later)
+
     def _has_few(self) -> bool:
         """Whether no other worker has clearly fewer connections."""
         own = len(self._serving)
@@ -107,22 +141,31 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         :param client: its socket.
         :param addr: where it comes from, as ``accept`` told it.
         """
-        try:
-            with self._places.taken_by(addr) as holder, Connection(client) as connection:
-                self._serve(listener, connection, addr, holder)
-        except NoPlace:
-            util.write_error(
-                client, 503, "Service Unavailable", "too many connections: try again in a moment"
-            )
-        finally:
-            util.close_graceful(client)
-            SHARES.note(self.age, len(self._serving) - 1)
-
-    def _serve(self, listener: Any, connection: Connection, addr: Any, holder: str) -> None:
-        req = None
-        try:
+        with ExitStack() as held:
+            held.callback(self._leave, client)
+            try:
+                holder = held.enter_context(self._places.taken_by(addr))
+            except NoPlace:
+                util.write_error(
+                    client, 503, "Service Unavailable", "too many connections: try again in a moment"
+                )
+                return
+            connection = held.enter_context(Connection(client))
             parser = http.get_parser(self.cfg, connection, addr)
             connection.await_request(FIRST_BYTE_SECONDS)
+            self._serve(_Visit(listener, connection, addr, holder, parser), held)
+
+    def _leave(self, client: Any) -> None:
+        util.close_graceful(client)
+        SHARES.note(self.age, len(self._serving) - 1)
+
+    def _serve(self, visit: _Visit, held: ExitStack) -> None:
+        """Serve requests until the connection ends, or until an answer comes later.
+
+        :param held: what ends with the connection.
+        """
+        req, (listener, connection, addr, holder, parser) = None, visit
+        try:
             while True:
                 req = None
                 with self._places.waiting(connection, holder):
@@ -135,6 +178,12 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                     self.handle_request(listener, req, connection, addr)
                 if not _read_to_end(parser):
                     return
+                if connection.parked is not None:
+                    # A greenlet keeps the memory of its deepest call. Another one waits for the answer.
+                    resumed = gevent.Greenlet(self._resume, visit, held.pop_all(), is_last=req.should_close())
+                    parser.mesg = None  # nothing of the request is kept, either
+                    self._serving.start(resumed)
+                    return
                 connection.await_request(self.cfg.keepalive)
         except (StopIteration, http.errors.NoMoreData):
             pass  # one of the two sides is done
@@ -145,6 +194,20 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
             self.log.debug("a connection broke: %s", error)
         except Exception as error:
             self.handle_error(req, connection, addr, error)
+
+    def _resume(self, visit: _Visit, held: ExitStack, *, is_last: bool) -> None:
+        """Send an answer that comes later, and serve on."""
+        with held:
+            try:
+                goes_on = self._delivered(visit.connection, is_last=is_last)
+            except (OSError, TooSlow) as error:
+                self.log.debug("a connection broke: %s", error)
+            except Exception as error:
+                self.handle_error(None, visit.connection, visit.address, error)
+            else:
+                if goes_on:
+                    visit.connection.await_request(self.cfg.keepalive)
+                    self._serve(visit, held)
 
 
 def _read_to_end(parser: Any) -> bool:

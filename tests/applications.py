@@ -31,6 +31,7 @@ from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
+from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase
@@ -103,10 +104,12 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     """Replace the gateway by one that has served nothing. Engines and settings stay."""
     settings: Settings = app.config["SETTINGS"]
     old = gateway_of(app)
+    snapshots = NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock)
     app.extensions["gateway"] = replace(
         old,
         clock=clock,
-        snapshots=NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock),
+        snapshots=snapshots,
+        waiting=Waiting(old.public_reads, snapshots, settings.most_waiting),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         key_uses=KeyUses(old.engine, clock, settings.estimate_counts_seconds),

@@ -36,6 +36,9 @@ def test_the_defaults_need_nothing_set() -> None:
         ("DATABASE_URL", "postgresql://user@host/name", "postgresql+psycopg://user@host/name"),
         ("DATABASE_URL", "postgres://user:p%40ss@host/name", "postgresql+psycopg://user:p%40ss@host/name"),
         ("DOORS", "api, grpcweb,", ("api", "grpcweb")),
+        ("DOORS", "wait", ("wait",)),
+        ("WAIT_LIMIT", "", None),
+        ("WAIT_LIMIT", "7", 7),
         ("INGEST_TOKENS", "one,two", ("one", "two")),
         ("LOG_LEVEL", "debug", "DEBUG"),
         ("COMPAT_CLIENTS", "1", True),
@@ -60,6 +63,12 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
     assert getattr(load_settings(), name.lower()) == value
 
 
+def test_few_wait_where_others_are_served() -> None:
+    assert Settings(doors=("wait",)).most_waiting == 5_000
+    assert Settings(doors=("api", "wait")).most_waiting == 200
+    assert Settings(doors=("api", "wait"), wait_limit=7).most_waiting == 7
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -70,6 +79,7 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
         ("REPLICA_MAX_LAG_SECONDS", "0"),
         ("DOORS", "api,cellar"),
         ("DOORS", ","),
+        ("WAIT_LIMIT", "0"),
         ("PORT", "65536"),
         ("PORT", "http"),
         ("TRUSTED_PROXIES", "-1"),

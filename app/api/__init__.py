@@ -9,12 +9,20 @@ from flask import Flask
 from app.api import configs, errors, evidence, health, limits, v2
 from app.api.answer_bodies import estimate_answerer, status_answerer
 from app.api.docs import views as docs
-from app.api.door import LEGACY_PREFIX, PREFIX, ApiDoor, open_door
+from app.api.door import LEGACY_PREFIX, PREFIX, WAIT_PATH, open_door
 from app.api.sessions import LazySessions
+from app.api.waiting.views import wait
 from app.api.webhooks import views as webhooks
 from app.http import transport
 
-__all__ = ["estimate_answerer", "limits", "register_always", "register_api", "status_answerer"]
+__all__ = [
+    "estimate_answerer",
+    "limits",
+    "register_always",
+    "register_api",
+    "register_wait",
+    "status_answerer",
+]
 
 
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
@@ -30,10 +38,17 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool, site
 
     :param site: the folder of the built documentation.
     """
-    open_door(app, ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients))
+    open_door(app, trusted_proxies=trusted_proxies, compat_clients=compat_clients)
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
         app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
         app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")
         app.register_blueprint(webhooks.webhooks, url_prefix=prefix, name=f"{name}_webhooks")
     docs.register(app, site)
+
+
+def register_wait(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> None:
+    """Waiting for transfers under /v2: a door that processes of their own may serve."""
+    door = open_door(app, trusted_proxies=trusted_proxies, compat_clients=compat_clients)
+    door.answers[PREFIX + WAIT_PATH] = door.status_answer
+    app.register_blueprint(wait, url_prefix=PREFIX)

@@ -12,8 +12,10 @@ from werkzeug.datastructures import Headers
 
 from app.domain.codes import ErrCode
 from app.http.answers import AS_IT_IS, JSON, NO_STORE, PRIVATE_HEADERS
+from app.http.progress import progress_headers
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 from app.services import plain
+from app.services.transfers.status import TransferStatus
 
 __all__ = [
     "ANY_ORIGIN",
@@ -26,6 +28,7 @@ __all__ = [
     "answer",
     "body",
     "refusal_body",
+    "status_response",
 ]
 
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
@@ -63,3 +66,8 @@ def answer(shape: Schema, values: Any, headers: Iterable[tuple[str, str]] = ()) 
     :param headers: more of them, names and values as they are sent.
     """
     return _CompleteResponse(body(shape, values), 200, _PublicHeaders(headers))
+
+
+def status_response(shape: Schema, status: TransferStatus) -> Response:
+    """A successful answer about a status, with the headers of its progress."""
+    return answer(shape, status, progress_headers(status.progress, status.as_of))

@@ -47,6 +47,10 @@ FIND_PATH: Final = "/getTransfer"
 STATUSES_PATH: Final = "/getTransferStatuses"
 EXPLAIN_PATH: Final = "/explainEstimate"
 LATENCY_STATS_PATH: Final = "/getTransferLatencyStats"
+WAIT_PATH: Final = "/waitTransferStatus"
+EVENTS_PATH: Final = "/transferEvents"
+WAIT_DOOR: Final = "wait"
+"""The name of the blueprint that has these two."""
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
 """One client writes a space after the path."""
@@ -142,9 +146,13 @@ READY_PATH: Final = "/readyz"
 READY: Final = ReadyAnswer()
 
 
-def open_door(app: Flask, door: ApiDoor) -> None:
-    """Keep the door with the application."""
-    app.extensions[_KEY] = door
+def open_door(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> ApiDoor:
+    """The door of an application, made by the first who opens it: what waits shares it with what answers."""
+    if _KEY not in app.extensions:
+        app.extensions[_KEY] = ApiDoor.make(trusted_proxies=trusted_proxies, compat_clients=compat_clients)
+    door = app.extensions[_KEY]
+    assert isinstance(door, ApiDoor)  # noqa: S101  narrows the type of an untyped registry
+    return door
 
 
 def current_door() -> ApiDoor:

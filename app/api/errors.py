@@ -42,11 +42,17 @@ def register(app: Flask) -> None:
 
 def refuse(error: Exception) -> Response:
     """The error in the shape of the path's answer, every other field at its zero value."""
+    return refusal(error, request.method, request.path)
+
+
+def refusal(error: Exception, method: str, path: str) -> Response:
+    """As :func:`refuse`, in the context of the application alone: a request may be over before its answer."""
     status, answered = status_and_error(error)
-    if status >= 500 or answered.kind is ErrorKind.UNAUTHORIZED:
-        _log(error, status, answered.reason)
-    body = refusal_body(answer_shape(request.path), answered.code, answered.msg)
-    response = Response(body, status, PUBLIC_HEADERS if is_public(request.path) else PRIVATE_HEADERS)
+    expected = answered.reason is Reason.WAIT_BUSY
+    if not expected and (status >= 500 or answered.kind is ErrorKind.UNAUTHORIZED):
+        _log(error, method, path, status, answered.reason)
+    body = refusal_body(answer_shape(path), answered.code, answered.msg)
+    response = Response(body, status, PUBLIC_HEADERS if is_public(path) else PRIVATE_HEADERS)
     response.headers["X-Gateway-Reason"] = answered.reason.value
     _add_hints(response, error, answered)
     return response
@@ -62,15 +68,15 @@ def status_and_error(error: Exception) -> tuple[int, GatewayError]:
     return HTTP_STATUS[answered.kind], answered
 
 
-def _log(error: Exception, status: int, reason: Reason) -> None:
+def _log(error: Exception, method: str, path: str, status: int, reason: Reason) -> None:
     """Log the cause, which the caller of a 5xx does not learn; of refused tokens, too, one a minute."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
     FAILURES.report(
         log,
         level,
         "%s %s answered %d",
-        request.method,
-        request.path,
+        method,
+        path,
         status,
         error=error,
         traced=reason is not Reason.UNAUTHORIZED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from app.api.answers import answer
+from app.api.answers import answer, status_response
 from app.api.door import (
     ESTIMATE_PATH,
     EXPLAIN_PATH,
@@ -21,7 +21,6 @@ from app.api.parsing import read_body, read_query, read_query_or_body
 from app.api.request_policy import apply_request_policy, caller
 from app.api.transfers.bodies import found_json, history_json, statuses_json
 from app.domain.estimate.inputs import EstimateRequest
-from app.http.progress import progress_headers
 from app.runtime.gateway import current_gateway
 from app.services.estimates.estimate import estimate_transfer
 from app.services.estimates.explain import explain_estimate
@@ -44,7 +43,7 @@ def get_transfer_status() -> Response:
         status = transfer_status(current_gateway(), asked["transfer_id"])
     else:
         status = transfer_status_by_transaction(current_gateway(), asked["tx_hash"], asked["src_chain_id"])
-    return answer(door.status_answer, status, progress_headers(status.progress, status.as_of))
+    return status_response(door.status_answer, status)
 
 
 @operations.post(STATUSES_PATH)

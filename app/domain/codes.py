@@ -114,6 +114,7 @@ class Reason(StrEnum):
     RATE_LIMITED = "rate_limited"
     INTERNAL = "internal"
     UNAVAILABLE = "unavailable"
+    WAIT_BUSY = "wait_busy"
 
     TRANSFER_NOT_FOUND = "transfer_not_found"
     REFUND_NOT_AVAILABLE = "refund_not_available"

@@ -152,6 +152,12 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "The bridge does not answer at the moment. We try again in a few seconds.",
     ),
     ErrorRow(
+        Reason.WAIT_BUSY, ErrorKind.UNAVAILABLE, _COMMON,
+        "Too many callers wait already for transfers to change.",
+        "Ask `getTransferStatus` meanwhile, and wait again after the number of seconds in `Retry-After`.",
+        "Nothing: the app asks again by itself.",
+    ),
+    ErrorRow(
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "No transfer with this id is known, or none yet.",
         "Compare the times and blocks in `msg` with those of the send. If the chain's newest event is older "

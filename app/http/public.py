@@ -25,7 +25,7 @@ EXPOSED_HEADERS: Final = ", ".join(
 """Headers of an answer that pages of other origins may read, on every door."""
 
 _ALLOWED_HEADERS: Final = (
-    "content-type, cache-control, if-none-match, x-grpc-web, x-user-agent, grpc-timeout, "
+    "content-type, cache-control, if-none-match, last-event-id, x-grpc-web, x-user-agent, grpc-timeout, "
     "authorization, x-requested-with"
 )
 """Headers that pages may send. The last one is read by no operation, but pages set it on every request, and a

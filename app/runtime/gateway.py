@@ -21,6 +21,7 @@ from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
 from app.runtime.public_reads import PublicReads
 from app.runtime.snapshot import SnapshotSource
+from app.runtime.waiting import Waiting
 
 Clock = Callable[[], datetime]
 
@@ -48,6 +49,8 @@ class Gateway:
     clock: Clock
     max_reorg_blocks: int
     snapshots: SnapshotSource
+    waiting: Waiting
+    """Those who wait for transfers to change."""
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     key_uses: KeyUses

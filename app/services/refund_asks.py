@@ -19,6 +19,7 @@ from app.domain.times import rfc3339
 from app.models.engine import ask, writing
 from app.models.refunds.asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
+from app.queries.feed.positions import newest_seq
 from app.queries.transfers.refund_asks import AskRow, asks_after, status_of
 from app.runtime.gateway import Gateway
 from app.services.feed.projection import refold
@@ -80,7 +81,8 @@ def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> Non
     """
     status = status_of(connection, transfer_id)
     if status is not None and _is_new(Status(status)):
-        connection.execute(insert(RefundAsk), {"transfer_id": transfer_id, "at": now})
+        place = newest_seq(connection)
+        connection.execute(insert(RefundAsk), {"transfer_id": transfer_id, "at": now, "log_seq": place})
         refold(connection, [transfer_id], load_network_facts(connection), now)
 
 

@@ -19,6 +19,7 @@ STATUSES = "/v2/getTransferStatuses"
 EXPLAIN = "/v2/explainEstimate"
 LATENCY_STATS = "/v2/getTransferLatencyStats"
 WEBHOOKS = "/v2/webhooks"
+WAIT = "/v2/waitTransferStatus"
 READY = "/readyz"
 
 ZEROES: dict[str, dict[str, Any]] = {

@@ -257,6 +257,22 @@ def test_every_announced_path_exists(app: Flask, document: dict[str, Any]) -> No
     assert set(document["paths"]) <= served
 
 
+def test_waiting_is_announced_where_it_is_served(open_app: Any, document: dict[str, Any]) -> None:
+    app = open_app(doors=("api", "wait"))
+    told = app.test_client().get("/openapi.json").get_json()
+    validate(told)
+    assert set(told["paths"]) - set(document["paths"]) == {"/v2/waitTransferStatus", "/v2/transferEvents"}
+    assert set(told["paths"]) <= {str(rule) for rule in app.url_map.iter_rules()}
+    wait, events = (told["paths"][f"/v2/{name}"]["get"] for name in ("waitTransferStatus", "transferEvents"))
+    assert [(p["name"], p.get("required", False)) for p in wait["parameters"]] == [
+        ("transfer_id", True),
+        ("after_status", False),
+        ("timeout", False),
+    ]
+    assert component(told, wait) == component(told, told["paths"][STATUS]["post"])
+    assert "text/event-stream" in events["responses"]["200"]["content"]
+
+
 def test_it_is_not_sent_again_when_nothing_changed(client: FlaskClient) -> None:
     tag = client.get("/openapi.json").headers["ETag"]
     response = client.get("/openapi.json", headers={"If-None-Match": tag})

@@ -16,7 +16,7 @@ pytest.importorskip("granian", reason="`make bench` installs what it needs")
 if shutil.which("wrk") is None:
     pytest.skip("needs wrk: apt-get install wrk", allow_module_level=True)
 
-from bench import console, http, profile, scale, watch
+from bench import console, http, profile, scale, wait, watch
 from bench.server import __main__ as server
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
@@ -40,6 +40,14 @@ def test_a_quick_run_tells_what_many_transfers_cost(capsys: pytest.CaptureFixtur
     assert "| latency p99 | ≤ 1.2 |" in report
     assert "| history of 10 p99 / status p99 | ≤ 1.5 |" in report
     assert "PostgreSQL, 5,000 transfers, 100 audit records" in report
+
+
+def test_a_quick_run_tells_what_waiting_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    wait.main(["--quick"])
+    report = capsys.readouterr().out
+    assert "| 100 who wait, KiB each | ≤ 20 |" in report
+    assert "| 100 who wait for one transfer: woken, p99, s | ≤ 0.5 |" in report
+    assert "| statuses on the other process beside 100 who wait / alone, p99 | ≤ 1.2 |" in report
 
 
 @pytest.fixture

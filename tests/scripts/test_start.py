@@ -15,8 +15,15 @@ from app import create_app
 from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
+from config import ALL_DOORS, load_settings
 from scripts.docs_site.failure import CannotBuild
-from scripts.start import check_address, prepare_database, prepare_documentation, secret_key
+from scripts.start import (
+    check_address,
+    open_every_door,
+    prepare_database,
+    prepare_documentation,
+    secret_key,
+)
 from tests.applications import make_settings
 from tests.databases import empty_tables
 
@@ -42,6 +49,19 @@ def test_a_key_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
     (tmp_path / "instance").touch()
     with pytest.raises(SystemExit, match=r"SECRET_KEY: not set, and .* cannot be used"):
         secret_key(tmp_path / "instance" / "secret_key")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "served"), [(None, (*ALL_DOORS, "wait")), ("", (*ALL_DOORS, "wait")), ("api", ("api",))]
+)
+def test_one_address_serves_everything_unless_doors_are_chosen(
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None, served: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("DOORS", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("DOORS", chosen)
+    open_every_door()
+    assert load_settings().doors == served
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 
 from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
 from app.api.docs.site import find_file
-from app.api.door import ApiDoor, current_door
+from app.api.door import WAIT_DOOR, ApiDoor, current_door
 from app.api.openapi.document import document
 from app.http.public import preflight
 
@@ -45,9 +45,10 @@ def register(app: Flask, site: Path) -> None:
 
 
 @cache
-def document_bytes(*, compat_clients: bool) -> bytes:
-    """The document of a door with this setting, as JSON."""
-    return orjson.dumps(document(ApiDoor.make(trusted_proxies=0, compat_clients=compat_clients)))
+def document_bytes(*, compat_clients: bool, waiting: bool) -> bytes:
+    """The document of a door with these settings, as JSON."""
+    door = ApiDoor.make(trusted_proxies=0, compat_clients=compat_clients)
+    return orjson.dumps(document(door, waiting=waiting))
 
 
 @docs.route("/openapi.json", methods=["OPTIONS"])
@@ -59,7 +60,8 @@ def ask_first() -> Response:
 @docs.get("/openapi.json")
 def openapi() -> Response:
     """The document, readable from pages of any origin."""
-    body = document_bytes(compat_clients=current_door().compat_clients)
+    waiting = WAIT_DOOR in current_app.blueprints
+    body = document_bytes(compat_clients=current_door().compat_clients, waiting=waiting)
     response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()
     response.make_conditional(request)

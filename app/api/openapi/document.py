@@ -37,6 +37,7 @@ from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import ETAG, HEADERS, PROGRESS, READ, responses
 from app.api.openapi.text import INTRODUCTION
 from app.api.openapi.transfers import transfer_operations
+from app.api.openapi.waiting import waiting_operations
 from app.api.openapi.webhooks import webhook_operations
 
 _KEY: Final = "apiKey"
@@ -54,10 +55,12 @@ _IGNORED_HEADER: Final = {
 }
 
 
-def document(door: ApiDoor) -> dict[str, Any]:
+def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
     """The whole document of a door, made from the schemas that it reads and answers with.
 
     /v1 is left out: it has the same operations, and one description of each is enough.
+
+    :param waiting: whether the door ``wait`` is open as well: what is announced is served at this address.
     """
     spec = APISpec(
         title="Cross-chain transfer gateway",
@@ -88,7 +91,8 @@ def document(door: ApiDoor) -> dict[str, Any]:
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
     spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
-    for path, operations in chain(transfer_operations(door), insight_operations(door)):
+    waiting_too = waiting_operations(door) if waiting else ()
+    for path, operations in chain(transfer_operations(door), insight_operations(door), waiting_too):
         spec.path(PREFIX + path, operations=operations)
     spec.path(PREFIX + WEBHOOKS_PATH, operations=webhook_operations(door, [{_KEY: []}]))
     for path in CONFIGS_PATHS:

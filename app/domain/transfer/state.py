@@ -29,7 +29,7 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, status_of
+from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, StatusAnswer, status_of
 from app.domain.transfer.standing import (
     Logged,
     Origin,
@@ -181,6 +181,12 @@ def judge_transfer_refund(
         validators,
     )
     return context, verdict
+
+
+def status_answer(history: TransferHistory, facts: NetworkFacts) -> StatusAnswer:
+    """What :func:`transfer_state` says of the status."""
+    standing = history.standing()
+    return status_of(standing, _judge(history, standing, facts).standing)
 
 
 def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:

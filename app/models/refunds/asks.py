@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import BigInteger
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import TransferId
@@ -24,3 +25,6 @@ class RefundAsk(Base):
     seq: Mapped[int] = mapped_column(BigId, primary_key=True, doc="the order of commits")
     transfer_id: Mapped[TransferId] = mapped_column(Hash32, unique=True)
     at: Mapped[datetime] = mapped_column(UtcTime)
+    log_seq: Mapped[int | None] = mapped_column(
+        BigInteger, index=True, doc="how far the log reached; NULL for asks of earlier releases"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Final, cast
@@ -70,7 +70,7 @@ def load_histories(
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event))
     reorgs = _reorgs_reaching(connection, logs, arriving)
-    paid_ids = _paid_ids(connection, logs)
+    paid_ids = paid_ids_of(connection, logs)
     asked = _asked_at(connection, logs, arriving)
     retracted = retracted_of_transfers(connection, ids)
     return {
@@ -106,7 +106,9 @@ def _asked_at(
     return asked_at(connection, refused) if refused else {}
 
 
-def _paid_ids(connection: Connection, logs: dict[bytes, list[Logged[TransferEvent]]]) -> dict[bytes, PaidIds]:
+def paid_ids_of(
+    connection: Connection, logs: Mapping[bytes, Sequence[Logged[TransferEvent]]]
+) -> dict[bytes, PaidIds]:
     """Of the transfers with refund requests the withdraw ids that were paid for others."""
     ids: dict[bytes, set[bytes]] = {}
     for transfer_id, events in logs.items():
@@ -129,11 +131,11 @@ def _reorgs_reaching(
 ) -> dict[bytes, list[Reorg]]:
     logged = {transfer_id: events for transfer_id, events in logs.items() if events}
     chains = {
-        transfer_id: _chains_of(each.event for each in events) for transfer_id, events in logged.items()
+        transfer_id: chains_named_by(each.event for each in events) for transfer_id, events in logged.items()
     }
     for event in arriving:
         if event.transfer_id in chains:
-            chains[event.transfer_id] |= _chains_of([event])
+            chains[event.transfer_id] |= chains_named_by([event])
     blocks = _highest_blocks(logged, arriving)
     reaches: dict[int, Reach] = {}
     for transfer_id, block in blocks.items():
@@ -170,7 +172,7 @@ def _highest_blocks(
     return blocks
 
 
-def _chains_of(events: Iterable[TransferEvent]) -> set[int]:
+def chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
     """Every chain that one of the events may turn out to be on: those that any of them names."""
     chains: set[int | None] = set()
     for event in events:

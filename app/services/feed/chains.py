@@ -9,12 +9,11 @@ from typing import cast
 from sqlalchemy import Connection, delete, update
 
 from app.domain.codes import TransferHistoryStatus
-from app.domain.crypto import parse_evm_address
+from app.domain.following.past import reported_set
 from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import anomalies_of_rotations
 from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
 from app.domain.transfer.state import ChainReading
-from app.domain.validators import ValidatorSet
 from app.models.events import ChainProgress
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
@@ -53,7 +52,7 @@ def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) ->
     """Let the chain's latest standing set count, and judge its open refunds again."""
     events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
     standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
-    rotations = [(event, _set_of(event, version)) for version, event in enumerate(standing, start=1)]
+    rotations = [(event, reported_set(event, version)) for version, event in enumerate(standing, start=1)]
     if rotations:
         event, members = rotations[-1]
         row = {
@@ -69,11 +68,6 @@ def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) ->
     opening = load_opening_sets(connection).get(ChainId(chain_id))
     sync_rotation_anomalies(connection, chain_id, list(anomalies_of_rotations(opening, rotations)))
     judge_open_refunds(connection, {chain_id}, now)
-
-
-def _set_of(event: ValidatorsUpdated, version: int) -> ValidatorSet:
-    addresses = (parse_evm_address(signer) or b"" for signer in event.signers)
-    return ValidatorSet.of(event.chain_id, version, zip(addresses, event.powers, strict=True))
 
 
 def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:

@@ -135,6 +135,20 @@ def test_the_rate_limit_is_read(open_app: OpenApp) -> None:
         read_by_all(operation, response.get_data())
 
 
+def test_who_waits_reads_the_answers_of_the_status(open_app: OpenApp) -> None:
+    app = open_app(doors=("api", "wait"), rate_limit="4/hour")
+    configure(app)
+    tell(app, sent(ID))
+    known, changed = {"transfer_id": ID}, {"transfer_id": ID, "after_status": 5}
+    questions: list[dict[str, Any]] = [known, changed, {"transfer_id": "0" * 64}, {}, {}]
+    client = app.test_client()
+    responses = [client.get("/v2/waitTransferStatus", query_string=question) for question in questions]
+    responses.append(client.delete("/v2/waitTransferStatus"))
+    assert {response.status_code for response in responses} >= {200, 400, 429}
+    for response in responses:
+        read_by_all("getTransferStatus", response.get_data())
+
+
 @pytest.mark.parametrize("status", [400, 414, 431])
 def test_what_the_server_cannot_read_is_answered_readably(status: int) -> None:
     """With the fields of all operations: who refuses unknown names looks at the HTTP status first."""

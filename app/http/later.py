@@ -1,0 +1,139 @@
+"""Answers that are not there yet: whoever waits for one holds neither a thread nor the request.
+
+A view returns a :class:`LaterResponse`. Where the server can park it (``serving/parking.py``), the request
+ends, its objects go, and the answer is sent when it is there. Other servers wait for it in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, Final, Protocol
+
+from flask import Response
+from werkzeug.datastructures import Headers
+
+_FRAMING: Final = frozenset({"content-length", "content-type"})
+_SOCKET: Final = "gunicorn.socket"
+_REQUEST: Final = "werkzeug.request"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Status and headers of an answer; ``body`` is the whole of it, None where pieces follow to the end."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing to send until somebody wakes the waiter, or so many seconds have passed; None for ever."""
+
+    seconds: float | None = None
+
+
+Step = Beginning | bytes | Pause
+
+
+class Source(Protocol):
+    """What an answer comes from."""
+
+    def steps(self, own: list[tuple[str, str]]) -> Iterator[Step]:
+        """What to do, one thing after the other: first a ``Beginning``, pauses before and after it.
+
+        :param own: headers that the application has given to the answer before it was there.
+        """
+
+    def on_wake(self, wake: Callable[[], None]) -> None:
+        """Have this called whenever there may be something to do."""
+
+    def stop(self) -> None:
+        """The server ends: come to an end soon, with what is known."""
+
+    def close(self) -> None:
+        """Nobody wants the answer any more, or it is out."""
+
+
+class LaterResponse(Response):
+    """The response of a view whose answer comes later."""
+
+    def __init__(self, source: Source, headers: Iterable[tuple[str, str]]) -> None:
+        super().__init__(headers=list(headers))
+        self._source = source
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        later = Later(self._source, self.headers)
+        park = getattr(environ.get(_SOCKET), "park", None)
+        if park is not None:
+            # The request and its environment name each other: they would stay until garbage is collected.
+            environ.pop(_REQUEST, None)
+            parked: Iterable[bytes] = park(later)
+            return parked
+        return _waited_for(later, start_response)
+
+
+class Later:
+    """An answer to come, apart from its request."""
+
+    __slots__ = ("_source", "steps", "stop")
+
+    def __init__(self, source: Source, headers: Headers) -> None:
+        own = [(name, value) for name, value in headers.to_wsgi_list() if name.lower() not in _FRAMING]
+        self._source = source
+        self.steps = source.steps(own)
+        self.stop = source.stop
+
+    def on_wake(self, wake: Callable[[], None]) -> None:
+        """See ``Source.on_wake``."""
+        self._source.on_wake(wake)
+
+    def close(self) -> None:
+        """See ``Source.close``."""
+        self.steps.close()  # type: ignore[attr-defined]
+        self._source.close()
+
+
+def with_own(headers: list[tuple[str, str]], own: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The headers of an answer, and of ``own`` those that it has not."""
+    names = {name for name, _ in headers}
+    return [*headers, *(header for header in own if header[0] not in names)]
+
+
+def _waited_for(later: Later, start_response: Any) -> Iterable[bytes]:
+    """The answer's pieces, for a server that has a thread for each request: it is waited for in it."""
+    woken = Event()
+    later.on_wake(woken.set)
+    pieces = _pieces(later, woken)
+    beginning = next(pieces)
+    assert isinstance(beginning, Beginning)  # noqa: S101  a source begins with it
+    start_response(beginning.status, beginning.headers)
+    if beginning.body is not None:
+        later.close()
+        return [beginning.body]
+    return _Streamed(pieces, later)  # type: ignore[arg-type]
+
+
+def _pieces(later: Later, woken: Event) -> Iterator[Beginning | bytes]:
+    for step in later.steps:
+        if isinstance(step, Pause):
+            woken.wait(step.seconds)
+            woken.clear()
+        else:
+            yield step
+
+
+class _Streamed:
+    """The pieces of a stream; the server closes it when its client is gone."""
+
+    def __init__(self, pieces: Iterator[bytes], later: Later) -> None:
+        self._pieces = pieces
+        self._later = later
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+    def close(self) -> None:
+        self._later.close()

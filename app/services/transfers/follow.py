@@ -1,0 +1,122 @@
+"""Following a transfer or an account: every change of a status, from any position of the log on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from app.domain.following.changes import StatusChange, changes_after
+from app.domain.following.past import Past
+from app.domain.following.position import BEGINNING, Position
+from app.domain.keys import TransferId
+from app.domain.network_facts import NetworkFacts
+from app.domain.transfer.events import RefundPrepared
+from app.queries.feed.facts import load_network_facts, load_opening_sets
+from app.queries.transfers.status import TransferRow
+from app.queries.waiting.news import Heads, load_heads
+from app.queries.waiting.past import load_past, transfers_of_account
+from app.runtime.gateway import Gateway
+from app.runtime.waiting import Key, Waiter
+
+_NO_FACTS = NetworkFacts(tokens={}, pool_bridges={}, pairs=(), validators={})
+"""Enough for transfers without refund requests: nothing else of the configuration decides a status."""
+
+
+class Follower(Waiter):
+    """Somebody who is told of every change of a transfer or an account until they leave."""
+
+    __slots__ = ("_told_at", "behind", "stopped")
+
+    def __init__(self, key: Key) -> None:
+        super().__init__(key, math.inf)
+        self.behind = True
+        """Whether there may be something that was not told yet."""
+        self.stopped = False
+        """Whether the server ends."""
+        self._told_at: Heads | None = None
+
+    def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
+        """See ``Waiter.told``."""
+        self.behind, self._told_at = True, heads
+        return False
+
+    def failed(self, error: Exception) -> None:
+        """See ``Waiter.failed``; nothing is due, so it never comes."""
+
+    def is_older(self, heads: Heads) -> bool:
+        """Whether what was read reaches less far than what there was to be told of: a replica was behind."""
+        told_at = self._told_at
+        return told_at is not None and (heads.seq < told_at.seq or heads.asks < told_at.asks)
+
+    @property
+    def was_told(self) -> bool:
+        """Whether the thread that looks knows of this follower."""
+        return self._told_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What follows a position. ``changes`` is None where nobody can say: statuses are to be read anew."""
+
+    changes: Sequence[StatusChange] | None
+    until: Position
+    """Behind all that was looked at."""
+    heads: Heads
+
+
+def follow(gateway: Gateway, key: Key) -> Follower:
+    """Somebody who follows a transfer or an account from now on.
+
+    :raises GatewayError: too many wait already.
+    """
+    follower = Follower(key)
+    gateway.waiting.add(follower)
+    return follower
+
+
+def present_position(gateway: Gateway) -> Position:
+    """Behind everything there is."""
+    return _behind(gateway.public_reads.ask(load_heads))
+
+
+def nothing_until(gateway: Gateway, follower: Follower) -> Position:
+    """How far there was nothing to tell to one who was told everything else."""
+    looked_to = gateway.waiting.looked_to
+    return BEGINNING if looked_to is None or not follower.was_told else _behind(looked_to)
+
+
+def told_after(gateway: Gateway, key: Key, after: Position) -> Told:
+    """What is to be told to one who was told everything up to a position."""
+    return gateway.public_reads.ask_consistently(_told_after, key, after)
+
+
+def _told_after(connection: Connection, key: Key, after: Position) -> Told:
+    heads = load_heads(connection)
+    until = max(after, _behind(heads))
+    account = key if isinstance(key, str) else None
+    found = transfers_of_account(connection, key, after, heads) if isinstance(key, str) else {key}
+    if found is None:
+        return Told(None, until, heads)
+    pasts = [load_past(connection, transfer_id) for transfer_id in sorted(found)]
+    return Told(changes_after(pasts, _facts(connection, pasts), after, account), until, heads)
+
+
+def _behind(heads: Heads) -> Position:
+    return Position(heads.seq, heads.asks) if heads.seq else BEGINNING
+
+
+def _facts(connection: Connection, pasts: Sequence[Past]) -> NetworkFacts:
+    """The facts by which refunds are judged, with the validators that were configured."""
+    if not any(isinstance(each.event, RefundPrepared) for past in pasts for each in past.log):
+        return _NO_FACTS
+    return replace(load_network_facts(connection), validators=load_opening_sets(connection))
+
+
+def key_of(transfer_id: TransferId | None, account: str | None) -> Key | None:
+    """What is followed; None unless it is exactly one of the two."""
+    if (transfer_id is None) == (account is None):
+        return None
+    return account if transfer_id is None else transfer_id

@@ -1,0 +1,204 @@
+"""GET /v2/transferEvents: every change of a status, as browsers read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from app.api.waiting import sources
+from app.domain.following.position import Position
+from app.queries.waiting import past
+from tests.api.shapes import assert_refused
+from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
+from tests.applications import OpenApp, gateway_of
+
+EVENTS = "/v2/transferEvents"
+ID = "0x" + "5a" * 32
+OTHER = "0x" + "a5" * 32
+
+
+@pytest.fixture
+def app(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Flask:
+    monkeypatch.setattr(sources, "HEARTBEAT_SECONDS", 0.3)
+    app = open_app(doors=("api", "wait"))
+    configure(app)
+    tell(app, sent(ID))
+    return app
+
+
+class Stream:
+    """A stream as it is read: blocks of lines, each a mapping of fields; comments have no name."""
+
+    def __init__(self, app: Flask, last_id: str = "", **query: str) -> None:
+        headers = {"Last-Event-ID": last_id} if last_id else {}
+        self.response = app.test_client().get(EVENTS, query_string=query, headers=headers, buffered=False)
+        assert self.response.status_code == 200, self.response.text
+        self._blocks = self._read(iter(self.response.response))
+        self.opening = next(self._blocks)
+
+    def _read(self, pieces: Iterator[bytes]) -> Iterator[dict[str, str]]:
+        for piece in pieces:
+            for block in piece.decode().split("\n\n")[:-1]:
+                yield dict(line.split(": ", 1) for line in block.split("\n"))
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.response.close()
+
+    def next(self) -> dict[str, str]:
+        """The next block."""
+        return next(self._blocks)
+
+    def event(self) -> dict[str, str]:
+        """The next event; comments on the way are passed over."""
+        while "data" not in (block := self.next()):
+            assert set(block) == {"", "id"}
+        return block
+
+
+def data(block: dict[str, str]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(block["data"])["data"]
+    return document
+
+
+def test_a_transfer_is_told_from_its_first_status_on(app: Flask) -> None:
+    with Stream(app, transfer_id=ID) as stream:
+        assert stream.opening == {"retry": "2000", "id": "0"}
+        first = stream.event()
+        assert first["event"] == "transfer.status"
+        assert json.loads(first["data"]) == {
+            "type": "transfer.status",
+            "timestamp": NOW.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+            "data": {
+                "transfer_id": ID, "status": 1, "previous_status": 0, "refund_reason": 0,
+                "seq": int(first["id"]),
+            },
+        }  # fmt: skip
+        tell(app, sent(OTHER), released(ID, timedelta(seconds=5)))
+        assert data(stream.event())["status"] == 5
+        tell(app, event("chain.reorged", chain_id=56, from_block=1), event("chain.head", chain_id=1, block=9))
+    assert len(gateway_of(app).waiting) == 0
+
+
+def test_headers_are_those_of_a_stream(app: Flask) -> None:
+    with Stream(app, transfer_id=ID) as stream:
+        headers = stream.response.headers
+        assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["Access-Control-Allow-Origin"] == "*"
+        assert headers["X-Accel-Buffering"] == "no"
+        assert "Content-Length" not in headers
+    head = app.test_client().head(EVENTS, query_string={"transfer_id": ID})
+    assert (head.status_code, head.get_data()) == (200, b"")
+    assert len(gateway_of(app).waiting) == 0
+
+
+def test_an_account_is_told_of_what_happens_from_now_on(app: Flask) -> None:
+    with Stream(app, account=ADDRESS.upper().replace("0X", "0x")) as stream:
+        begun = int(stream.opening["id"])
+        tell(app, sent(OTHER))
+        told = stream.event()
+        assert (data(told)["transfer_id"], data(told)["seq"]) == (OTHER, begun + 1)
+        tell(app, sent("0x" + "11" * 32, sender="0x" + "22" * 20, receiver="0x" + "33" * 20))
+        tell(app, released(ID, timedelta(seconds=5)))
+        told = stream.event()
+        assert (data(told)["transfer_id"], data(told)["previous_status"]) == (ID, 1)
+
+
+def test_silence_is_broken_by_comments_that_say_how_far_all_was_told(app: Flask) -> None:
+    with Stream(app, transfer_id=ID) as stream:
+        first = stream.event()
+        tell(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
+        for _ in range(5):
+            block = stream.next()
+            assert set(block) == {"", "id"}
+        assert int(block["id"]) == int(first["id"]) + 2
+
+
+@pytest.mark.parametrize("by_header", [True, False])
+def test_a_stream_goes_on_behind_the_last_event(app: Flask, by_header: bool) -> None:
+    with Stream(app, transfer_id=ID) as stream:
+        last = stream.event()["id"]
+    tell(app, event("transfer.confirmed", transfer_id=ID))
+    tell(app, released(ID, timedelta(seconds=5)))
+    again = {"last_id": last} if by_header else {"last_event_id": last}
+    with Stream(app, transfer_id=ID, **again) as stream:
+        assert stream.opening["id"] == last
+        assert [data(stream.event())["status"] for _ in range(2)] == [3, 5]
+
+
+def test_too_far_behind_an_account_reads_its_statuses_anew(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(app, *(event("chain.head", timedelta(seconds=n), chain_id=1, block=n) for n in range(1, 5)))
+    monkeypatch.setattr(past, "MOST_BEHIND", 3)
+    with Stream(app, "1", account=ADDRESS) as stream:
+        told = stream.event()
+        assert (told["event"], told["id"]) == ("reset", "5")
+        assert json.loads(told["data"]) == {"type": "reset", "data": {"seq": 5}}
+        tell(app, released(ID, timedelta(seconds=5)))
+        assert data(stream.event())["status"] == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "last_id", "msg"),
+    [
+        ({}, "", "send either it or account"),
+        ({"transfer_id": ID, "account": ADDRESS}, "", "send either it or account"),
+        ({"transfer_id": "0x1"}, "", "transfer_id: must be"),
+        ({"account": "x" * 129}, "", "account: must have at most 128 characters"),
+        ({"transfer_id": ID}, "soon", "Last-Event-ID: must be the id of an event"),
+        ({"transfer_id": ID, "last_event_id": "-1"}, "", "Last-Event-ID: must be the id of an event"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(app: Flask, query: dict[str, str], last_id: str, msg: str) -> None:
+    headers = {"Last-Event-ID": last_id} if last_id else {}
+    response: TestResponse = app.test_client().get(EVENTS, query_string=query, headers=headers)
+    assert msg in assert_refused(response, 400, "bad_request", None)
+    assert len(gateway_of(app).waiting) == 0
+
+
+def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:
+    app = open_app(doors=("wait",), wait_limit=1)
+    with Stream(app, transfer_id=ID):
+        refused = app.test_client().get(EVENTS, query_string={"transfer_id": ID})
+        assert_refused(refused, 503, "wait_busy", None)
+    with Stream(app, transfer_id=ID):
+        pass
+
+
+def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Stream(app, transfer_id=ID) as stream:
+        stream.event()
+        monkeypatch.setattr(sources, "told_after", lambda *_: 1 // 0)
+        tell(app, released(ID, timedelta(seconds=5)))
+        with pytest.raises(StopIteration):
+            stream.event()
+
+
+def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread looked at the primary; the stream reads, once, from a replica that is behind."""
+    original, late = sources.told_after, [2]
+
+    def behind(gateway: Any, key: Any, after: Position) -> Any:
+        told = original(gateway, key, after)
+        if late[0]:
+            late[0] -= 1
+            heads = told.heads._replace(seq=told.heads.seq - 1)
+            return type(told)([], after, heads)
+        return told
+
+    with Stream(app, transfer_id=ID) as stream:
+        stream.event()
+        monkeypatch.setattr(sources, "told_after", behind)
+        tell(app, released(ID, timedelta(seconds=5)))
+        assert data(stream.event())["status"] == 5
+        assert late == [0]

@@ -1,0 +1,255 @@
+"""GET /v2/waitTransferStatus: an answer that comes when the status is another one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy.exc import OperationalError
+from werkzeug.test import TestResponse
+
+from app.services.transfers import wait as service
+from config import ALL_DOORS
+from tests.api.shapes import STATUS, WAIT, assert_refused
+from tests.api.world import configure, event, released, sent, tell
+from tests.applications import OpenApp, gateway_of
+from tests.refunds import asking
+
+ID = "0x" + "5a" * 32
+OTHER = "0x" + "a5" * 32
+SUBMITTING, CONFIRMED, COMPLETED = 1, 3, 5
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    app = open_app(doors=("api", "wait"))
+    configure(app)
+    tell(app, sent(ID))
+    return app
+
+
+def ask(app: Flask, **query: Any) -> TestResponse:
+    return app.test_client().get(WAIT, query_string={"transfer_id": ID} | query)
+
+
+def status_answer(app: Flask, transfer_id: str = ID) -> TestResponse:
+    return app.test_client().post(STATUS, json={"transfer_id": transfer_id})
+
+
+@pytest.fixture
+def in_background(app: Flask) -> Any:
+    """Asks in a thread of its own, and returns when the question waits."""
+    with ThreadPoolExecutor() as threads:
+
+        def start(**query: Any) -> Future[TestResponse]:
+            waiting = gateway_of(app).waiting
+            before = len(waiting)
+            asked = threads.submit(ask, app, **query)
+            until_true(lambda: len(waiting) > before or asked.done())
+            return asked
+
+        yield start
+
+
+def until_true(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_another_status_is_answered_at_once_and_as_by_the_status(app: Flask) -> None:
+    expected = status_answer(app)
+    for query in ({}, {"after_status": 0}, {"after_status": CONFIRMED}, {"after_status": 1, "timeout": 0}):
+        response = ask(app, **query)
+        assert response.get_data() == expected.get_data()
+        assert dict(response.headers) == dict(expected.headers)
+    assert len(gateway_of(app).waiting) == 0
+
+
+def test_the_answer_comes_with_the_next_status(app: Flask, in_background: Any) -> None:
+    asked = in_background(after_status=SUBMITTING)
+    assert not asked.done()
+    tell(app, released(ID, timedelta(seconds=5)))
+    response = asked.result(timeout=5)
+    assert response.get_json()["status"] == COMPLETED
+    assert response.get_data() == status_answer(app).get_data()
+    assert dict(response.headers) == dict(status_answer(app).headers)
+    assert len(gateway_of(app).waiting) == 0
+
+
+def test_what_keeps_the_status_wakes_nobody(app: Flask, in_background: Any) -> None:
+    asked = in_background(after_status=SUBMITTING)
+    tell(app, sent(OTHER))
+    tell(
+        app,
+        event(
+            "transfer.submitted",
+            transfer_id=ID,
+            src_chain_id=1,
+            dst_chain_id=56,
+            symbol="USDT",
+            amount="1",
+            sender="0x" + "11" * 20,
+            receiver="0x" + "11" * 20,
+        ),
+    )
+    time.sleep(0.5)
+    assert not asked.done()
+    tell(app, event("transfer.confirmed", transfer_id=ID))
+    assert asked.result(timeout=5).get_json()["status"] == CONFIRMED
+
+
+def test_after_the_time_the_present_status_is_answered(app: Flask) -> None:
+    began = time.monotonic()
+    response = ask(app, after_status=SUBMITTING, timeout=1)
+    assert 0.9 < time.monotonic() - began < 3
+    assert response.get_data() == status_answer(app).get_data()
+
+
+def test_longer_times_count_as_the_longest(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.api.waiting.views.LONGEST_SECONDS", 0.2)
+    for query in ({"timeout": 2**32 - 1}, {}):
+        began = time.monotonic()
+        assert ask(app, after_status=SUBMITTING, **query).status_code == 200
+        assert time.monotonic() - began < 3
+
+
+def test_an_unknown_transfer_is_waited_for_at_status_0(app: Flask, in_background: Any) -> None:
+    at_once = app.test_client().get(WAIT, query_string={"transfer_id": OTHER, "after_status": 1})
+    assert_refused(at_once, 200, "transfer_not_found", STATUS)
+    late = app.test_client().get(WAIT, query_string={"transfer_id": OTHER, "after_status": 0, "timeout": 1})
+    assert_refused(late, 200, "transfer_not_found", STATUS)
+    asked = in_background(transfer_id=OTHER, after_status=0)
+    tell(app, sent(OTHER))
+    assert asked.result(timeout=5).get_json()["status"] == SUBMITTING
+
+
+def test_a_refund_that_is_asked_for_is_told(app: Flask, in_background: Any) -> None:
+    tell(app, event("network.status", transfer_id=ID, xfer_status=4))
+    asked = in_background(after_status=6)
+    assert not asked.done()
+    request_refund(app)
+    assert asked.result(timeout=5).get_json()["status"] == 7
+
+
+def request_refund(app: Flask) -> None:
+    said = asking.ask(app.test_client(), "http", asking.withdraw_req(ID))
+    assert said.understood
+
+
+def test_a_change_between_the_read_and_the_wait_is_told(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The view reads before the change, and the change is looked at before the view has gone to wait."""
+    reads = service.transfer_row
+
+    def read_then_change(*args: Any) -> Any:
+        row = reads(*args)
+        monkeypatch.setattr(service, "transfer_row", reads)
+        tell(app, released(ID, timedelta(seconds=5)))
+        time.sleep(0.4)  # the thread looks meanwhile
+        return row
+
+    monkeypatch.setattr(service, "transfer_row", read_then_change)
+    began = time.monotonic()
+    assert ask(app, after_status=SUBMITTING, timeout=20).get_json()["status"] == COMPLETED
+    assert time.monotonic() - began < 5
+
+
+def test_who_read_what_was_old_already_is_told(
+    app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The view reads from a replica that is behind what the thread has looked at already."""
+    stale = gateway_of(app).public_reads.ask(service.transfer_row, bytes.fromhex(ID[2:]))
+    other = in_background(transfer_id=OTHER, after_status=0)  # the thread looks
+    tell(app, released(ID, timedelta(seconds=5)))
+    time.sleep(0.4)
+    with monkeypatch.context() as behind:
+        behind.setattr(service, "transfer_row", lambda *_: stale)
+        began = time.monotonic()
+        assert ask(app, after_status=SUBMITTING, timeout=20).get_json()["status"] == COMPLETED
+        assert time.monotonic() - began < 5
+    tell(app, sent(OTHER))
+    other.result(timeout=5)
+
+
+def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
+    app = open_app(doors=("api", "wait"), wait_limit=1)
+    configure(app)
+    tell(app, sent(ID))
+    waiting = gateway_of(app).waiting
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(ask, app, after_status=SUBMITTING)
+        until_true(lambda: len(waiting) == 1)
+        refused = ask(app, after_status=SUBMITTING)
+        assert_refused(refused, 503, "wait_busy", STATUS)
+        assert refused.headers["Retry-After"] == "5"
+        assert ask(app).status_code == 200  # nobody waits for this one
+        tell(app, released(ID, timedelta(seconds=5)))
+        assert asked.result(timeout=5).status_code == 200
+    assert ask(app, after_status=COMPLETED, timeout=1).status_code == 200
+    assert len(waiting) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "msg"),
+    [
+        ({"transfer_id": ""}, "transfer_id: is missing"),
+        ({"transfer_id": "0x12"}, "transfer_id: must be"),
+        ({"after_status": "-1"}, "after_status: must be a whole number"),
+        ({"timeout": "soon"}, "timeout: must be a whole number"),
+        ({"timeout": str(2**32)}, "timeout: must be at most"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(app: Flask, query: dict[str, str], msg: str) -> None:
+    assert msg in assert_refused(ask(app, **query), 400, "bad_request", STATUS)
+
+
+def test_what_is_asked_otherwise(app: Flask) -> None:
+    client = app.test_client()
+    assert_refused(client.post(WAIT), 405, "method_not_allowed", STATUS)
+    preflight = client.options(WAIT)
+    assert preflight.headers["Access-Control-Allow-Origin"] == "*"
+    began = time.monotonic()
+    head = client.head(WAIT, query_string={"transfer_id": ID, "after_status": SUBMITTING})
+    assert (head.status_code, head.get_data()) == (200, b"")
+    assert time.monotonic() - began < 3
+
+
+def test_an_outage_is_an_error_at_the_end_of_the_wait(
+    app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = in_background(after_status=SUBMITTING, timeout=1)
+
+    def fail(*_: Any) -> Any:
+        raise OperationalError("", {}, Exception())
+
+    monkeypatch.setattr("app.runtime.waiting.load_heads", fail)
+    assert_refused(asked.result(timeout=5), 503, "unavailable", STATUS)
+    assert len(gateway_of(app).waiting) == 0
+
+
+def test_after_an_outage_the_change_is_told(
+    app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = in_background(after_status=SUBMITTING)
+    with monkeypatch.context() as broken:
+        broken.setattr("app.runtime.waiting.load_heads", lambda _: 1 // 0)
+        time.sleep(0.3)  # a look that had begun is over
+        tell(app, released(ID, timedelta(seconds=5)))
+        time.sleep(0.3)
+        assert not asked.done()
+    assert asked.result(timeout=5).get_json()["status"] == COMPLETED
+
+
+def test_it_is_no_default_door(open_app: OpenApp) -> None:
+    assert "wait" not in ALL_DOORS
+    assert_refused(open_app().test_client().get(WAIT), 404, "path_not_found", None)
+    alone = open_app(doors=("wait",))
+    assert_refused(alone.test_client().get(WAIT), 400, "bad_request", STATUS)
+    assert gateway_of(alone).waiting.limit == 5_000
+    assert gateway_of(open_app(doors=("wait", "api"))).waiting.limit == 200

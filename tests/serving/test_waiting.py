@@ -1,0 +1,212 @@
+"""Those who wait, on a real gunicorn: parked, woken, gone, and answered when the server ends."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
+from datetime import timedelta
+from http.client import HTTPResponse
+from pathlib import Path
+
+import pytest
+
+from tests.api.shapes import WAIT
+from tests.api.world import event, released, sent
+from tests.serving.server import Server, serving
+from tests.volume import volume
+
+TOKEN = "a token of this test"
+LIMIT = 30
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("waiting")
+    with serving_on(folder, sqlite_template) as running:
+        yield running
+
+
+def serving_on(folder: Path, template: Path) -> AbstractContextManager[Server]:
+    shutil.copy(template, folder / "gateway.db")
+    return serving(
+        "wsgi:app",
+        folder / "log",
+        DATABASE_URL=f"sqlite:///{folder / 'gateway.db'}",
+        DOORS="api,ingest,wait",
+        INGEST_TOKENS=TOKEN,
+        WAIT_LIMIT=str(LIMIT),
+        WEB_CONCURRENCY="1",
+    )
+
+
+def tell(server: Server, *events: dict[str, object]) -> None:
+    connection = server.connect()
+    body = "".join(json.dumps(each) + "\n" for each in events)
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-ndjson"}
+    connection.request("POST", "/ingest/v1/events", body, headers)
+    verdict = json.load(connection.getresponse())
+    assert verdict["accepted"] == len(events), verdict
+    connection.close()
+
+
+def new_transfer(server: Server) -> str:
+    transfer_id = f"0x{secrets.token_hex(32)}"
+    tell(server, sent(transfer_id))
+    return transfer_id
+
+
+def release(server: Server, transfer_id: str) -> None:
+    tell(server, released(transfer_id, timedelta(seconds=5)))
+
+
+def waiting(server: Server, transfer_id: str, more: str = "") -> socket.socket:
+    wire = socket.create_connection((server.host, server.port), timeout=20)
+    question = f"GET {WAIT}?transfer_id={transfer_id}&after_status=1{more} HTTP/1.1\r\nHost: x\r\n\r\n"
+    wire.sendall(question.encode())
+    return wire
+
+
+def answer(wire: socket.socket) -> HTTPResponse:
+    response = HTTPResponse(wire)
+    response.begin()
+    return response
+
+
+def silent(wire: socket.socket, seconds: float = 0.3) -> bool:
+    """Whether nothing comes for so long."""
+    wire.settimeout(seconds)
+    try:
+        wire.recv(1, socket.MSG_PEEK)
+    except TimeoutError:
+        return True
+    finally:
+        wire.settimeout(20)
+    return False
+
+
+def test_all_who_wait_are_woken_and_their_connections_are_kept(server: Server) -> None:
+    transfer_id = new_transfer(server)
+    wires = [waiting(server, transfer_id) for _ in range(volume(LIMIT, 10))]
+    assert silent(wires[0])
+    began = time.monotonic()
+    release(server, transfer_id)
+    for wire in wires:
+        response = answer(wire)
+        assert (response.status, json.load(response)["status"]) == (200, 5)
+        assert not response.will_close
+        assert response.headers["Content-Type"] == "application/json"
+        assert response.headers["Access-Control-Allow-Origin"] == "*"
+        assert response.headers["Cache-Control"] == "no-store"
+    assert time.monotonic() - began < 2
+    for wire in wires:
+        wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert json.load(answer(wire)) == {"err": None}
+        wire.close()
+
+
+def test_a_request_in_advance_is_answered_after_the_wait(server: Server) -> None:
+    transfer_id = new_transfer(server)
+    wire = waiting(server, transfer_id)
+    wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert silent(wire)
+    release(server, transfer_id)
+    both = b"".join(iter(lambda: wire.recv(65536), b""))
+    waited, _, healthy = both.partition(b"}HTTP/1.1 200 OK\r\n")
+    assert waited.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b'"status":5' in waited
+    assert healthy.endswith(b'\r\n\r\n{"err":null}')
+    wire.close()
+
+
+def test_a_connection_is_closed_where_its_client_says_so(server: Server) -> None:
+    transfer_id = new_transfer(server)
+    wire = waiting(server, transfer_id, "&timeout=1")
+    other = socket.create_connection((server.host, server.port), timeout=20)
+    question = f"GET {WAIT}?transfer_id={transfer_id}&after_status=1&timeout=1 HTTP/1.0\r\n\r\n"
+    other.sendall(question.encode())
+    assert json.load(answer(wire))["status"] == 1
+    response = answer(other)
+    assert json.load(response)["status"] == 1
+    assert response.will_close
+    assert other.recv(1) == b""
+    wire.close()
+
+
+def test_who_is_gone_leaves_the_place(server: Server) -> None:
+    transfer_id = new_transfer(server)
+    wires = [waiting(server, transfer_id) for _ in range(LIMIT)]
+    assert silent(wires[-1])
+    refused = answer(waiting(server, transfer_id))
+    assert (refused.status, refused.headers["X-Gateway-Reason"]) == (503, "wait_busy")
+    assert int(refused.headers["Retry-After"]) > 0
+    for wire in wires:
+        wire.close()
+    end = time.monotonic() + 10
+    while not silent(wire := waiting(server, transfer_id), 0.2):
+        wire.close()
+        assert time.monotonic() < end
+    wire.close()
+
+
+def events(wire: socket.socket) -> Iterator[dict[str, str]]:
+    """The events of a stream, as a browser reads them."""
+    response = answer(wire)
+    assert response.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+    fields: dict[str, str] = {}
+    while line := response.readline():
+        name, _, value = line.decode().rstrip("\n").partition(": ")
+        if name:
+            fields[name] = value
+        elif "data" in fields:
+            yield fields
+            fields = {}
+
+
+def follow(server: Server, query: str, last_id: str = "") -> socket.socket:
+    wire = socket.create_connection((server.host, server.port), timeout=20)
+    header = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
+    wire.sendall(f"GET /v2/transferEvents?{query} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
+    return wire
+
+
+def test_a_stream_tells_what_happens_and_goes_on_where_it_broke(server: Server) -> None:
+    transfer_id = new_transfer(server)
+    wire = follow(server, f"transfer_id={transfer_id}")
+    stream = events(wire)
+    first = next(stream)
+    assert first["event"] == "transfer.status"
+    document = json.loads(first["data"])
+    assert document["type"] == "transfer.status"
+    assert document["data"] == {
+        "transfer_id": transfer_id, "status": 1, "previous_status": 0, "refund_reason": 0,
+        "seq": int(first["id"]),
+    }  # fmt: skip
+    tell(server, event("transfer.confirmed", transfer_id=transfer_id))
+    second = next(stream)
+    assert json.loads(second["data"])["data"]["status"] == 3
+    wire.close()
+    release(server, transfer_id)
+    third = next(events(follow(server, f"transfer_id={transfer_id}", second["id"])))
+    data = json.loads(third["data"])["data"]
+    assert (data["previous_status"], data["status"]) == (3, 5)
+
+
+def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path, sqlite_template: Path) -> None:
+    with serving_on(tmp_path, sqlite_template) as running:
+        transfer_id = new_transfer(running)
+        wire, other = waiting(running, transfer_id), follow(running, f"transfer_id={transfer_id}")
+        stream = events(other)
+        next(stream)
+        assert silent(wire)
+        began = time.monotonic()
+        assert running.stop() == 0
+        assert time.monotonic() - began < 10
+        response = answer(wire)
+        assert (response.status, json.load(response)["status"], response.will_close) == (200, 1, True)
+        with suppress(ConnectionResetError):
+            assert list(stream) == []
