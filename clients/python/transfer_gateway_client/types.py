@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:5ab2ea044105f571c90807fad5bfbe6e57b6f1871aa3fbdd0abb3cc342edf6bc. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:57b906417bbc5efc930c0cf35813b941cb5ab3a5fd0bf3d7065a544806e1b177. Do not edit."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class StatusesAnswer(TypedDict):
 
 class ExplainedRefusal(TypedDict):
     code: Literal[500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018]
-    reason: Literal["bad_request", "path_not_found", "method_not_allowed", "body_too_large", "line_too_long", "unsupported_media_type", "unauthorized", "rate_limited", "internal", "unavailable", "transfer_not_found", "refund_not_available", "no_latency_data", "network_blocked", "address_blocked", "same_chain", "chain_unknown", "chain_disabled", "token_not_on_src", "token_not_on_dst", "no_route", "no_pegged_pair", "transfer_disabled", "direction_blocked", "amount_zero", "amount_under_minimum", "amount_over_maximum", "amount_too_small", "amount_too_large", "bad_slippage_tolerance", "fee_stale", "inbound_limit", "epoch_cap", "total_cap", "not_enough_liquidity", "curve_unsettled", "slippage_too_high"]
+    reason: Literal["bad_request", "path_not_found", "method_not_allowed", "body_too_large", "line_too_long", "unsupported_media_type", "unauthorized", "insufficient_scope", "rate_limited", "internal", "unavailable", "wait_busy", "transfer_not_found", "refund_not_available", "no_latency_data", "webhook_not_found", "network_blocked", "address_blocked", "same_chain", "chain_unknown", "chain_disabled", "token_not_on_src", "token_not_on_dst", "no_route", "no_pegged_pair", "transfer_disabled", "direction_blocked", "amount_zero", "amount_under_minimum", "amount_over_maximum", "amount_too_small", "amount_too_large", "bad_slippage_tolerance", "fee_stale", "inbound_limit", "epoch_cap", "total_cap", "not_enough_liquidity", "curve_unsettled", "slippage_too_high"]
     msg: str
     check: Literal["access", "same_chain", "chain_known", "chain_enabled", "src_token", "dst_token", "route", "token_enabled", "direction", "amount", "min_send", "max_send", "slippage_tolerance", "fees_known", "base_fee_age", "inbound_limit", "epoch_cap", "total_cap", "dst_balance", "curve", "fees", "result_size", "max_slippage"]
     largest_passing_amt: str | None
@@ -325,6 +325,39 @@ class LatencyStatsAnswer(TypedDict):
     as_of: str
 
 
+class PlainAnswer(TypedDict):
+    err: Err | None
+
+
+class Webhook(TypedDict):
+    id: str
+    name: str
+    url: str
+    everything: bool
+    accounts: list[str]
+    transfer_ids: list[str]
+    state: Literal["active", "paused", "off"]
+    waiting: int
+    created_at: str
+
+
+class WebhooksAnswer(TypedDict):
+    err: Err | None
+    webhooks: list[Webhook]
+    secret: str
+
+
+Account: TypeAlias = str
+
+
+class WebhookBody(TypedDict):
+    url: str
+    name: NotRequired[str | None]
+    accounts: NotRequired[list[Account] | None]
+    transfer_ids: NotRequired[list[TransferId] | None]
+    everything: NotRequired[bool | str | None]
+
+
 class ChainConfig(TypedDict):
     id: int
     name: str
@@ -390,10 +423,6 @@ class ConfigsAnswer(TypedDict):
     pegged_pair_configs: list[PeggedPair]
     blocked_bridge_direct: list[BlockedDirection]
     redirect_to_aggregators_config: list[Any]
-
-
-class PlainAnswer(TypedDict):
-    err: Err | None
 
 
 class WatchedChainShape(TypedDict):
