@@ -43,8 +43,8 @@ MOST_BEHIND: Final = 50_000
 """Entries of the log that are searched for an account's transfers: what a busy feed takes in a minute."""
 
 MOST_TRANSFERS: Final = 500
-"""Transfers of an account whose pasts are read for one answer: each takes four statements or more, and anybody
-may ask."""
+"""Transfers of an account whose pasts are read for one answer: each takes several statements, and anybody may
+ask."""
 
 CHUNK: Final = 500
 """Transfers read by one statement."""
