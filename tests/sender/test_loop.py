@@ -14,7 +14,7 @@ from standardwebhooks import Webhook
 from app.domain.webhooks.subscription import DeliveryState, State
 from app.runtime.gateway import Gateway, system_clock
 from app.sender.loop import Sender
-from app.sender.places import AT_UNPROVEN
+from app.sender.places import AT_PROVEN, AT_UNPROVEN
 from app.sender.post import Answer, Poster
 from app.services.webhooks.subscriptions import rotate
 from tests.actors import TESTER
@@ -182,11 +182,13 @@ def test_sending_what_is_due_can_be_stopped(gateway: Gateway) -> None:
 
         async with Receiver(answer) as receiver:
             to_everything(gateway, receiver.url())
-            feed(gateway, *(sent(n) for n in range(1, 11)))  # more than go to one place at a time
+            feed(gateway, *(sent(n) for n in range(1, 41)))
             await asyncio.wait_for(sender.run_once(), 10)
         await poster.close()
 
     asyncio.run(work())
     states = [row.state for row in deliveries(gateway)]
-    assert states.count(DeliveryState.DELIVERED) == AT_UNPROVEN
-    assert states.count(DeliveryState.WAITING) == 10 - AT_UNPROVEN
+    # What was taken is sent to its end, and some may just be taken when it is stopped.
+    delivered = states.count(DeliveryState.DELIVERED)
+    assert 1 <= delivered <= AT_UNPROVEN + AT_PROVEN
+    assert states.count(DeliveryState.WAITING) == 40 - delivered
