@@ -197,14 +197,17 @@ def test_a_transfer_is_told_of_from_when_it_is_listed(gateway: Gateway) -> None:
     assert tell_all(gateway, account_key("0x" + "bb" * 20)) == []
 
 
+@pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_TRANSFERS"])
 def test_too_far_behind_nothing_is_told_of_an_account(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
-    feed(gateway, sent(1), released(1))
-    monkeypatch.setattr(past, "MOST_BEHIND", 1)
+    feed(gateway, sent(1), sent(2))
+    monkeypatch.setattr(past, most, 2)
+    assert len(tell_all(gateway, ACCOUNT)) == 2
+    monkeypatch.setattr(past, most, 1)
     told = told_after(gateway, ACCOUNT, BEGINNING)
     assert (told.changes, str(told.until)) == (None, "2")
-    assert len(tell_all(gateway, IDS[0])) == 2
+    assert len(tell_all(gateway, IDS[0])) == 1
 
 
 @pytest.mark.parametrize(
