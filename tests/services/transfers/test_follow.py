@@ -26,7 +26,7 @@ from app.services.feed.retract import retract_ids
 from app.services.transfers.follow import present_position, told_after
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
-from tests.services.feed.test_any_order import EVERYTHING, REORGS
+from tests.services.feed.any_order import EVERYTHING, REORGS
 from tests.services.feed.world import (
     NOW,
     SENDER,
