@@ -16,6 +16,8 @@ from pathlib import Path
 import orjson
 import psutil
 
+from app.http.progress import AS_OF, NEXT_ACTOR, TERMINAL
+from app.http.public import EXPOSED_HEADERS
 from app.runtime.gateway import current_gateway
 from bench.contenders import CONTENDERS, Contender, Server, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
@@ -33,10 +35,23 @@ from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
 from bench.duels.rounds import Round, duel, measure
 from bench.load import require_wrk
-from bench.serving import Served, ask, serving
+from bench.serving import Served, ask_whole, serving
 
 PROBES = 50
 """Questions of each kind that are asked, and their answers looked at, before anything is measured."""
+
+STATUS_HEADERS = frozenset(
+    name.lower()
+    for name in (
+        TERMINAL,
+        NEXT_ACTOR,
+        AS_OF,
+        "Cache-Control",
+        "X-Content-Type-Options",
+        "Access-Control-Allow-Origin",
+    )
+)
+"""Every contestant sends them with a status: headers cost time, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +181,16 @@ def prepare(setting: Setting, folder: Path, transfers: int) -> dict[str, tuple[P
 
 
 def _probe(contender: Contender, served: Served, questions: list[Question]) -> None:
-    """An error is quick to give: see that these are answered in full."""
+    """An error is quick to give: see that these are answered in full, with the same headers by all."""
     for question in questions[:: max(1, len(questions) // PROBES)]:
-        answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
+        body, headers = ask_whole(served.port, question.method, question.path, question.body)
+        answer = orjson.loads(body)
         if answer.get("err") is not None:
             raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
+        if contender.asks == "status":
+            lacking = STATUS_HEADERS - {name.lower() for name in headers}
+            if lacking or headers["Access-Control-Expose-Headers"] != EXPOSED_HEADERS:
+                raise SystemExit(f"{contender.name}: not the headers of a status: {sorted(lacking)}")
 
 
 if __name__ == "__main__":
