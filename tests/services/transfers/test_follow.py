@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.transfers import Transfer
 from app.queries.waiting import past
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from app.runtime.waiting import Key
 from app.services import refund_asks
 from app.services.feed.retract import retract_ids
@@ -33,10 +32,10 @@ from tests.services.feed.world import (
     about,
     event,
     feed,
-    fill_network,
     forget_events,
     released,
     sent,
+    small_network,
     transfer_id,
 )
 from tests.volume import volume
@@ -53,9 +52,7 @@ Told = list[tuple[TransferId, int, int]]
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)
 
 
 def statuses(gateway: Gateway) -> dict[TransferId, int]:
