@@ -16,8 +16,8 @@ from pathlib import Path
 import orjson
 import psutil
 
+from app.api.answers import PUBLIC_HEADERS
 from app.http.progress import AS_OF, NEXT_ACTOR, TERMINAL
-from app.http.public import EXPOSED_HEADERS
 from app.runtime.gateway import current_gateway
 from bench.contenders import CONTENDERS, Contender, Server, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
@@ -40,18 +40,8 @@ from bench.serving import Served, ask_whole, serving
 PROBES = 50
 """Questions of each kind that are asked, and their answers looked at, before anything is measured."""
 
-STATUS_HEADERS = frozenset(
-    name.lower()
-    for name in (
-        TERMINAL,
-        NEXT_ACTOR,
-        AS_OF,
-        "Cache-Control",
-        "X-Content-Type-Options",
-        "Access-Control-Allow-Origin",
-    )
-)
-"""Every contestant sends them with a status: headers cost time, too."""
+PROGRESS = frozenset(name.lower() for name in (TERMINAL, NEXT_ACTOR, AS_OF))
+"""Headers that every contestant sends with a status, beside those that ours sends with all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +178,10 @@ def _probe(contender: Contender, served: Served, questions: list[Question]) -> N
         if answer.get("err") is not None:
             raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
         if contender.asks == "status":
-            lacking = STATUS_HEADERS - {name.lower() for name in headers}
-            if lacking or headers["Access-Control-Expose-Headers"] != EXPOSED_HEADERS:
-                raise SystemExit(f"{contender.name}: not the headers of a status: {sorted(lacking)}")
+            lacking = [f"{name}: {value}" for name, value in PUBLIC_HEADERS if headers[name] != value]
+            lacking += PROGRESS - {name.lower() for name in headers}
+            if lacking:
+                raise SystemExit(f"{contender.name}: a status lacks {', '.join(lacking)}")
 
 
 if __name__ == "__main__":

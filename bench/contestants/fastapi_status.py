@@ -15,8 +15,9 @@ import orjson
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
+from app.http.answers import AS_IT_IS, NO_STORE
 from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, TERMINAL
-from app.http.public import EXPOSED_HEADERS
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 QUERY = """
 SELECT t.status, t.refund_reason, t.kind, t.src_chain_id, t.dst_chain_id, t.symbol,
@@ -25,12 +26,7 @@ SELECT t.status, t.refund_reason, t.kind, t.src_chain_id, t.dst_chain_id, t.symb
 FROM transfers t LEFT JOIN refunds r ON r.transfer_id = t.transfer_id
 WHERE t.transfer_id = $1
 """
-HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": EXPOSED_HEADERS,
-}
+HEADERS = dict([NO_STORE, *AS_IT_IS, ANY_ORIGIN, ("Access-Control-Expose-Headers", EXPOSED_HEADERS)])
 NEWEST = "SELECT received_at FROM events ORDER BY seq DESC LIMIT 1"
 KEPT_SECONDS = 1
 """How old the time of the newest event may be, as with us."""
