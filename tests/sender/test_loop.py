@@ -19,16 +19,10 @@ from app.sender.post import Answer, Poster
 from app.services.webhooks.subscriptions import rotate
 from tests.actors import TESTER
 from tests.sender.receiver import Names, Received, Receiver
+from tests.sender.sending import send_due
 from tests.services.feed.world import about, feed, released, sent
 from tests.services.webhooks.hooks import Clock, deliveries, kept, to_everything
 from tests.volume import volume
-
-
-async def send_due(gateway: Gateway) -> None:
-    """Send what is due by the gateway's clock."""
-    poster = Poster(Names(), gateway.webhook_networks)
-    await Sender(gateway, poster).run_once()
-    await poster.close()
 
 
 def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,13 +14,13 @@ from app.domain.webhooks.subscription import AlertKind, State
 from app.models.anomalies import Anomaly
 from app.models.audit import AuditRecord
 from app.models.engine import writing
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from app.services import alerts as module
 from app.services.alerts import AUDIT_EVERY, Alerts
 from app.services.webhooks.subscriptions import switch
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
-from tests.services.feed.world import NOW, about, feed, fill_network, released, sent, transfer_id
+from tests.services.feed.world import NOW, about, feed, released, sent, small_network, transfer_id
 from tests.services.watching.world import CHAIN, watch_a_chain
 from tests.services.webhooks.hooks import Clock, deliveries, to_alerts
 
@@ -33,9 +32,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    gateway = replace(current_gateway(), clock=clock)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=clock)
 
 
 def told(gateway: Gateway) -> list[tuple[str, str, bool]]:
