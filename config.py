@@ -161,6 +161,7 @@ class Settings(BaseSettings):
     refund_url: str = ""
     doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
     wait_limit: int | None = Field(default=None, ge=1, le=100_000)
+    wait_routed: bool = False
     trusted_proxies: int = Field(default=0, ge=0, le=16)
     rate_limit: str = ""
     refund_ask_limit: str = "10/minute"
@@ -193,6 +194,11 @@ class Settings(BaseSettings):
     def most_waiting(self) -> int:
         """How many may wait in one process: few where it serves other doors, whose answers come first."""
         return self.wait_limit or (WAITING_ALONE if self.doors == ("wait",) else WAITING_BESIDE)
+
+    @property
+    def waiting_served(self) -> bool:
+        """Whether the address of the public operations serves waiting: by this process, or by another one."""
+        return self.wait_routed or "wait" in self.doors
 
     @field_validator(
         "ingest_tokens", "audit_keys_old", "doors", "two_persons", "webhook_allow_networks", mode="before"

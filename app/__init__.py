@@ -160,6 +160,7 @@ def _open_api(app: Flask, settings: Settings) -> None:
         trusted_proxies=settings.trusted_proxies,
         support_url=settings.support_url,
         refund_url=settings.refund_url,
+        waits=settings.waiting_served,
     )
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import orjson
 import psutil
 
+from app.api.answers import PUBLIC_HEADERS
+from app.http.progress import AS_OF, NEXT_ACTOR, TERMINAL
 from app.runtime.gateway import current_gateway
 from bench.contenders import CONTENDERS, Contender, Server, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
@@ -33,10 +35,13 @@ from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
 from bench.duels.rounds import Round, duel, measure
 from bench.load import require_wrk
-from bench.serving import Served, ask, serving
+from bench.serving import Served, ask_whole, serving
 
 PROBES = 50
 """Questions of each kind that are asked, and their answers looked at, before anything is measured."""
+
+PROGRESS = frozenset(name.lower() for name in (TERMINAL, NEXT_ACTOR, AS_OF))
+"""Headers that every contestant sends with a status, beside those that ours sends with all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +171,17 @@ def prepare(setting: Setting, folder: Path, transfers: int) -> dict[str, tuple[P
 
 
 def _probe(contender: Contender, served: Served, questions: list[Question]) -> None:
-    """An error is quick to give: see that these are answered in full."""
+    """An error is quick to give: see that these are answered in full, with the same headers by all."""
     for question in questions[:: max(1, len(questions) // PROBES)]:
-        answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
+        body, headers = ask_whole(served.port, question.method, question.path, question.body)
+        answer = orjson.loads(body)
         if answer.get("err") is not None:
             raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
+        if contender.asks == "status":
+            lacking = [f"{name}: {value}" for name, value in PUBLIC_HEADERS if headers[name] != value]
+            lacking += PROGRESS - {name.lower() for name in headers}
+            if lacking:
+                raise SystemExit(f"{contender.name}: a status lacks {', '.join(lacking)}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from email.message import Message
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -80,6 +81,14 @@ def ask(port: int, method: str, path: str, body: str = "") -> bytes:
 
     :raises SystemExit: any status but 200.
     """
+    return ask_whole(port, method, path, body)[0]
+
+
+def ask_whole(port: int, method: str, path: str, body: str = "") -> tuple[bytes, Message]:
+    """The body and the headers of the answer to one request.
+
+    :raises SystemExit: any status but 200.
+    """
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
     headers = {"Content-Type": "application/json"} if body else {}
     connection.request(method, path, body or None, headers)
@@ -88,7 +97,7 @@ def ask(port: int, method: str, path: str, body: str = "") -> bytes:
     connection.close()
     if response.status != 200:
         raise SystemExit(f"{method} {path} was answered {response.status}: {answer[:200]!r}")
-    return answer
+    return answer, response.headers
 
 
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:

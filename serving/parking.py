@@ -7,7 +7,6 @@ the request ends, so its objects go; the connection's greenlet waits for the ans
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from gevent import get_hub, getcurrent
@@ -81,14 +80,21 @@ class _Bell:
     It switches greenlets itself: what gevent's events keep on the stack of each who waits is two KiB.
     """
 
-    __slots__ = ("_connection", "_readable", "_rung", "_sleeper")
+    __slots__ = ("_connection", "_has_come", "_readable", "_rung", "_sleeper")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._rung = False
         self._sleeper: Any = None
         self._readable = get_hub().loop.io(connection.fileno(), _READ)
-        self._readable.start(self.ring)
+        self._has_come = False
+        self._readable.start(self._come)
+
+    def _come(self) -> None:
+        # What has come stays there until the pause: the loop would tell of it in each of its turns.
+        self._readable.stop()
+        self._has_come = True
+        self.ring()
 
     def ring(self) -> None:
         """End the pause, or the next one."""
@@ -105,7 +111,8 @@ class _Bell:
         if not self._rung:
             self._sleep(seconds)
         self._rung = False
-        if self._readable.active:
+        if self._has_come:
+            self._has_come = False
             self._look()
 
     def _sleep(self, seconds: float | None) -> None:
@@ -122,10 +129,14 @@ class _Bell:
                 timer.close()
 
     def _look(self) -> None:
-        with suppress(BlockingIOError):
-            if not self._connection.recv_now():
-                raise ClientGone
-            self._readable.stop()  # the next request came in advance: it has to wait
+        try:
+            there = self._connection.recv_now()
+        except BlockingIOError:
+            self._readable.start(self._come)
+            return
+        if not there:
+            raise ClientGone
+        # The next request came in advance: it has to wait.
 
     def close(self) -> None:
         """Forget the file descriptor."""

@@ -39,6 +39,7 @@ def test_the_defaults_need_nothing_set() -> None:
         ("DOORS", "wait", ("wait",)),
         ("WAIT_LIMIT", "", None),
         ("WAIT_LIMIT", "7", 7),
+        ("WAIT_ROUTED", "1", True),
         ("INGEST_TOKENS", "one,two", ("one", "two")),
         ("LOG_LEVEL", "debug", "DEBUG"),
         ("COMPAT_CLIENTS", "1", True),
@@ -67,6 +68,12 @@ def test_few_wait_where_others_are_served() -> None:
     assert Settings(doors=("wait",)).most_waiting == 5_000
     assert Settings(doors=("api", "wait")).most_waiting == 200
     assert Settings(doors=("api", "wait"), wait_limit=7).most_waiting == 7
+
+
+def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
+    assert not Settings().waiting_served
+    assert Settings(doors=("api", "wait")).waiting_served
+    assert Settings(doors=("api",), wait_routed=True).waiting_served
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,19 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN, DOCS, DEV, BENCH = "requirements", "requirements-docs", "requirements-dev", "requirements-bench"
 FILES = (RUN, DOCS, DEV, BENCH)
 """Each contains the one before it."""
-OURS = {"app", "bench", "config", "demo", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
-    path.stem for path in (ROOT / "tests").rglob("*.py")
-}
+OURS = {
+    "app",
+    "bench",
+    "config",
+    "config_addresses",
+    "demo",
+    "wsgi",
+    "scripts",
+    "serving",
+    "tests",
+    "gateway_client",
+} | {path.stem for path in (ROOT / "tests").rglob("*.py")}
 USED_OTHERWISE = {
-    "cryptography": "libpass encrypts the secrets of one-time codes with it",
     "eth-hash": "the keccak behind eth-abi and eth-keys",
     "granian": "a contestant of make bench",
     "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that all three files pin it alike",
@@ -165,7 +173,7 @@ def test_what_is_pinned_is_needed(file: str) -> None:
 
 
 def test_what_the_gateway_imports_is_asked_for() -> None:
-    places = ["app", "migrations", "config.py", "wsgi.py", "gunicorn.conf.py"]
+    places = ["app", "migrations", "config.py", "config_addresses.py", "wsgi.py", "gunicorn.conf.py"]
     assert_installed_by(set(asked_for(RUN)), places)
 
 

@@ -20,7 +20,9 @@ from tests.databases import SharedDatabase
 from tests.services.network.network_kit import network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-KEPT = {"engine", "reads", "feed", "public_reads", "max_reorg_blocks", "environment_tokens"}
+KEPT = {
+    "engine", "reads", "feed", "public_reads", "max_reorg_blocks", "environment_tokens", "webhook_networks",
+}  # fmt: skip
 """What belongs to the settings and the database. All else of a gateway may know what a test did."""
 
 

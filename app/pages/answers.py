@@ -80,6 +80,7 @@ def page(template: str, status: int = 200, /, **shown: Any) -> Response:
         rfc3339=rfc3339,
         span=span_in_words,
         support_url=door.support_url,
+        waits=door.waits,
         shortest_reload=SHORTEST_RELOAD,
         **shown,
     )

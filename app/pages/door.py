@@ -12,11 +12,16 @@ _KEY: Final = "pages"
 
 @dataclass(frozen=True, slots=True)
 class PagesDoor:
-    """Where the pages link to beside themselves; empty where that is not told."""
+    """The settings.
+
+    ``waits``: whether the address that serves the pages serves ``/v2/waitTransferStatus`` as well. Of the two
+    addresses, where the pages link to beside themselves, each is empty where that is not told.
+    """
 
     trusted_proxies: int
     support_url: str
     refund_url: str
+    waits: bool
 
     def refund_page(self, transfer_id: str) -> str:
         """The page of the app where this transfer's refund is claimed; empty where there is none."""

@@ -43,7 +43,14 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
 
     def refused(self, error: Exception) -> None:
         """Count one that was refused; any exception but ``GatewayError`` counts as internal."""
-        self._add((int(error.code), error.reason.value) if isinstance(error, GatewayError) else _FAILED)
+        if isinstance(error, GatewayError):
+            self.refused_for(error.code, error.reason)
+        else:
+            self._add(_FAILED)
+
+    def refused_for(self, code: ErrCode, reason: Reason) -> None:
+        """Count one that was refused with these."""
+        self._add((int(code), reason.value))
 
     def _write(self, connection: Connection, counts: Mapping[CountedOutcome, int]) -> None:
         minute = minute_of(self._clock())

@@ -70,12 +70,13 @@ class Sender:
         await self._finish()
 
     async def run_once(self) -> None:
-        """Send what is due now, and end when nothing of it is left to do."""
-        while True:
+        """Send what is due now, and end when nothing of it is left to do, or after :meth:`stop`."""
+        while not self._stopping:
             taken = await self._round()
             if not taken and not self._under_way and not self._ended:
                 return
             await self._pause(POLL_SECONDS)
+        await self._finish()
 
     async def _round(self) -> int:
         """One look at the database; how many deliveries were taken."""
@@ -106,6 +107,13 @@ class Sender:
                 error = "" if 200 <= status < 300 else f"HTTP {status}"
             except Unsent as unsent:
                 error, hung = str(unsent), unsent.hung
+            except Exception as fault:
+                # Whatever a receiver makes a library do, its place has to be free again.
+                error, kind = "the sender failed: its log says more", type(fault).__name__
+                text = "an attempt for the webhook %d failed: %s"  # not in its words: they may hold the URL
+                FAILURES.report(
+                    _log, logging.ERROR, text, due.subscription_id, kind, error=fault, traced=False
+                )
         seconds = self._monotonic() - begun
         self._places.leave(due.place, answered=not hung and seconds < GOOD_SECONDS)
         self._ended.append(

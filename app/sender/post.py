@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Final
@@ -144,6 +145,8 @@ def _client(context: ssl.SSLContext) -> httpx.AsyncClient:
         verify=context,
         trust_env=False,
         follow_redirects=False,
+        # Of receivers nothing is kept: one at the same address would be sent the cookies of the other.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
     )
@@ -173,7 +176,7 @@ def _retry_after(headers: httpx.Headers, now: datetime) -> timedelta | None:
         return timedelta(seconds=min(int(text[:10]), 10**9))
     try:
         then = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # the last one for a year of twenty digits
         return None
     then = then.replace(tzinfo=UTC) if then.tzinfo is None else then
     return max(then - now, timedelta(0))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, bindparam, delete, insert
 
 from app.domain.freshness import age_in_words
 from app.domain.transfer.latency import window
@@ -17,7 +17,7 @@ from app.domain.webhooks.subscription import AlertKind
 from app.models.engine import ask, reading, writing
 from app.models.webhooks.deliveries import SUBJECT_LENGTH, Alert, Delivery
 from app.queries.latency.by_pair import pair_orders
-from app.queries.transfers.anomalies import open_anomalies
+from app.queries.transfers.anomalies import first_open_anomalies
 from app.queries.transfers.listing import Cursor
 from app.queries.transfers.oldest import oldest_in_state
 from app.queries.webhooks.listeners import of_alerts
@@ -96,8 +96,9 @@ def _tell(connection: Connection, kind: AlertKind, holding: Found, now: datetime
     if began:
         rows = [{"kind": kind.value, "subject": s, "since": now, "detail": detail} for s, detail in began]
         connection.execute(insert(Alert), rows)
-    for subject, _ in ended:
-        connection.execute(delete(Alert).where(Alert.kind == kind.value, Alert.subject == subject))
+    if ended:
+        of_one = delete(Alert).where(Alert.kind == bindparam("of"), Alert.subject == bindparam("about"))
+        connection.execute(of_one, [{"of": kind.value, "about": subject} for subject, _ in ended])
     listening = [i for i, kinds in of_alerts(connection) if kind in kinds]
     told = [(True, *each) for each in began] + [(False, *each) for each in ended]
     deliveries: list[dict[str, Any]] = []
@@ -137,7 +138,7 @@ def _stuck(gateway: Gateway) -> Found:
 def _anomalies(gateway: Gateway) -> Found:
     """Anomalies that nobody has acknowledged."""
     with reading(gateway.reads) as connection:
-        rows = open_anomalies(connection, MOST)
+        rows = first_open_anomalies(connection, MOST)
     return {f"{row.kind} {row.subject}"[:512]: row.detail for row in rows}
 
 

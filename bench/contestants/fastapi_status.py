@@ -1,11 +1,13 @@
-"""FastAPI with asyncpg: our status query, and the JSON that we answer, without any of our rules."""
+"""FastAPI with asyncpg: our status query, the JSON and headers that we answer, without any of our rules."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
@@ -13,18 +15,21 @@ import orjson
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
+from app.http.answers import AS_IT_IS, NO_STORE
+from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, TERMINAL
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
+
 QUERY = """
 SELECT t.status, t.refund_reason, t.kind, t.src_chain_id, t.dst_chain_id, t.symbol,
-       t.src_tx_hash, t.dst_tx_hash, r.wd_onchain, r.sorted_sigs, r.signers, r.powers
+       t.src_tx_hash, t.dst_tx_hash, t.sent_at, t.status_since,
+       r.wd_onchain, r.sorted_sigs, r.signers, r.powers
 FROM transfers t LEFT JOIN refunds r ON r.transfer_id = t.transfer_id
 WHERE t.transfer_id = $1
 """
-HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "X-Gateway-Reason, Retry-After",
-}
+HEADERS = dict([NO_STORE, *AS_IT_IS, ANY_ORIGIN, ("Access-Control-Expose-Headers", EXPOSED_HEADERS)])
+NEWEST = "SELECT received_at FROM events ORDER BY seq DESC LIMIT 1"
+KEPT_SECONDS = 1
+"""How old the time of the newest event may be, as with us."""
 
 
 class Question(BaseModel):
@@ -43,7 +48,20 @@ async def pool(app: FastAPI) -> AsyncIterator[None]:
         app.state.chains = {
             row["chain_id"]: (row["explore_url"].rstrip("/"), row["block_delay"]) for row in chains
         }
+        app.state.as_of = _written(await connections.fetchval(NEWEST))
+        looking = asyncio.create_task(_look(app))
         yield
+        looking.cancel()
+
+
+async def _look(app: FastAPI) -> None:
+    while True:
+        await asyncio.sleep(KEPT_SECONDS)
+        app.state.as_of = _written(await app.state.pool.fetchval(NEWEST))
+
+
+def _written(at: datetime | None) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
 
 
 app = FastAPI(lifespan=pool)
@@ -53,7 +71,23 @@ app = FastAPI(lifespan=pool)
 async def status(question: Question) -> Response:
     """Where is this transfer?"""
     row = await app.state.pool.fetchrow(QUERY, bytes.fromhex(question.transfer_id[2:]))
-    return Response(orjson.dumps(_answer(row)), media_type="application/json", headers=HEADERS)
+    return Response(
+        orjson.dumps(_answer(row)), media_type="application/json", headers=HEADERS | _progress(row)
+    )
+
+
+def _progress(row: Any) -> dict[str, str]:
+    over, by_user = row["status"] in (2, 5, 10), row["status"] in (6, 8)
+    headers = {
+        TERMINAL: "true" if over else "false",
+        NEXT_ACTOR: "nobody" if over else "user" if by_user else "network",
+        AS_OF: app.state.as_of,
+    }
+    if not over:
+        since = row["sent_at"] or row["status_since"]
+        elapsed = (datetime.now(UTC) - since).total_seconds() if since and not by_user else 480
+        headers[NEXT_POLL] = str(int(min(max(elapsed / 8, 2), 300)))
+    return headers
 
 
 def _answer(row: Any) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.admin.pages.detail import transfer_detail
-from app.admin.pages.labels import STATUS_WORDS
+from app.admin.pages.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
 from app.domain.operators import Role
+from app.domain.transfer.progress import NextActor
 from app.models.engine import writing
 from app.models.network import Chain
 from app.runtime.gateway import Gateway
@@ -111,6 +112,11 @@ def test_the_page_of_every_transfer_shows_its_status(app: Flask, sandbox: Gatewa
         assert f"{words.label}</span></h1>" in answer.text, transfer
         assert words.meaning in unescape(answer.text)
         asked = visitor.client.post("/v2/getTransferStatus", json={"transfer_id": transfer.transfer_id})
+        (actor,) = re.findall(r"<dt>Next to act</dt><dd>([^<]*?)(?: <span|</dd>)", answer.text)
+        assert actor == NEXT_ACTOR_WORDS[NextActor(asked.headers["X-Transfer-Next-Actor"])]
+        assert ("clients are told to ask again" in answer.text) == (
+            "X-Transfer-Next-Poll-Seconds" in asked.headers
+        )
         assert json.loads(pre(answer.text, "answer")) == asked.json, transfer
         assert transfer.transfer_id in pre(answer.text, "reply")
         assert "style=" not in answer.text

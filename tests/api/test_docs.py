@@ -112,6 +112,8 @@ def test_what_is_named_by_its_content_is_kept_for_ever(
         "/docs/errors/index.html/",
         "/docs/try/none",
         "/docs/%00",
+        f"/docs/{'a' * 300}",
+        f"/docs/{'a/' * 3000}",
     ],
 )
 def test_what_is_not_there(reader: FlaskClient, path: str) -> None:

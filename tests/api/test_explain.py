@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import delete
 
 from app.api.insights.checks import CHECK_NAMES
 from app.domain.estimate.refusals import Check
+from app.models.engine import writing
+from app.models.estimates import EstimateCount
+from app.queries.estimates.counts import estimate_counts
+from app.services.network.snapshot import NetworkSnapshots
 from tests.api.estimates import ASKED, EXACT
 from tests.api.explanations import explain
-from tests.api.shapes import EXPLAIN, assert_refused
+from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused
 from tests.api.world import ADDRESS, BLOCKED, event, tell
 from tests.applications import OpenApp, gateway_of
 
@@ -110,11 +115,27 @@ def test_where_the_base_fee_is_from(app: Flask, client: FlaskClient) -> None:
     assert (body["base_fee_source"], body["base_fee_since"]) == ("reported", "2026-03-08T11:59:00Z")
 
 
-def test_explanations_are_not_counted_as_estimates(open_app: OpenApp, app: Flask) -> None:
+def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask) -> None:
+    """Every way to end: an answer, a refusal, a block, a fault."""
     counted = open_app(estimate_counts_seconds=300, own=True)
-    client = counted.test_client()
-    assert client.get(EXPLAIN, query_string=ASKED).get_json()["err"] is None
-    assert gateway_of(counted).estimate_counts.flush() == 0
+    gateway, client = gateway_of(counted), counted.test_client()
+    questions: list[dict[str, Any]] = [{}, {"amt": "1"}, {"amt": "1"}, {"usr_addr": BLOCKED}]
+
+    def counts(path: str) -> dict[tuple[int, str], int]:
+        for changes in questions:
+            client.get(path, query_string=ASKED | changes)
+        with pytest.MonkeyPatch.context() as broken:
+            broken.setattr(NetworkSnapshots, "current", lambda _: 1 / 0)
+            assert client.get(path, query_string=ASKED).status_code == 500
+        assert gateway.estimate_counts.flush() == len(questions) + 1
+        with writing(gateway.engine) as connection:
+            rows = {(row.code, row.reason): row.asked for row in estimate_counts(connection, 0)}
+            connection.execute(delete(EstimateCount))
+        return rows
+
+    explained = counts(EXPLAIN)
+    assert sorted(explained.values()) == [1, 1, 1, 2]
+    assert explained == counts(ESTIMATE)
 
 
 def test_questions_that_cannot_be_read(client: FlaskClient) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import event, update
 from werkzeug.test import TestResponse
 
 from app.api.unread import unread_answer
@@ -171,3 +171,24 @@ def test_a_key_is_not_in_the_audit_log(app: Flask) -> None:
 def test_what_the_server_cannot_read_has_these_fields_too() -> None:
     body = unread_answer(431, "Refused", "").partition(b"\r\n\r\n")[2]
     OF_WEBHOOKS[1](parse(body), "431")
+
+
+def test_a_list_costs_the_same_statements_however_long_it_is(app: Flask) -> None:
+    key = make(app, "many", "webhooks")
+    statements: list[str] = []
+
+    def note(_c: object, _d: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    counts = []
+    for _ in range(2):
+        for _ in range(3):
+            assert ask(app, key, "POST", url=URL, transfer_ids=[ID]).status_code == 200
+        with app.app_context():
+            engine = current_gateway().reads
+        event.listen(engine, "before_cursor_execute", note)
+        assert len(ask(app, key).get_json()["webhooks"]) in (3, 6)
+        event.remove(engine, "before_cursor_execute", note)
+        counts.append(len([each for each in statements if "webhook" in each]))
+        statements.clear()
+    assert counts[0] == counts[1]

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from app import create_app
 from app.domain.operators import Role
 from app.sandbox.loader import load_sandbox
+from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account
 from tests.applications import close_connections, gateway_of, make_settings
@@ -93,10 +94,11 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 def running(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Four workers for all modules. They write no counts while the database is emptied.
 
-    Pegged pairs are guarded by two persons; only ``test_proposals`` changes them.
+    Pegged pairs are guarded by two persons; only ``test_proposals`` changes them. Every door is open, as by
+    ``make run``.
     """
     settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "4", "ESTIMATE_COUNTS_SECONDS": "300"}
-    settings |= {"TWO_PERSONS": "pegged_pairs"}
+    settings |= {"TWO_PERSONS": "pegged_pairs", "DOORS": ",".join((*ALL_DOORS, "wait"))}
     with serving("wsgi:app", tmp_path_factory.mktemp("server") / "log", **settings) as server:
         yield server
 

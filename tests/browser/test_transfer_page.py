@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -18,7 +20,7 @@ from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
-from tests.serving.server import Server
+from tests.serving.server import Server, serving
 from tests.volume import some
 
 PATHS = (
@@ -30,6 +32,15 @@ PATHS = (
 )
 WAIT = "**/v2/waitTransferStatus?*"
 MOVING = sandbox_id(Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
+SOON = 2
+"""Seconds from the commit of a change to the page that shows it."""
+
+SAID = """
+window.said = [];
+new MutationObserver(() => window.said.push(document.getElementById("announce").textContent))
+    .observe(document.getElementById("announce"), { childList: true, characterData: true, subtree: true });
+"""
+"""Notes what is said aloud."""
 
 
 @pytest.fixture
@@ -52,13 +63,25 @@ def look_at(visit: Visit, path: str) -> Page:
     return visit.page
 
 
-def let_it_happen(sandbox: SharedSqlite, *events: dict[str, object]) -> None:
-    """Report events, as a reporter does while somebody looks."""
+Happen = Callable[..., float]
+
+
+@pytest.fixture(scope="module")
+def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
+    """Reports events, as a reporter does while somebody looks; says when they were in the database."""
     app = create_app(make_settings(sandbox.url))
-    with app.app_context():
-        at = {"at": datetime.now(UTC).isoformat()}
-        ingest_lines(gateway_of(app), [json.dumps(each | at).encode() for each in events], "test")
-        close_connections()
+
+    def report(*events: dict[str, object]) -> float:
+        with app.app_context():
+            at = {"at": datetime.now(UTC).isoformat()}
+            verdict = ingest_lines(
+                gateway_of(app), [json.dumps(each | at).encode() for each in events], "test"
+            )
+            assert verdict.accepted == len(events)
+            close_connections()
+        return time.monotonic()
+
+    yield report
 
 
 def test_every_page_on_every_screen_in_both_themes(phone: Visit) -> None:
@@ -73,35 +96,82 @@ def test_every_page_on_every_screen_in_both_themes(phone: Visit) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
-def test_it_shows_a_change_by_itself(phone: Visit, sandbox: SharedSqlite) -> None:
-    """Where the gateway waits: at once, in place, said aloud, with what was open still open."""
+def released(name: str, transfer_id: str) -> dict[str, object]:
+    return {
+        "type": "transfer.released",
+        "id": name,
+        "transfer_id": transfer_id,
+        "dst_tx_hash": "0x" + "77" * 32,
+    }
+
+
+def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
+    """What the feed tells is there soon: in place, said aloud, and then nobody asks any more."""
     asked: list[str] = []
-
-    def wait(route: Route) -> None:
-        asked.append(route.request.url)
-        if len(asked) == 1:
-            release = {"type": "transfer.released", "transfer_id": MOVING, "dst_tx_hash": "0x" + "77" * 32}
-            let_it_happen(sandbox, {"id": "browser-1", **release})
-            route.fulfill(json={"err": None, "status": 5})
-
-    phone.page.route(WAIT, wait)
-    page = look_at(phone, f"/transfer/{MOVING}")
+    phone.page.unroute(WAIT)
+    phone.page.on(
+        "request", lambda request: asked.append(request.url) if "waitTransfer" in request.url else None
+    )
+    with phone.page.expect_request(WAIT):
+        page = look_at(phone, f"/transfer/{MOVING}")
     page.evaluate("document.body.dataset.same = 'yes'")
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out on"))
+    page.evaluate(SAID)
+    page.wait_for_timeout(300)  # until the gateway has it among those who wait
+    happened = happen(released("browser-1", MOVING))
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out on"), timeout=10_000)
+    took = time.monotonic() - happened
+    print(f"shown {took:.2f} s after the commit")
+    assert took < SOON
     expect(page.get_by_role("status").filter(has_text="Paid out on")).to_have_count(1)
+    assert page.evaluate("window.said") == [page.get_by_role("heading", level=1).text_content()]
     assert page.evaluate("document.body.dataset.same") == "yes", "in place, not loaded anew"
     assert page.title().startswith("Paid out on")
     query = dict(part.split("=") for part in asked[0].partition("?")[2].split("&"))
     assert (query["transfer_id"], query["after_status"]) == (MOVING, "4")
     assert 1 <= int(query["timeout"]) <= 30
+    before = len(asked)
     page.wait_for_timeout(1500)
-    assert len(asked) == 1, "a finished transfer is not asked about"
+    assert len(asked) == before, "a finished transfer is not asked about"
+
+
+@pytest.mark.full("a server of its own; tests/pages has what the page says of the doors")
+def test_where_waiting_is_not_served_nobody_asks_for_it(
+    browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
+) -> None:
+    """So the browser has no error to show; the page follows by asking."""
+    moving = sandbox_id(Status.TRANSFER_SUBMITTING, 1)
+    settings = {"DATABASE_URL": sandbox.url, "DOORS": "api", "WEB_CONCURRENCY": "1"}
+    with serving("wsgi:app", tmp_path / "log", **settings) as plain:
+        assert plain.ask("GET", f"/v2/waitTransferStatus?transfer_id={moving}").status == 404
+        context = browser.new_context()
+        visit = Visit(context.new_page(), plain)
+        asked: list[str] = []
+        visit.page.on("request", lambda request: asked.append(request.url))
+        visit.page.route(f"**/transfer/{moving}", soon_again)
+        page = visit.open(f"/transfer/{moving}")
+        happen(released("browser-2", moving))
+        expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out"), timeout=15_000)
+        assert not [each for each in asked if "waitTransfer" in each]
+        context.close()
+    assert visit.complaints == []
+
+
+def soon_again(route: Route) -> None:
+    """The page as it is, but for when it asks again."""
+    answer = route.fetch()
+    route.fulfill(response=answer, body=re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text()))
 
 
 def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     """By the seconds that the page names; and it goes on after the gateway was away."""
+    refusals = [503, 404]
     refused: list[str] = []
-    phone.page.route(WAIT, lambda route: (refused.append(route.request.url), route.fulfill(status=503))[1])
+
+    def refuse(route: Route) -> None:
+        refused.append(route.request.url)
+        route.fulfill(status=refusals[min(len(refused), len(refusals)) - 1])
+
+    phone.page.route(WAIT, refuse)
     path = f"/transfer/{sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION)}"
     page = phone.page
     loads: list[int] = []
@@ -123,8 +193,11 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Being checked")
     expect(page.get_by_role("heading", level=1)).to_have_text("Checked meanwhile", timeout=15_000)
     expect(page.get_by_text("We cannot be reached at the moment")).to_be_hidden()
-    assert refused
-    phone.complaints = [each for each in phone.complaints if not re.search("503|ERR_FAILED", each)]
+    for _ in range(2):
+        with page.expect_request(f"**{path}"):
+            pass
+    assert len(refused) == 2, "busy is asked again, and a proxy that does not know it is not"
+    phone.complaints = [each for each in phone.complaints if not re.search("503|404|ERR_FAILED", each)]
 
 
 @pytest.mark.full("seconds of a browser; tests/pages has what can be copied")

@@ -209,6 +209,19 @@ def test_where_help_and_refunds_are_found(open_app: OpenApp, app: Flask) -> None
     assert answer.text.count('href="mailto:help@example.org"') == 2
 
 
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [({}, False), ({"doors": ("api", "wait")}, True), ({"wait_routed": True}, True)],
+)
+def test_it_waits_where_that_is_served(
+    open_app: OpenApp, app: Flask, settings: dict[str, object], waits: bool
+) -> None:
+    tell(app, sent(ID))
+    client = open_app(**settings).test_client()
+    for address in (f"/transfer/{ID}", f"/transfer/0x{'99' * 32}"):
+        assert ('<main id="content" tabindex="-1" data-waits ' in client.get(address).text) == waits
+
+
 def test_files_are_kept_by_their_digest(client: FlaskClient) -> None:
     page = client.get("/transfer/").text
     for address in re.findall(r'(/pages/static/[^"]+\?v=[0-9a-f]{12})', page):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from flask import Flask
 
 from app.domain.webhooks.addresses import parse_networks
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from tests.databases import SharedDatabase
-from tests.services.feed.world import fill_network
+from tests.services.feed.world import small_network
 from tests.services.webhooks.hooks import Clock
 
 
@@ -21,6 +19,4 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    gateway = replace(current_gateway(), clock=clock, webhook_networks=parse_networks(["127.0.0.0/8"]))
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=clock, webhook_networks=parse_networks(["127.0.0.0/8"]))

@@ -14,20 +14,15 @@ from standardwebhooks import Webhook
 from app.domain.webhooks.subscription import DeliveryState, State
 from app.runtime.gateway import Gateway, system_clock
 from app.sender.loop import Sender
-from app.sender.post import Poster
+from app.sender.places import AT_PROVEN, AT_UNPROVEN
+from app.sender.post import Answer, Poster
 from app.services.webhooks.subscriptions import rotate
 from tests.actors import TESTER
 from tests.sender.receiver import Names, Received, Receiver
+from tests.sender.sending import send_due
 from tests.services.feed.world import about, feed, released, sent
 from tests.services.webhooks.hooks import Clock, deliveries, kept, to_everything
 from tests.volume import volume
-
-
-async def send_due(gateway: Gateway) -> None:
-    """Send what is due by the gateway's clock."""
-    poster = Poster(Names(), gateway.webhook_networks)
-    await Sender(gateway, poster).run_once()
-    await poster.close()
 
 
 def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
@@ -135,3 +130,59 @@ def test_a_sender_that_is_stopped_notes_what_is_under_way(gateway: Gateway) -> N
 
     asyncio.run(work())
     assert [row.state for row in deliveries(gateway)] == [DeliveryState.DELIVERED]
+
+
+class Failing(Poster):
+    """As a poster whose library fails in a way that nobody thought of."""
+
+    def __init__(self) -> None:
+        super().__init__(Names(), ())
+        self.attempts = 0
+
+    async def post(self, url: str, *_: object) -> Answer:
+        self.attempts += 1
+        raise ArithmeticError(url)
+
+
+def test_an_attempt_that_fails_here_is_noted_and_leaves_its_place(
+    gateway: Gateway, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    poster = Failing()
+
+    async def work() -> None:
+        sender = Sender(gateway, poster)
+        for _ in range(4):  # more often than a place that was never reached has room
+            await asyncio.wait_for(sender.run_once(), 10)
+            clock.move(timedelta(hours=1))
+        await poster.close()
+
+    to_everything(gateway, "https://hooks.example/?token=hidden")
+    feed(gateway, sent(1))
+    asyncio.run(work())
+    (row,) = deliveries(gateway)
+    assert (row.state, row.attempts, poster.attempts) == (DeliveryState.WAITING, 4, 4)
+    assert "ArithmeticError" in caplog.text
+    assert "hidden" not in caplog.text + row.tries
+
+
+def test_sending_what_is_due_can_be_stopped(gateway: Gateway) -> None:
+    async def work() -> None:
+        poster = Poster(Names(), gateway.webhook_networks)
+        sender = Sender(gateway, poster)
+
+        def answer(_received: Received) -> tuple[int, str]:
+            sender.stop()
+            return 200, ""
+
+        async with Receiver(answer) as receiver:
+            to_everything(gateway, receiver.url())
+            feed(gateway, *(sent(n) for n in range(1, 41)))
+            await asyncio.wait_for(sender.run_once(), 10)
+        await poster.close()
+
+    asyncio.run(work())
+    states = [row.state for row in deliveries(gateway)]
+    # What was taken is sent to its end, and some may just be taken when it is stopped.
+    delivered = states.count(DeliveryState.DELIVERED)
+    assert 1 <= delivered <= AT_UNPROVEN + AT_PROVEN
+    assert states.count(DeliveryState.WAITING) == 40 - delivered

@@ -98,6 +98,8 @@ def test_redirects_are_not_followed(status: int) -> None:
         ("-5", None),
         ("soon", None),
         ("9" * 500, timedelta(seconds=10**9)),
+        (f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT", None),
+        (f"Mon, 01 Jun 2026 13:00:00 +{'9' * 20}", None),
     ],
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date(header: str, expected: timedelta | None) -> None:
@@ -154,6 +156,18 @@ def test_bodies_are_not_waited_for() -> None:
         answer = await asyncio.wait_for(send(f"http://127.0.0.1:{port}/", Names()), 5)
         assert answer.status == 200
         server.close()
+
+    run(work)
+
+
+def test_a_receiver_has_nothing_sent_to_another_at_its_address() -> None:
+    async def work() -> None:
+        async with Receiver(lambda _r: (200, "Set-Cookie: left=behind; Path=/\r\n")) as receiver:
+            poster = Poster(Names(one_example=[["127.0.0.1"]], two_example=[["127.0.0.1"]]), LOOPBACK)
+            for host in ("one.example", "two.example", "one.example"):
+                await poster.post(receiver.url(host), b"{}", {"webhook-id": "msg_1"}, NOW)
+            await poster.close()
+            assert [got.headers.get("cookie") for got in receiver.seen] == [None] * 3
 
     run(work)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,12 +14,13 @@ from app.domain.webhooks.subscription import AlertKind, State
 from app.models.anomalies import Anomaly
 from app.models.audit import AuditRecord
 from app.models.engine import writing
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
+from app.services import alerts as module
 from app.services.alerts import AUDIT_EVERY, Alerts
 from app.services.webhooks.subscriptions import switch
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
-from tests.services.feed.world import NOW, about, feed, fill_network, released, sent, transfer_id
+from tests.services.feed.world import NOW, about, feed, released, sent, small_network, transfer_id
 from tests.services.watching.world import CHAIN, watch_a_chain
 from tests.services.webhooks.hooks import Clock, deliveries, to_alerts
 
@@ -32,9 +32,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    gateway = replace(current_gateway(), clock=clock)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=clock)
 
 
 def told(gateway: Gateway) -> list[tuple[str, str, bool]]:
@@ -72,6 +70,19 @@ def test_an_anomaly_until_somebody_acknowledges_it(gateway: Gateway) -> None:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="x"))
     alerts.tell(gateway)
     assert sorted(told(gateway)[len(began) :]) == sorted((kind, subject, False) for kind, subject, _ in began)
+
+
+def test_of_more_than_are_told_one_by_one_none_is_said_to_have_ended(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    to_alerts(gateway, AlertKind.ANOMALY)
+    alerts = Alerts()
+    for n in (1, 2):
+        feed(gateway, released(n))
+        feed(gateway, about(n, "refund.completed", at=-5, tx_hash="0x" + f"{n:02x}" * 32))
+        alerts.tell(gateway)
+    assert [holds for _, _, holds in told(gateway)] == [True]
 
 
 def test_a_chain_that_nobody_reads(gateway: Gateway, clock: Clock) -> None:

@@ -25,6 +25,9 @@ AGE = 0.5
 """Seconds that facts are kept: CONFIG_MAX_AGE_SECONDS."""
 
 ROUNDS = volume(10, 4)
+MOST_ROUNDS = 40
+"""Until an old answer was seen: on a busy machine a report may take longer than facts are kept."""
+
 ESTIMATE = (
     "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
 )
@@ -43,7 +46,11 @@ def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, t
         serving("wsgi:app", tmp_path / "one", **settings) as one,
         serving("wsgi:app", tmp_path / "other", **settings) as other,
     ):
-        old = sum(old_answers(one, other, fee) for fee in range(1, ROUNDS + 1))
+        old = 0
+        for fee in range(1, MOST_ROUNDS + 1):
+            old += old_answers(one, other, fee)
+            if old and fee >= ROUNDS:
+                break
     empty_tables(postgres_url)
     assert old, "nothing was kept, so nothing was tried"
 

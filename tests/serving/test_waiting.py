@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
-from datetime import timedelta
 from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
 
 from tests.api.shapes import WAIT
-from tests.api.world import event, released, sent
+from tests.api.world import event
 from tests.serving.server import Server, serving
+from tests.serving.telling import TOKEN, new_transfer, release, tell
 from tests.volume import volume
 
-TOKEN = "a token of this test"
 LIMIT = 30
 
 
@@ -42,26 +40,6 @@ def serving_on(folder: Path, template: Path) -> AbstractContextManager[Server]:
         WAIT_LIMIT=str(LIMIT),
         WEB_CONCURRENCY="1",
     )
-
-
-def tell(server: Server, *events: dict[str, object]) -> None:
-    connection = server.connect()
-    body = "".join(json.dumps(each) + "\n" for each in events)
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-ndjson"}
-    connection.request("POST", "/ingest/v1/events", body, headers)
-    verdict = json.load(connection.getresponse())
-    assert verdict["accepted"] == len(events), verdict
-    connection.close()
-
-
-def new_transfer(server: Server) -> str:
-    transfer_id = f"0x{secrets.token_hex(32)}"
-    tell(server, sent(transfer_id))
-    return transfer_id
-
-
-def release(server: Server, transfer_id: str) -> None:
-    tell(server, released(transfer_id, timedelta(seconds=5)))
 
 
 def waiting(server: Server, transfer_id: str, more: str = "") -> socket.socket:

@@ -19,7 +19,7 @@ from app.admin.pages.components import (
     transfer_line,
 )
 from app.admin.pages.event_lines import Context, EventLine, event_lines
-from app.admin.pages.labels import KIND_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.admin.pages.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
 from app.admin.pages.refunds import RefundView, refund_view
 from app.domain.codes import REFUND_STATUSES, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
@@ -36,6 +36,7 @@ from app.queries.transfers.anomalies import anomalies_of
 from app.queries.transfers.lookup import transfers_with_ids
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
+from app.services.transfers.progress import progress_of_row
 from app.services.transfers.status import transfer_not_found
 
 REFUND_TRANSACTIONS: Final = (
@@ -60,6 +61,7 @@ class StageLine:
 class TransferDetail:
     """A transfer as its page shows it, read from one view of the database.
 
+    ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are what clients are told beside the status.
     ``paid_out`` is what the release paid, in destination units; None before the release, and where no
     event gives the amount. ``refund_reason`` is empty unless the status is 6. ``asked_at`` is
     when the refund was asked for, through the interface. ``refund`` is None until a
@@ -69,6 +71,8 @@ class TransferDetail:
 
     line: TransferLine
     now: datetime
+    next_actor: str
+    next_poll_seconds: int
     kind: str
     refund_reason: str
     asked_at: datetime | None
@@ -115,11 +119,14 @@ def _detail(
     facts = load_network_facts(connection)
     state = transfer_state(history, facts)
     evidence = evidence_of(history, state.status, facts, terms.chain_infos)
+    progress = progress_of_row(gateway, state)
     lines = event_lines(connection, history, _context(terms, state, evidence))
     anomalies = anomalies_of(connection, history.transfer_id)
     return TransferDetail(
         line=transfer_line(terms, state),
         now=gateway.clock(),
+        next_actor=NEXT_ACTOR_WORDS[progress.next_actor],
+        next_poll_seconds=progress.next_poll_seconds,
         kind=KIND_WORDS[state.kind] if state.kind else "",
         refund_reason=_reason(state),
         asked_at=history.asked_at,

@@ -10,6 +10,7 @@ from app.domain.codes import SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.transfer.events import EventType
+from app.domain.transfer.progress import NextActor
 from app.domain.transfer.stages import StageName
 
 
@@ -142,6 +143,12 @@ STAGE_WORDS: Final[dict[StageName, str]] = {
     StageName.REFUND_SUBMITTED: "Refund in a source block",
     StageName.REFUND_DELAYED: "Refund queued by the delay rule",
     StageName.REFUNDED: "Refunded",
+}
+
+NEXT_ACTOR_WORDS: Final[dict[NextActor, str]] = {
+    NextActor.NETWORK: "The network",
+    NextActor.USER: "The user",
+    NextActor.NOBODY: "Nobody, it is over",
 }
 
 ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {

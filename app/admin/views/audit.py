@@ -36,6 +36,7 @@ _ACTIONS: Final = (
     ("watch", "Chains watched"),
     ("ingest_token", "Ingest tokens"),
     ("api_key", "API keys"),
+    ("webhook", "Webhooks"),
     ("operator", "Accounts"),
     ("operators", "Rules for accounts"),
     ("sign_in", "Sign-ins"),

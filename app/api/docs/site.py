@@ -41,10 +41,17 @@ def find_file(folder: Path, path: str) -> SiteFile | None:
     within = safe_join(str(folder), path) if path else str(folder)
     if within is None or any(part.startswith(".") for part in path.split("/")):
         return None
-    found = Path(within)
-    if found.is_file():
+    if _is_file(within):
         return None if path.endswith("/") else SiteFile(path)
-    if (found / "index.html").is_file():
+    if _is_file(f"{within}/index.html"):
         name = f"{path.rstrip('/')}/index.html".lstrip("/")
         return SiteFile(name, moved=bool(path) and not path.endswith("/"))
     return None
+
+
+def _is_file(name: str) -> bool:
+    """Whether there is such a file; a name that is too long for any is that of none."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False

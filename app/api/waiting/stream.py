@@ -7,14 +7,13 @@ from typing import Any, Final
 
 import orjson
 
-from app.domain.following.changes import StatusChange
+from app.domain.following.change import STATUS_EVENT
+from app.domain.following.changes import PlacedChange
 from app.domain.following.position import Position
-from app.domain.times import rfc3339
 
 RETRY_MILLISECONDS: Final = 2_000
 """When a client whose connection broke comes again."""
 
-STATUS_EVENT: Final = "transfer.status"
 RESET_EVENT: Final = "reset"
 
 
@@ -33,22 +32,11 @@ def reset(position: Position) -> bytes:
     return _event(position, RESET_EVENT, {"type": RESET_EVENT, "data": {"seq": position.seq}})
 
 
-def told(changes: Iterable[StatusChange]) -> bytes:
+def told(changes: Iterable[PlacedChange]) -> bytes:
     """Changes of statuses, each an event with its id."""
-    return b"".join(_event(change.position, STATUS_EVENT, _change(change)) for change in changes)
-
-
-def _change(change: StatusChange) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "transfer_id": f"0x{change.transfer_id.hex()}",
-        "status": int(change.status),
-        "previous_status": int(change.previous_status),
-        "refund_reason": int(change.refund_reason),
-        "seq": change.position.seq,
-    }
-    if change.taken_back:
-        data["taken_back"] = True
-    return {"type": STATUS_EVENT, "timestamp": rfc3339(change.at, "microseconds"), "data": data}
+    return b"".join(
+        _event(each.position, STATUS_EVENT, each.change.event(each.at, each.position.seq)) for each in changes
+    )
 
 
 def _event(position: Position, name: str, document: dict[str, Any]) -> bytes:

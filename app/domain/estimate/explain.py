@@ -1,7 +1,7 @@
 """How an estimate comes about: each term with its formula and inputs, each limit with its headroom.
 
-It uses the same calculation and checks as the answer (``pricing``, ``checks``). Only the console asks for
-it; answering a request does not build it.
+It uses the same calculation and checks as the answer (``pricing``, ``checks``). The console and
+``explainEstimate`` ask for it; answering an estimate does not build it.
 """
 
 from __future__ import annotations

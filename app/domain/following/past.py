@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from app.domain.crypto import parse_evm_address
+from app.domain.following.change import StatusThen, account_keys
 from app.domain.following.position import Position
-from app.domain.keys import ChainId, TransferId, account_key
+from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.withdraw_ids import PaidIds
 from app.domain.transfer.events import TransferEvent, TransferSent, ValidatorsUpdated
-from app.domain.transfer.lifecycle import StatusAnswer
 from app.domain.transfer.standing import Logged, Reorg, Retraction, as_told_last, retracted_by
 from app.domain.transfer.state import TransferHistory, status_answer
 from app.domain.transfer.subjects import EventKey, subject_of_transfer
@@ -77,9 +77,8 @@ class Past:
         answer = status_answer(history, replace(facts, validators={**facts.validators, **sets}))
         standing = history.standing()
         origin = history.origin_event(standing)
-        accounts = (origin.sender, origin.receiver) if origin else ()
-        keys = frozenset(account_key(account) for account in accounts if account)
-        return StatusThen(answer, keys, is_sent=standing.first(TransferSent) is not None)
+        accounts = account_keys(origin.sender, origin.receiver) if origin else frozenset[str]()
+        return StatusThen(answer, accounts, is_sent=standing.first(TransferSent) is not None)
 
     def _asked_at(self, position: Position) -> datetime | None:
         ask = self.ask
@@ -102,15 +101,6 @@ class Past:
         for version, event in enumerate(sorted(standing, key=lambda e: e.order), start=1):
             sets[event.chain_id] = reported_set(event, version)
         return sets
-
-
-@dataclass(frozen=True, slots=True)
-class StatusThen:
-    """A status, the ``account_key`` of each account that it was listed under, and whether its send stood."""
-
-    answer: StatusAnswer
-    accounts: frozenset[str]
-    is_sent: bool
 
 
 def reported_set(event: ValidatorsUpdated, version: int) -> ValidatorSet:

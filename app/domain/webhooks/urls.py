@@ -69,7 +69,10 @@ def parse_url(text: str) -> Target:
     if not 0 < port <= 65535:
         raise ValueError("must have a port from 1 to 65535")
     path = match["target"]
-    return Target(scheme, _host(match["host"]), port, path if path.startswith("/") else f"/{path}")
+    target = Target(scheme, _host(match["host"]), port, path if path.startswith("/") else f"/{path}")
+    if len(target.url) > MAX_URL:  # the slash of a path that was left out
+        raise ValueError(f"must have at most {MAX_URL} characters")
+    return target
 
 
 def _split(rest: str) -> tuple[str, str, str]:

@@ -1,5 +1,5 @@
-// The page of a transfer keeps itself up to date: it waits for the next change where the gateway can wait, else it
-// looks again when the gateway says. What is open stays open, and the focus stays. A page nobody sees asks nothing.
+// The page of a transfer keeps itself up to date: it waits for the next change where the page says that its address
+// serves that, else it looks again when the gateway says. What is open stays open, and the focus stays. A page nobody sees asks nothing.
 "use strict";
 (() => {
   const main = document.getElementById("content");
@@ -7,7 +7,7 @@
   const LONGEST_WAIT = 25;  // seconds; the gateway answers a longer wait as if it was 30
   const SHORTEST = 2;
   const LONGEST_PAUSE = 300;
-  let canWait = true;
+  let canWait = "waits" in main.dataset;
   let failures = 0;
   let sent = new Map();  // what the server last sent of each part
 
@@ -150,6 +150,7 @@
     const query = new URLSearchParams({ transfer_id: transfer, after_status: status, timeout });
     try {
       const answer = await fetch(`/v2/waitTransferStatus?${query}`, { cache: "no-store", signal: AbortSignal.timeout((timeout + 10) * 1000) });
+      // What the gateway serves a proxy may keep for itself.
       if (answer.status === 404 || answer.status === 405) canWait = false;
       if (!answer.ok) return false;
       const told = await answer.json();

@@ -38,6 +38,15 @@ def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
     ).all()
 
 
+def first_open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
+    """Anomalies that nobody has acknowledged, the first that there were.
+
+    A new one, or one that is met again, moves none of the others out of the first ones.
+    """
+    found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
+    return connection.execute(found.order_by(Anomaly.id).limit(size)).all()
+
+
 def count_open_anomalies(connection: Connection) -> int:
     """How many nobody has acknowledged; counted up to ``COUNTED``."""
     some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()

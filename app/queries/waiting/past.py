@@ -42,6 +42,10 @@ left out: nobody but a validator who signs a request again and again makes it lo
 MOST_BEHIND: Final = 50_000
 """Entries of the log that are searched for an account's transfers: what a busy feed takes in a minute."""
 
+MOST_TRANSFERS: Final = 500
+"""Transfers of an account whose pasts are read for one answer: each takes several statements, and anybody may
+ask."""
+
 CHUNK: Final = 500
 """Transfers read by one statement."""
 
@@ -179,7 +183,8 @@ def transfers_of_account(
     asked = select(RefundAsk.transfer_id).where(RefundAsk.log_seq >= since.seq)
     for question in (named, asked):
         touched.update(each for each in connection.scalars(question) if each is not None)
-    return _listed_under(connection, account, touched) | retracted
+    found = _listed_under(connection, account, touched) | retracted
+    return found if len(found) <= MOST_TRANSFERS else None
 
 
 def _transfers_named_by(retraction: EventsRetracted) -> set[TransferId] | None:

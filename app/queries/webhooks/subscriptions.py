@@ -53,8 +53,13 @@ def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[st
 
 def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, int]:
     """By subscription how many deliveries wait for it, counted up to ``most``."""
-    counts = {}
-    for i in ids:
-        some = select(Delivery.id).where(IS_WAITING, Delivery.subscription_id == i).limit(most).subquery()
-        counts[i] = connection.scalar(select(func.count()).select_from(some)) or 0
-    return counts
+    some = (
+        select(Delivery.id)
+        .where(IS_WAITING, Delivery.subscription_id == Subscription.id)
+        .limit(most)
+        .correlate(Subscription)
+        .subquery()
+    )
+    count = select(func.count()).select_from(some).scalar_subquery()
+    found = select(Subscription.id, count.label("waiting")).where(Subscription.id.in_(ids))
+    return {row.id: row.waiting for row in connection.execute(found)}

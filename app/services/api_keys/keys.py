@@ -19,7 +19,7 @@ from app.models.engine import writing
 from app.queries.api_keys.keys import count_valid, is_name_used, key_by_id
 from app.runtime.gateway import Gateway
 from app.runtime.limits.windows import limits_of
-from app.services.audit.record import record
+from app.services.audit.record import as_recorded, record_change
 
 MOST_VALID: Final = 1000
 """How many keys are valid at a time: each process reads them all while any is presented."""
@@ -59,7 +59,7 @@ def create_within(
     made = {**row, "created_at": gateway.clock()}
     connection.execute(insert(table.ApiKey).values(made))
     change = AuditedChange(f"api key {row['name']}", None, _documented(made))
-    return _record(connection, gateway, actor, "create", change, note=note)
+    return record_change(connection, gateway, actor, "api_key.create", change, note=note)
 
 
 def require_place(connection: Connection, name: str) -> None:
@@ -93,7 +93,7 @@ def revoke_key(gateway: Gateway, api_key_id: int, *, actor: Actor) -> datetime:
         connection.execute(update(table.ApiKey).where(of_row).values(revoked_at=now))
         after = before | {"revoked_at": now}
         change = AuditedChange(f"api key {row['name']}", _documented(before), _documented(after))
-        _record(connection, gateway, actor, "revoke", change)
+        record_change(connection, gateway, actor, "api_key.revoke", change)
         return now
 
 
@@ -120,28 +120,4 @@ def _check(name: str, scopes: list[str], rate_limit: str) -> None:
 
 def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
     """What the audit log keeps of a key: nothing of its text, not even the digest."""
-    kept = {column: row[column] for column in _DOCUMENTED if row.get(column) is not None}
-    return {
-        column: value.isoformat() if isinstance(value, datetime) else value for column, value in kept.items()
-    }
-
-
-def _record(
-    connection: Connection,
-    gateway: Gateway,
-    actor: Actor,
-    action: str,
-    change: AuditedChange,
-    *,
-    note: str = "",
-) -> int:
-    return record(
-        connection,
-        gateway.audit_keys,
-        actor,
-        f"api_key.{action}",
-        change.subject,
-        now=gateway.clock(),
-        detail=": ".join(filter(None, (note, f"{action} {change.subject}"))),
-        changes=[change],
-    )
+    return as_recorded({column: row[column] for column in _DOCUMENTED if row.get(column) is not None})

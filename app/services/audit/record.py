@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -84,6 +84,40 @@ def record(
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
     return new.id
+
+
+def record_change(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    change: AuditedChange,
+    *,
+    note: str = "",
+) -> int:
+    """Add a record of a change of one thing, in the transaction of the change; its id.
+
+    :param action: the kind of thing and what was done to it, such as ``api_key.revoke``.
+    :param note: why, in the words of whoever did it.
+    """
+    return record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        action,
+        change.subject,
+        now=gateway.clock(),
+        detail=": ".join(filter(None, (note, f"{action.partition('.')[2]} {change.subject}"))),
+        changes=[change],
+    )
+
+
+def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns and their values as a record holds them: times as text."""
+    return {
+        column: value.isoformat() if isinstance(value, datetime) else value
+        for column, value in values.items()
+    }
 
 
 def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, detail: str = "") -> int:

@@ -46,8 +46,28 @@ def explain_estimate(
 ) -> ExplainedEstimate:
     """How ``estimate_transfer`` would answer the same question now. A refusal is explained, not raised.
 
+    It is counted by how it ends, as the estimate is: an explanation has all that an estimate has, so a client
+    may ask for nothing else, and an operator has to see that its users are refused. Somebody who asks for an
+    estimate and then for its explanation has asked twice, as those do who ask for the same estimate again.
+
     :raises Unavailable: when the configuration is too old to be trusted.
     """
+    try:
+        explained = _explained(gateway, request, usr_addr, caller)
+    except Exception as error:
+        gateway.estimate_counts.refused(error)
+        raise
+    refusal = explained.explanation.refusal
+    if refusal is None:
+        gateway.estimate_counts.answered()
+    else:
+        gateway.estimate_counts.refused_for(refusal.code, refusal.reason)
+    return explained
+
+
+def _explained(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> ExplainedEstimate:
     snapshot = gateway.snapshots.current()
     inputs = estimate_inputs(gateway, request, usr_addr, caller, snapshot)
     explanation = explain(inputs)

@@ -91,11 +91,10 @@ def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:
         raise ValidationError({"type": [f"must be one of {', '.join(schemas)}"]})
     event_type = EventType(name)
     loaded = plain.load(schemas[event_type], data)
-    return EVENT_CLASSES[event_type](**{key: _frozen(value) for key, value in loaded.items()})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    for name, value in loaded.items():
+        if isinstance(value, list):
+            loaded[name] = tuple(value)
+    return EVENT_CLASSES[event_type](**loaded)
 
 
 def _sentence(error: ValidationError) -> str:

@@ -20,8 +20,9 @@ from app.models import ingest_tokens as table
 from app.models.engine import writing
 from app.queries.reporters.tokens import tokens_named
 from app.runtime.gateway import Gateway
+from app.services.audit.record import record_change
 from app.services.proposals.break_glass import require_leave
-from app.services.reporters.tokens import TYPES, TokenRefused, documented, record_change, state_of
+from app.services.reporters.tokens import TYPES, TokenRefused, documented, state_of
 
 MOST_VALID: Final = 2
 """Tokens of one reporter that are valid at a time: the one in use and the one that replaces it."""
@@ -158,7 +159,8 @@ def create_within(
     made = {**row, "created_at": now}
     connection.execute(insert(table.IngestToken).values(made))
     change = AuditedChange(f"ingest token {row['name']}", None, documented(made))
-    return record_change(connection, gateway, actor, "rotate" if second else "create", change, note=note)
+    action = f"ingest_token.{'rotate' if second else 'create'}"
+    return record_change(connection, gateway, actor, action, change, note=note)
 
 
 def require_free_name(connection: Connection, name: str) -> None:

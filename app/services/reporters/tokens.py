@@ -25,7 +25,7 @@ from app.models.engine import ask, reading, writing
 from app.models.upsert import upsert
 from app.queries.reporters.tokens import every_token, last_accepted, tokens_named, usage_of, valid_token
 from app.runtime.gateway import Gateway
-from app.services.audit.record import record
+from app.services.audit.record import as_recorded, record_change
 
 DOCUMENTED = ("name", "types", "chains", "created_at", "revoked_at")
 DOCUMENTED_LIMITS = ("expires_at", "quota_events", "quota_seconds")
@@ -82,38 +82,15 @@ def _revoke(
     connection.execute(update(table.IngestToken).where(of_row).values(revoked_at=now))
     before = dict(row._mapping)
     states = (documented(state) for state in (before, before | {"revoked_at": now}))
-    record_change(connection, gateway, actor, "revoke", AuditedChange(f"ingest token {row.name}", *states))
+    change = AuditedChange(f"ingest token {row.name}", *states)
+    record_change(connection, gateway, actor, "ingest_token.revoke", change)
 
 
 def documented(row: Mapping[str, Any]) -> dict[str, Any]:
     """What the audit log keeps of a token: nothing of its text but the key ID, not even the digest."""
     kept = {column: row.get(column) for column in DOCUMENTED}
     kept |= {column: row[column] for column in DOCUMENTED_LIMITS if row.get(column) is not None}
-    return {
-        column: value.isoformat() if isinstance(value, datetime) else value for column, value in kept.items()
-    }
-
-
-def record_change(
-    connection: Connection,
-    gateway: Gateway,
-    actor: Actor,
-    action: str,
-    change: AuditedChange,
-    *,
-    note: str = "",
-) -> int:
-    """Write a change of a token into the audit log; the id of the record."""
-    return record(
-        connection,
-        gateway.audit_keys,
-        actor,
-        f"ingest_token.{action}",
-        change.subject,
-        now=gateway.clock(),
-        detail=": ".join(filter(None, (note, f"{action} {change.subject}"))),
-        changes=[change],
-    )
+    return as_recorded(kept)
 
 
 def list_tokens(gateway: Gateway) -> list[TokenRecord]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from app.domain.following.changes import StatusChange, changes_after
+from app.domain.following.changes import PlacedChange, changes_after
 from app.domain.following.past import Past
 from app.domain.following.position import BEGINNING, Position
 from app.domain.keys import TransferId
@@ -61,7 +61,7 @@ class Follower(Waiter):
 class Told:
     """What follows a position. ``changes`` is None where nobody can say: statuses are to be read anew."""
 
-    changes: Sequence[StatusChange] | None
+    changes: Sequence[PlacedChange] | None
     until: Position
     """Behind all that was looked at."""
     heads: Heads

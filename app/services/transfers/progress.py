@@ -4,13 +4,38 @@ the gateway's view is (docs/interface.md#progress)."""
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Protocol
 
 from app.domain.codes import TransferHistoryStatus
+from app.domain.keys import ChainId
 from app.domain.transfer.progress import UNKNOWN_TIMES, Progress, RouteTimes, follows_route, progress_of
 from app.queries.transfers.freshness import last_event
-from app.queries.transfers.status import TransferRow
 from app.runtime.gateway import Gateway
 from app.services.latency import route_times
+
+
+class Known(Protocol):
+    """What progress follows from: the row of a transfer, or its state as it is folded from its log."""
+
+    @property
+    def status(self) -> int:
+        """A ``TransferHistoryStatus``."""
+
+    @property
+    def sent_at(self) -> datetime | None:
+        """When its standing send happened."""
+
+    @property
+    def status_since(self) -> datetime | None:
+        """When the event happened that decides the status."""
+
+    @property
+    def src_chain_id(self) -> ChainId | None:
+        """Where it is sent from."""
+
+    @property
+    def dst_chain_id(self) -> ChainId | None:
+        """Where it is paid out."""
 
 
 def taken_in_at(gateway: Gateway) -> datetime | None:
@@ -22,7 +47,7 @@ def taken_in_at(gateway: Gateway) -> datetime | None:
     return None if event is None else event.received_at
 
 
-def progress_of_row(gateway: Gateway, row: TransferRow) -> Progress:
+def progress_of_row(gateway: Gateway, row: Known) -> Progress:
     """The progress of a transfer now."""
     status = TransferHistoryStatus(row.status)
     return progress_of(
@@ -34,7 +59,7 @@ def progress_of_row(gateway: Gateway, row: TransferRow) -> Progress:
     )
 
 
-def _times(gateway: Gateway, row: TransferRow) -> RouteTimes:
+def _times(gateway: Gateway, row: Known) -> RouteTimes:
     if row.src_chain_id is None or row.dst_chain_id is None:
         return UNKNOWN_TIMES
     return route_times(gateway, row.src_chain_id, row.dst_chain_id)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 import orjson
-from sqlalchemy import Connection, bindparam, or_, update
+from sqlalchemy import Connection, Engine, bindparam, or_, update
 from sqlalchemy.exc import DBAPIError
 
 from app.domain.times import rfc3339
@@ -31,6 +32,9 @@ AT_ONCE: Final = 50
 """Subscriptions served by one transaction: on SQLite nobody else writes meanwhile."""
 
 _DELETED_AT_ONCE: Final = 1000
+_TIMES: Final = 100
+"""So often at most in one turn: more than a busy gateway writes until the next."""
+
 _GONE: Final = 410
 
 
@@ -224,7 +228,19 @@ def _note_receivers(connection: Connection, outcomes: Iterable[Outcome]) -> None
 def clean_up(gateway: Gateway) -> None:
     """Delete some of what is too old or of removed subscriptions; switch off those of revoked keys."""
     with counting(gateway.engine) as connection:
-        delete_old(connection, gateway.clock() - KEPT, _DELETED_AT_ONCE)
         switch_off_of_revoked(connection, gateway.clock())
-    with writing(gateway.engine) as connection:
-        delete_of_removed(connection, _DELETED_AT_ONCE)
+    _while_full(counting, gateway, lambda c: delete_old(c, gateway.clock() - KEPT, _DELETED_AT_ONCE))
+    _while_full(writing, gateway, lambda c: delete_of_removed(c, _DELETED_AT_ONCE))
+
+
+def _while_full(
+    begin: Callable[[Engine], AbstractContextManager[Connection]],
+    gateway: Gateway,
+    delete_some: Callable[[Connection], int],
+) -> None:
+    """Delete in short transactions, between which others write, until there is no full portion left."""
+    for _ in range(_TIMES):
+        with begin(gateway.engine) as connection:
+            deleted = delete_some(connection)
+        if deleted < _DELETED_AT_ONCE:
+            return

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.domain.following.change import STATUS_EVENT, StatusChange
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
-from app.domain.webhooks.changes import STATUS_EVENT, StatusChange, status_changes
+from app.domain.webhooks.changes import change_body, status_changes
 from app.domain.webhooks.subscription import DeliveryState, account_subject, transfer_subject
 from app.models.connections.append import append
 from app.models.webhooks.deliveries import Delivery
@@ -48,7 +49,7 @@ def tell_changes(
     seq = load_positions(connection).last_seq
     rows: list[dict[str, Any]] = []
     for change, subscriptions in told:
-        body = change.body(now, seq)
+        body = change_body(change, now, seq)
         subject = f"0x{change.transfer_id.hex()}"
         rows += [delivery_row(i, STATUS_EVENT, subject, body, now) for i in subscriptions]
     append(connection, Delivery, rows)

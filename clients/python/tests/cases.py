@@ -73,6 +73,19 @@ def wait(case: Case) -> list[Any]:
         return state_of(wait_until_done(gateway, case["transfer"], **options))
 
 
+def follow(case: Case) -> list[int]:
+    """The statuses that somebody sees who waits until it is over."""
+    seen: list[int] = []
+
+    def over(state: State) -> bool:
+        seen.append(state.status)
+        return state.terminal
+
+    with Gateway(case["base"]) as gateway:
+        wait_until(gateway, case["transfer"], over, timeout=case["timeout"])
+    return list(dict.fromkeys(seen))
+
+
 def session(case: Case) -> dict[str, Any]:
     """Every operation, of a gateway that serves."""
     with Gateway(case["base"] + "/", api_key=case.get("api_key")) as gateway:
@@ -98,7 +111,14 @@ def session(case: Case) -> dict[str, Any]:
         }
 
 
-DOES: dict[str, Do] = {"ways": all_ways, "send": send, "webhook": webhook, "wait": wait, "session": session}
+DOES: dict[str, Do] = {
+    "ways": all_ways,
+    "send": send,
+    "webhook": webhook,
+    "wait": wait,
+    "follow": follow,
+    "session": session,
+}
 
 
 def main(does: Mapping[str, Do]) -> None:

@@ -58,6 +58,13 @@ const DOES = {
     if (terminal) return stateOf(await waitUntil(gateway, transfer, (state) => state.terminal, options));
     return stateOf(await waitUntilDone(gateway, transfer, options));
   },
+  // The statuses that somebody sees who waits until it is over.
+  follow: async ({ base, transfer, timeout = 0 }: Case) => {
+    const seen = new Set<number>();
+    const over = (state: State) => seen.add(state.status) && state.terminal;
+    await waitUntil(new Gateway(base), transfer, over, { timeout });
+    return [...seen];
+  },
   session,
   evidence: async ({ evidence, configs, transfer, receiver, contracts }: Case) => {
     const options = { ...(receiver !== undefined && { receiver }), ...(contracts !== undefined && { contracts }) };

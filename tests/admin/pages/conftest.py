@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from flask import Flask
@@ -12,7 +11,7 @@ from app.runtime.gateway import Gateway, current_gateway
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
-from tests.services.feed.world import NOW, fill_network
+from tests.services.feed.world import NOW, small_network
 
 
 @pytest.fixture
@@ -26,9 +25,7 @@ def app(applications: Applications, database: SharedDatabase) -> Iterator[Flask]
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
     """The small network at its NOW, without a transfer."""
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)
 
 
 @pytest.fixture

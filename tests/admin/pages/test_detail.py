@@ -13,6 +13,7 @@ from app.admin.pages.labels import (
     ANOMALY_WORDS,
     EVENT_WORDS,
     KIND_WORDS,
+    NEXT_ACTOR_WORDS,
     REFUND_REASONS,
     STAGE_WORDS,
     STATUS_WORDS,
@@ -26,6 +27,7 @@ from app.domain.errors import GatewayError
 from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.transfer.events import EventType
 from app.domain.transfer.outcomes import EventOutcome, event_outcomes
+from app.domain.transfer.progress import NextActor
 from app.domain.transfer.stages import Progress, StageName
 from app.models.engine import reading
 from app.queries.feed.histories import load_histories
@@ -230,6 +232,7 @@ def test_everything_has_words() -> None:
     assert set(EVENT_WORDS) == set(EventType)
     assert set(KIND_WORDS) == set(SendKind)
     assert set(STAGE_WORDS) == set(StageName)
+    assert set(NEXT_ACTOR_WORDS) == set(NextActor)
     assert set(ANOMALY_WORDS) == set(AnomalyKind)
     assert set(REFUND_REASONS) == {status for status in XferStatus if status.is_bad}
 
@@ -250,6 +253,8 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway, sandbox_app: Flask) -> 
         assert answer["src_block_tx_link"] == (got.src_transaction.link if got.src_transaction else "")
         assert answer["dst_block_tx_link"] == (got.dst_transaction.link if got.dst_transaction else "")
         assert answer["block_delay"] == got.block_delay
+        assert got.next_actor == NEXT_ACTOR_WORDS[NextActor(door.headers["X-Transfer-Next-Actor"])]
+        assert got.next_poll_seconds == int(door.headers.get("X-Transfer-Next-Poll-Seconds", 0))
         current = [stage for stage in got.stages if stage.progress is Progress.CURRENT]
         over = transfer.status in (0, 2, 5, 10)
         assert len(current) == (0 if over else 1), transfer

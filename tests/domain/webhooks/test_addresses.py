@@ -98,6 +98,7 @@ def test_urls_are_read_in_one_form(text: str, url: str, place: str) -> None:
         "https://exämple.org/", "https://example.org/ä", "https://①②⑦.⓪.⓪.①/", "https://example..org/",
         "https://.example.org/", "https://-a.example/", "https://example.org/\r\nX: y", "https://example.org/\0",
         "https://" + "a" * 64 + ".example/", "https://example.org/" + "a" * 2048,
+        "https://example.org?" + "a" * 2028,
     ],
 )  # fmt: skip
 def test_urls_that_two_readers_could_read_differently_are_refused(text: str) -> None:

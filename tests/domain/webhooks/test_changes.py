@@ -10,7 +10,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.codes import XferStatus
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
-from app.domain.webhooks.changes import status_changes
+from app.domain.webhooks.changes import change_body, status_changes
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 ID = TransferId(bytes(31) + b"\7")
@@ -33,7 +33,7 @@ def state(status: Status, **changes: object) -> TransferState:
 def test_the_body_has_the_documented_fields() -> None:
     after = state(Status.TRANSFER_TO_BE_REFUNDED, refund_reason=XferStatus.BAD_SLIPPAGE)
     (change,) = status_changes({ID: state(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION)}, {ID: after})
-    assert json.loads(change.body(NOW, 12)) == {
+    assert json.loads(change_body(change, NOW, 12)) == {
         "type": "transfer.status",
         "timestamp": "2026-06-01T12:00:00.000000Z",
         "data": {
@@ -84,7 +84,7 @@ S, W, R, C = (
 def test_what_does_not_hold_any_more_is_taken_back(before: Status, after: Status, taken_back: bool) -> None:
     (change,) = status_changes({ID: state(before)}, {ID: state(after)})
     assert change.taken_back is taken_back
-    assert ('"taken_back":true' in change.body(NOW, 1)) is taken_back
+    assert ('"taken_back":true' in change_body(change, NOW, 1)) is taken_back
 
 
 def test_an_announced_transfer_that_fails_takes_nothing_back() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,16 +11,14 @@ from sqlalchemy import select
 
 from app.models.engine import reading
 from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from tests.databases import SharedDatabase
-from tests.services.feed.world import NOW, fill_network, transfer_id
+from tests.services.feed.world import NOW, small_network, transfer_id
 
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)
 
 
 @pytest.fixture

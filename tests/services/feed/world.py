@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
 from app.models.validators import ReportedValidatorSet
-from app.runtime.gateway import Gateway
+from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.ingest import IngestResult, ingest_lines
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
@@ -97,6 +98,16 @@ def write_network(engine: Engine) -> None:
 def fill_network(database: SharedDatabase, engine: Engine) -> None:
     """Fill the empty database with the small network."""
     database.fill(fill_network, lambda: write_network(engine))
+
+
+def small_network(database: SharedDatabase, **changes: Any) -> Gateway:
+    """The gateway of the current application, on the empty database filled with the small network.
+
+    :param changes: to its fields, such as the clock.
+    """
+    gateway = replace(current_gateway(), **changes)
+    fill_network(database, gateway.engine)
+    return gateway
 
 
 def forget_events(gateway: Gateway) -> None:

@@ -36,13 +36,13 @@ from tests.services.feed.world import (
     about,
     event,
     feed,
-    fill_network,
     prepared,
     released,
     request,
     sent,
     signature,
     signed,
+    small_network,
     transfer_id,
 )
 
@@ -51,9 +51,7 @@ DONE, CURRENT, TO_COME = Progress.DONE, Progress.CURRENT, Progress.TO_COME
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,31 +11,31 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.following.changes import StatusChange
+from app.domain.following.changes import PlacedChange
 from app.domain.following.position import BEGINNING, Position, parse_position
 from app.domain.keys import TransferId, account_key
 from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.transfers import Transfer
 from app.queries.waiting import past
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from app.runtime.waiting import Key
 from app.services import refund_asks
 from app.services.feed.retract import retract_ids
 from app.services.transfers.follow import present_position, told_after
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
-from tests.services.feed.test_any_order import EVERYTHING, REORGS
+from tests.services.feed.any_order import EVERYTHING, REORGS
 from tests.services.feed.world import (
     NOW,
     SENDER,
     about,
     event,
     feed,
-    fill_network,
     forget_events,
     released,
     sent,
+    small_network,
     transfer_id,
 )
 from tests.volume import volume
@@ -53,9 +52,7 @@ Told = list[tuple[TransferId, int, int]]
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)
 
 
 def statuses(gateway: Gateway) -> dict[TransferId, int]:
@@ -82,15 +79,16 @@ def happen(gateway: Gateway, step: dict[str, Any]) -> None:
         feed(gateway, step)
 
 
-def tell_all(gateway: Gateway, key: Key, after: Position = BEGINNING) -> list[StatusChange]:
+def tell_all(gateway: Gateway, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
     told = told_after(gateway, key, after)
     assert told.changes is not None
     assert told.until >= after
     return list(told.changes)
 
 
-def shown(changes: list[StatusChange]) -> Told:
-    return [(each.transfer_id, int(each.previous_status), int(each.status)) for each in changes]
+def shown(changes: list[PlacedChange]) -> Told:
+    told = [each.change for each in changes]
+    return [(change.transfer_id, int(change.previous_status), int(change.status)) for change in told]
 
 
 @pytest.mark.every_database
@@ -100,7 +98,7 @@ def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
     def told_exactly(steps: list[dict[str, Any]], data: st.DataObject) -> None:
         forget_events(gateway)
         answered = [(BEGINNING, statuses(gateway))]
-        heard: dict[Key, list[StatusChange]] = {ACCOUNT: [], **{wanted: [] for wanted in IDS}}
+        heard: dict[Key, list[PlacedChange]] = {ACCOUNT: [], **{wanted: [] for wanted in IDS}}
         cursors: dict[Key, Position] = dict.fromkeys(heard, BEGINNING)
         for step in steps:
             happen(gateway, step)
@@ -125,20 +123,21 @@ def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
     told_exactly()
 
 
-def assert_as_answered(whole: list[StatusChange], answered: list[tuple[Position, int]]) -> None:
+def assert_as_answered(whole: list[PlacedChange], answered: list[tuple[Position, int]]) -> None:
     """Each change follows from the one before, and after each commit the last one is what was answered.
 
     One commit may add several entries to the log (signatures that were kept aside), each of which is told.
     """
     status = 0
-    for each in whole:
-        assert (int(each.previous_status), each.status != each.previous_status) == (status, True)
-        status = int(each.status)
+    for change in (each.change for each in whole):
+        assert (int(change.previous_status), change.status != change.previous_status) == (status, True)
+        status = int(change.status)
     for position, told in answered:
-        assert told == next((int(each.status) for each in reversed(whole) if each.position <= position), 0)
+        before = (each for each in reversed(whole) if each.position <= position)
+        assert told == next((int(each.change.status) for each in before), 0)
 
 
-def assert_cut_anywhere(gateway: Gateway, key: Key, whole: list[StatusChange]) -> None:
+def assert_cut_anywhere(gateway: Gateway, key: Key, whole: list[PlacedChange]) -> None:
     """Whoever heard of some events, and comes again with the id of the last of them, hears of the others."""
     ids = [str(change.position) for change in whole]
     assert len(set(ids)) == len(ids)
@@ -154,7 +153,7 @@ def test_what_is_taken_back_is_told(gateway: Gateway) -> None:
     feed(gateway, event("chain.reorged", chain_id=2, from_block=200))
     feed(gateway, event("chain.reorged", chain_id=1, from_block=100))
     changes = tell_all(gateway, IDS[0])
-    assert [(int(each.status), each.taken_back) for each in changes] == [
+    assert [(int(each.change.status), each.change.taken_back) for each in changes] == [
         (1, False),
         (3, False),
         (5, False),
@@ -169,7 +168,7 @@ def test_what_is_taken_back_is_told(gateway: Gateway) -> None:
 def test_what_one_entry_changed_is_told_in_parts(gateway: Gateway) -> None:
     feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
     *_, first, second, third = tell_all(gateway, ACCOUNT)
-    assert [each.transfer_id for each in (first, second, third)] == IDS
+    assert [each.change.transfer_id for each in (first, second, third)] == IDS
     assert [str(each.position) for each in (first, second, third)] == ["4.1", "4.2", "4"]
 
 
@@ -179,13 +178,13 @@ def test_an_ask_is_told_behind_all_that_came_before_it(gateway: Gateway) -> None
     happen(gateway, {"ask": 1})
     feed(gateway, released(2))
     changes = tell_all(gateway, ACCOUNT)
-    assert [int(each.status) for each in changes] == [1, 6, 1, 7, 5]
+    assert [int(each.change.status) for each in changes] == [1, 6, 1, 7, 5]
     assert [each.position.seq for each in changes] == [1, 2, 3, 3, 4]
     assert str(changes[3].position) == f"3+{changes[3].position.ask}"
     assert changes[3].position.ask > 0
     assert_cut_anywhere(gateway, ACCOUNT, changes)
-    change = tell_all(gateway, IDS[0])[1]
-    assert change.refund_reason == 4
+    refused = tell_all(gateway, IDS[0])[1]
+    assert refused.change.refund_reason == 4
 
 
 @pytest.mark.every_database
@@ -197,14 +196,17 @@ def test_a_transfer_is_told_of_from_when_it_is_listed(gateway: Gateway) -> None:
     assert tell_all(gateway, account_key("0x" + "bb" * 20)) == []
 
 
+@pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_TRANSFERS"])
 def test_too_far_behind_nothing_is_told_of_an_account(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
-    feed(gateway, sent(1), released(1))
-    monkeypatch.setattr(past, "MOST_BEHIND", 1)
+    feed(gateway, sent(1), sent(2))
+    monkeypatch.setattr(past, most, 2)
+    assert len(tell_all(gateway, ACCOUNT)) == 2
+    monkeypatch.setattr(past, most, 1)
     told = told_after(gateway, ACCOUNT, BEGINNING)
     assert (told.changes, str(told.until)) == (None, "2")
-    assert len(tell_all(gateway, IDS[0])) == 2
+    assert len(tell_all(gateway, IDS[0])) == 1
 
 
 @pytest.mark.parametrize(

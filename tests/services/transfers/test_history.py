@@ -17,21 +17,19 @@ from app.domain.times import unix_milliseconds
 from app.models.engine import writing
 from app.models.transfers import Transfer, TransferAccount
 from app.queries.transfers import history
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from app.services.transfers.find import find_transfers
 from app.services.transfers.history import transfer_history
 from app.services.transfers.status import transfer_statuses
 from tests.databases import SharedDatabase
-from tests.services.feed.world import NOW, fill_network
+from tests.services.feed.world import NOW, small_network
 
 ACCOUNTS = ("0xaa", "0xbb", "0xcc")
 
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)
 
 
 def add(connection: Connection, made: Sequence[tuple[int, float, str, str]]) -> None:

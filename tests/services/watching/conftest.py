@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from tests.databases import SharedDatabase
-from tests.services.feed.world import fill_network
+from tests.services.feed.world import small_network
 from tests.services.watching.world import Clock
 
 
@@ -20,6 +18,4 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    gateway = replace(current_gateway(), clock=clock)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=clock)

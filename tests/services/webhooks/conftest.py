@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.gateway import Gateway
 from tests.databases import SharedDatabase
-from tests.services.feed.world import NOW, fill_network
+from tests.services.feed.world import NOW, small_network
 
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    fill_network(database, gateway.engine)
-    return gateway
+    return small_network(database, clock=lambda: NOW)

@@ -11,6 +11,7 @@ from app.domain.webhooks.signature import secret_text
 from app.domain.webhooks.subscription import DeliveryState, State
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
+from app.services.webhooks import delivering
 from app.services.webhooks.delivering import CLAIM, Due, Outcome, bring_back, clean_up, take
 from app.services.webhooks.replay import replay
 from app.services.webhooks.subscriptions import rotate, send_test, switch
@@ -184,6 +185,23 @@ def test_old_deliveries_and_removed_subscriptions_go(moved: Gateway, clock: Cloc
     clean_up(moved)
     clean_up(moved)
     assert len(deliveries(moved)) == 1
+    clock.move(KEPT + timedelta(seconds=1))
+    clean_up(moved)
+    assert deliveries(moved) == []
+
+
+def test_however_much_is_too_old_it_is_deleted(
+    moved: Gateway, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As much as is written between two turns: otherwise the table would grow for ever."""
+    monkeypatch.setattr(delivering, "_DELETED_AT_ONCE", 2)
+    to_everything(moved)
+    removed = to_subjects(moved, transfers=range(1, 8))
+    feed(moved, *(sent(n) for n in range(1, 8)))
+    assert len(deliveries(moved)) == 14
+    switch(moved, removed.public_id, State.REMOVED, actor=TESTER)
+    clean_up(moved)
+    assert len(deliveries(moved)) == 7
     clock.move(KEPT + timedelta(seconds=1))
     clean_up(moved)
     assert deliveries(moved) == []

@@ -1,0 +1,66 @@
+"""Both clients wait at a real gateway, and hear of a change as soon as it is there."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients import workshop
+from tests.serving.server import Server, serving
+from tests.serving.telling import TOKEN, new_transfer, release
+
+SOON = 2
+"""Seconds from the commit of the change to the end of the client's program."""
+
+BEGUN = 4
+"""Seconds after which a client waits. What it saw says whether it did."""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("waiting")
+    shutil.copy(sqlite_template, folder / "gateway.db")
+    url, doors = f"sqlite:///{folder / 'gateway.db'}", "api,ingest,wait"
+    with serving(
+        "wsgi:app", folder / "log", DATABASE_URL=url, DOORS=doors, INGEST_TOKENS=TOKEN, WEB_CONCURRENCY="1"
+    ) as running:
+        yield running
+
+
+def heard(gateway: Server, check: Callable[[list[dict[str, Any]]], None]) -> float:
+    """How many seconds after the change the client had told of it."""
+    transfer_id = new_transfer(gateway)
+    asked = gateway.ask("GET", f"/v2/waitTransferStatus?transfer_id={transfer_id}")
+    assert asked.headers["X-Transfer-Next-Poll-Seconds"] == "300", "asking again would take minutes"
+    told: list[float] = []
+
+    def happen() -> None:
+        release(gateway, transfer_id)
+        told.append(time.monotonic())
+
+    later = threading.Timer(BEGUN, happen)
+    later.start()
+    try:
+        case = {"do": "follow", "base": gateway.base, "transfer": transfer_id, "timeout": 60}
+        check([case | {"name": "it waits", "expect": {"value": [1, 5]}}])
+    finally:
+        later.join()
+    took = time.monotonic() - told[0]
+    print(f"told {took:.2f} s after the commit")
+    return took
+
+
+def test_python_hears_of_a_change(gateway: Server) -> None:
+    assert heard(gateway, lambda cases: workshop.check_python(cases, {})) < SOON
+
+
+@pytest.mark.full("compiled by tsc, and seconds of waiting that the Python client had")
+def test_typescript_hears_of_a_change(gateway: Server, tmp_path: Path) -> None:
+    workshop.typescript()  # compiled before the time runs
+    assert heard(gateway, lambda cases: workshop.check_typescript(cases, {}, tmp_path)) < SOON

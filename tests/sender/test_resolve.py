@@ -1,0 +1,63 @@
+"""Names to addresses: servers of names that hang."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from app.sender import resolve as module
+from app.sender.resolve import THREADS, NotResolved, Resolver
+
+
+def test_names_that_hang_do_not_hold_up_those_that_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def ask(host: str, _port: int) -> list[str]:
+        if host.startswith("hangs"):
+            ended.wait(10)  # longer than whoever asked waits
+        return ["192.0.2.1"]
+
+    monkeypatch.setattr(module, "_ask", ask)
+    monkeypatch.setattr(module, "RESOLVE_SECONDS", 0.3)
+
+    async def work() -> None:
+        resolver = Resolver()
+        assert await resolver("good.example", 443) == ["192.0.2.1"]
+        hanging = [resolver(f"hangs{n}.example", 443) for n in range(2 * THREADS)]
+        told = await asyncio.gather(*hanging, return_exceptions=True)
+        assert {type(each) for each in told} == {NotResolved}
+        assert await asyncio.gather(*(resolver("good.example", 443) for _ in range(3))) == [["192.0.2.1"]] * 3
+        resolver.close()
+
+    try:
+        asyncio.run(work())
+    finally:
+        ended.set()
+
+
+def test_a_name_that_hangs_for_once_asks_among_the_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_by: list[str] = []
+    fails = False
+
+    def ask(_host: str, _port: int) -> list[str]:
+        asked_by.append(threading.current_thread().name.rpartition("_")[0])
+        if fails:
+            raise OSError
+        return ["192.0.2.1"]
+
+    monkeypatch.setattr(module, "_ask", ask)
+
+    async def work() -> None:
+        nonlocal fails
+        resolver = Resolver()
+        for fails in (False, True, False, False):
+            try:
+                await resolver("some.example", 443)
+            except NotResolved:
+                assert fails
+        resolver.close()
+
+    asyncio.run(work())
+    assert asked_by == ["resolve-new", "resolve", "resolve-new", "resolve"]
