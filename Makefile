@@ -20,7 +20,7 @@ docs: ## build the documentation that is served at /docs, where it has changed
 	$(VENV) requirements-docs.txt
 	@$(BIN)/python -m scripts.docs_site.build
 
-demo: ## run two local chains, contracts, the gateway and its watcher, with transfers in every status (needs npm once; ARGS=--once)
+demo: ## run two local chains, contracts, the gateway and its watcher, with transfers in every status (needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m demo $(ARGS)
 

@@ -1,6 +1,7 @@
 """``make demo``: two chains, contracts, the gateway and its watcher on this machine, and transfers.
 
 Needs no network but the npm registry, once. Ends with Ctrl-C; ``--once`` ends when every transfer has.
+With ``--claim`` the users leave their refunds to whoever reads docs/refund-guide.md.
 """
 
 from __future__ import annotations
@@ -9,19 +10,22 @@ import argparse
 import secrets
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from itertools import count
 from typing import Any
 
-from app.domain.codes import SendKind
+from app.domain.codes import SendKind, TransferHistoryStatus
+from app.domain.crypto import checksum_address
 from demo import chains, gateway
-from demo.actors import Gateway, Life
+from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil, AnvilMissing, installed
 from demo.chains import COIN, DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS
 from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from demo.validators import Validators
+from demo.wallet import wallet
 
 BLOCK_SECONDS = 1
 BLOCK_DELAYS = (4, 6)
@@ -33,8 +37,13 @@ START_SECONDS = 60
 VALIDATORS = Validators.of(40, 30, 20, 10)
 
 
-def lives(hub: Gateway, nodes: dict[int, Anvil], numbers: count[int]) -> list[Life]:
-    """One transfer of each way that there is."""
+def lives(
+    hub: Gateway, nodes: dict[int, Anvil], numbers: count[int], wallets: Mapping[int, str]
+) -> list[Life]:
+    """One transfer of each way that there is.
+
+    :param wallets: where somebody else sends what users send, by chain; none where the users act themselves.
+    """
 
     def life(name: str, kind: SendKind, chain: int, amount: int = 2_000_000, **more: Any) -> Life:
         refunded, fails = more.pop("refunded", False), more.pop("fails", False)
@@ -43,7 +52,8 @@ def lives(hub: Gateway, nodes: dict[int, Anvil], numbers: count[int]) -> list[Li
             kind=kind, chain=chain, to_chain=LEFT + RIGHT - chain, amount=amount, nonce=nonce,
             sender=USERS[nonce % 4], receiver=USERS[nonce % 4], **more,
         )  # fmt: skip
-        return Life(name, send, hub, nodes, VALIDATORS, say, refunded=refunded, fails=fails)
+        done = set(OF_THE_USER) if wallets else set()
+        return Life(name, send, hub, nodes, VALIDATORS, say, refunded=refunded, fails=fails, done=done)
 
     pool, deposit, burn = SendKind
     large = 2 * max(DELAYED_OVER.values())
@@ -65,6 +75,14 @@ def lives(hub: Gateway, nodes: dict[int, Anvil], numbers: count[int]) -> list[Li
 def say(line: str) -> None:
     """Print a line with the time."""
     print(f"{datetime.now().astimezone():%H:%M:%S}  {line}", flush=True)
+
+
+def what_to_claim(life: Life, wallets: Mapping[int, str]) -> str:
+    """What the refund guide needs to know of a transfer that waits for its user."""
+    return (
+        f"claim it (docs/refund-guide.md):\n  gateway   {life.gateway.base}\n  transfer  {life.send.text}\n"
+        f"  node      {wallets[life.send.chain]}\n  account   {checksum_address(life.send.sender)}"
+    )
 
 
 def what_to_look_at(base: str, password: str) -> str:
@@ -89,10 +107,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="port of the gateway (default 8000)")
     parser.add_argument("--once", action="store_true", help="exit when every transfer is finished")
+    parser.add_argument("--claim", action="store_true", help="leave the claiming of refunds to you")
     options = parser.parse_args()
     try:
         installed()
-        return run(options.port, once=options.once)
+        return run(options.port, once=options.once, claim=options.claim)
     except AnvilMissing as missing:
         print(missing, file=sys.stderr)
         return 1
@@ -101,7 +120,7 @@ def main() -> int:
         return 0
 
 
-def run(port: int, *, once: bool) -> int:
+def run(port: int, *, once: bool, claim: bool) -> int:
     """Start everything, and let transfers travel."""
     base, token = f"http://127.0.0.1:{port}", secrets.token_hex(16)
     with ExitStack() as stack:
@@ -124,7 +143,8 @@ def run(port: int, *, once: bool) -> int:
             print(f"the gateway does not respond at {base}: see {gateway.FOLDER}/server.log", file=sys.stderr)
             return 1
         print(what_to_look_at(base, password))
-        return travel(hub, nodes, once=once)
+        wallets = {each: stack.enter_context(wallet(nodes[each].url)) for each in nodes if claim}
+        return travel(hub, nodes, wallets, once=once)
 
 
 def wait_until_ready(hub: Gateway) -> bool:
@@ -137,23 +157,26 @@ def wait_until_ready(hub: Gateway) -> bool:
     return True
 
 
-def travel(hub: Gateway, nodes: dict[int, Anvil], *, once: bool) -> int:
+def travel(hub: Gateway, nodes: dict[int, Anvil], wallets: Mapping[int, str], *, once: bool) -> int:
     """Begin a transfer every few seconds, and move each on as its status asks."""
     numbers = count(1)
-    planned, under_way = lives(hub, nodes, numbers), list[Life]()
+    planned, under_way = lives(hub, nodes, numbers, wallets), list[Life]()
     seen: set[int] = set()
     next_at = time.monotonic()
-    while planned or under_way:
+    while planned or under_way or (wallets and not once):
         if planned and time.monotonic() >= next_at:
             next_at = time.monotonic() + BETWEEN_SECONDS
             under_way.append(planned.pop(0))
             under_way[-1].begin()
         for life in under_way:
+            before = life.status
             life.step()
             seen.update(life.seen)
+            if wallets and before != life.status == TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED:
+                say(what_to_claim(life, wallets))
         under_way = [life for life in under_way if not life.over]
-        if not planned and not once:
-            planned = lives(hub, nodes, numbers)
+        if not planned and not once and not wallets:  # what waits for its user would pile up
+            planned = lives(hub, nodes, numbers, wallets)
         time.sleep(STEP_SECONDS)
     say(f"all transfers are finished; statuses seen: {', '.join(map(str, sorted(seen)))}")
     return 0

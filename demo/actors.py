@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
@@ -19,6 +19,9 @@ from demo.transfers import Send
 from demo.validators import Validators
 
 Say = Callable[[str], None]
+
+OF_THE_USER: Final = ("asked", "withdrawn", "refund executed")
+"""What is the user's to do about a refund: done already, where a ``Life`` is to leave it to somebody else."""
 
 
 @dataclass

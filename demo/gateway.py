@@ -25,7 +25,7 @@ from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from app.services.operators.accounts import create_account
 from app.services.operators.passwords import generate_password
-from config import load_settings
+from config import ALL_DOORS, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".tmp" / "demo"
@@ -47,6 +47,7 @@ def environment(port: int, token: str, urls: Mapping[str, str]) -> dict[str, str
         "PORT": str(port),
         "WEB_CONCURRENCY": "1",
         "CONFIG_MAX_AGE_SECONDS": "1",
+        "DOORS": ",".join((*ALL_DOORS, "wait")),
     }  # fmt: skip
 
 

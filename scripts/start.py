@@ -117,6 +117,13 @@ def first_account(gateway: Gateway) -> str:
     )
 
 
+def how_webhooks_are_sent(settings: Settings) -> str:
+    """What else to start: the sender is a process of its own, so that servers can be restarted beside it."""
+    if not {"api", "admin"} & set(settings.doors):
+        return ""
+    return "Webhooks are sent by another process, beside this one: .venv/bin/flask --app wsgi deliver\n"
+
+
 def prepare_documentation() -> None:
     """Build what ``/docs`` serves, where it has changed. A gateway without it is a gateway all the same."""
     try:
@@ -141,6 +148,7 @@ def main() -> None:
     prepare_database(app)
     if "api" in settings.doors:
         prepare_documentation()
+    sys.stdout.write(how_webhooks_are_sent(settings))
     # In this process, whose imports are done: a second interpreter would double the time to start.
     # The first argument is what gunicorn starts again when it is told to upgrade itself (USR2).
     sys.argv = [str(Path(sys.executable).with_name("gunicorn")), "-c", "gunicorn.conf.py", "wsgi:app"]

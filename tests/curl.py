@@ -21,8 +21,10 @@ def curl_of(command: str) -> tuple[str, str, dict[str, str], str | None]:
                 headers[name] = value
             case "-d":
                 data.append(next(words))
-            case "-G" | "-i":
-                pass  # the data is the query; the headers are shown, too
+            case "--max-time":
+                next(words)
+            case "-G" | "-i" | "-N":
+                pass  # the data is the query; the headers are shown, too; what comes is shown at once
             case _:
                 assert not url, f"{command}: {word}"
                 url = word

@@ -19,6 +19,7 @@ from tests.services.webhooks.hooks import Plenty
 
 URL = "https://hooks.example/in?token=hidden"
 ID = f"0x{7:064x}"
+NOBODY_SENDS = "no sender seems to run"
 
 
 def made(visitor: Visitor, **fields: object) -> str:
@@ -53,6 +54,40 @@ def test_one_is_made_tested_looked_at_and_removed(app: Flask, network: Gateway) 
     assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
     done = [row.action for row in list_audit(network)]
     assert done[:2] == ["webhook.removed", "webhook.create"]
+
+
+def test_it_is_said_when_nothing_is_sent(app: Flask, network: Gateway, clock: MovableClock) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    page = f"/admin/webhooks/{made(visitor)}"
+    visitor.post(f"{page}/test")
+    clock.forward(seconds=60)
+    assert NOBODY_SENDS not in visitor.get(page).text
+    clock.forward(seconds=1)
+    for each in (page, "/admin/webhooks/"):
+        assert NOBODY_SENDS in visitor.get(each).text
+    visitor.post(f"{page}/pause")
+    assert NOBODY_SENDS not in visitor.get(page).text
+    visitor.post(f"{page}/resume")  # only from now on could it be sent
+    assert NOBODY_SENDS not in visitor.get(page).text
+    clock.forward(seconds=61)
+    assert NOBODY_SENDS in visitor.get(page).text
+    attempted(network, 200)
+    assert NOBODY_SENDS not in visitor.get(page).text
+
+
+def test_a_receiver_that_hangs_is_not_taken_for_a_missing_sender(
+    app: Flask, network: Gateway, clock: MovableClock
+) -> None:
+    visitor = signed_in(app, Role.OPERATOR)
+    page = f"/admin/webhooks/{made(visitor)}"
+    for _ in range(3):
+        visitor.post(f"{page}/test")
+    clock.forward(minutes=2)
+    assert NOBODY_SENDS in visitor.get(page).text
+    assert len(take(network, Plenty(each=2))) == 2  # the third waits until there is room
+    assert NOBODY_SENDS not in visitor.get(page).text
+    clock.forward(seconds=61)  # and the sender was killed
+    assert NOBODY_SENDS in visitor.get(page).text
 
 
 def test_pausing_and_resuming(app: Flask, network: Gateway) -> None:

@@ -279,7 +279,9 @@ def test_it_is_not_sent_again_when_nothing_changed(client: FlaskClient) -> None:
     assert (response.status_code, response.get_data()) == (304, b"")
 
 
-def test_every_operation_has_a_page_of_its_name(document: dict[str, Any]) -> None:
+def test_every_operation_has_a_page_of_its_name(open_app: Any) -> None:
+    app = open_app(doors=("api", "wait"))
+    document = app.test_client().get("/openapi.json").get_json()
     for path, operations in document["paths"].items():
         name = path.removeprefix("/v2/")
         if name == path or name == "getTransferConfigsForAll":  # health checks, and a second name
@@ -287,6 +289,7 @@ def test_every_operation_has_a_page_of_its_name(document: dict[str, Any]) -> Non
         title = (OPERATIONS / f"{name}.md").read_text().partition("\n")[0]
         assert title.startswith(f"# {name}: ")
         for operation in operations.values():
+            assert operation["summary"].startswith(name)
             assert operation["operationId"] != name or title == f"# {operation['summary']}"
         assert f"]({name}.md)" in (OPERATIONS / "README.md").read_text()
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from demo.wallet import listening
 
 STATUS, WAIT = "getTransferStatus", "waitTransferStatus"
 
@@ -92,16 +93,3 @@ def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
 
     with listening(Handler) as base:
         yield base
-
-
-@contextmanager
-def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """The base address of a server that a thread of this process runs."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()

@@ -18,14 +18,14 @@ from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_rows
-from demo.actors import Gateway, Life
+from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil
 from demo.chains import DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS, prepare
 from demo.network import RPC_NAMES, document
 from demo.transfers import Send
+from demo.wallet import wallet
 from tests.applications import make_settings
 from tests.clients.network import VALIDATORS
-from tests.clients.wallet import wallet
 from tests.serving.server import serving
 from tests.watcher.processes import watching
 
@@ -66,9 +66,9 @@ class Stage:
 
     def begun(self, planned: dict[str, Send]) -> list[Life]:
         """The transfers as soon as they are to be refunded; asking and claiming is the client's."""
-        hub, done = Gateway(self.base, TOKEN), {"asked", "withdrawn", "refund executed"}
+        hub = Gateway(self.base, TOKEN)
         lives = [
-            Life(name, send, hub, self.nodes, VALIDATORS, print, refunded=True, done=set(done))
+            Life(name, send, hub, self.nodes, VALIDATORS, print, refunded=True, done=set(OF_THE_USER))
             for name, send in planned.items()
         ]
         for life in lives:

@@ -1,4 +1,7 @@
-"""The clients installed from their folders as a user does it, and every snippet of docs/clients.md."""
+"""The clients installed from their folders as a user does it, and every snippet of docs/clients.md.
+
+The refund guide's snippet with a client claims a refund here, too: it needs contracts.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from scripts import clients
 from tests.clients import workshop
 from tests.clients.deliveries import BODY, SECRET, signature
 from tests.clients.stage import Stage, play, sends
+from tests.curl import BASE
 from tests.grpcweb.node import NPM_CI, node, run
 from tests.serving.server import Server
 
@@ -27,8 +31,13 @@ PAGE = (clients.ROOT / "docs" / "clients.md").read_text()
 SNIPPET = re.compile(r"^```(ts|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SNIPPETS = SNIPPET.findall(PAGE)
 QUOTE, WAIT, CLAIM, WEBHOOK = range(4)
+(GUIDE,) = re.findall(
+    r"^```python\n(from transfer_gateway_client .*?)^```$",
+    (clients.ROOT / "docs" / "refund-guide.md").read_text(),
+    re.MULTILINE | re.DOTALL,
+)
 GATEWAY, NODE = "https://gateway.example", "https://node.example"
-USER, REFUND = "0x5a5A5a5a5a5a5a5A5A5A5A5A5A5a5a5A5A5A0017", "0x" + "8".zfill(64)
+USER, REFUND = "0x5a5A5a5a5a5a5a5A5A5A5A5A5A5a5A5a5A5A0017", "0x" + "8".zfill(64)
 COPIED = shutil.ignore_patterns("node_modules", "dist", "build", "__pycache__", "*.egg-info")
 TSC = {
     "compilerOptions": {
@@ -51,6 +60,7 @@ def test_both_languages_show_the_same() -> None:
     for typescript, python in zip(snippets("ts"), snippets("python"), strict=True):
         for name in (GATEWAY, NODE, USER, REFUND, SECRET):
             assert (name in typescript) == (name in python)
+    assert all(name in GUIDE for name in (BASE, NODE, USER, REFUND))
 
 
 @pytest.fixture(scope="module")
@@ -148,15 +158,26 @@ def test_a_webhook(language: str, program: Program) -> None:
 
 @pytest.mark.full("installs both clients, and needs two nodes, a gateway and its watcher")
 def test_a_refund(stage: Stage, language: str, program: Program) -> None:
+    said, sender = claimed(stage, program, snippets(language)[CLAIM])
+    tx_hash, status = said.split()
+    assert status == "10"
+    assert stage.sender(LEFT, tx_hash) == sender
+
+
+@pytest.mark.full("installs the client, and needs two nodes, a gateway and its watcher")
+def test_a_refund_by_the_guide(stage: Stage, python: Program) -> None:
+    said, sender = claimed(stage, python, GUIDE)
+    assert stage.sender(LEFT, said.strip()) == sender
+
+
+def claimed(stage: Stage, program: Program, text: str) -> tuple[str, str]:
+    """What a snippet prints that claims a refund from the contracts, and who has to send the transaction."""
     send = sends()["pool"]
     lives = stage.begun({"pool": send})
-    text = snippets(language)[CLAIM]
-    changes = [(GATEWAY, stage.base), (NODE, stage.wallets[LEFT]), (REFUND, send.text)]
+    changes = [(BASE, stage.base), (GATEWAY, stage.base), (NODE, stage.wallets[LEFT]), (REFUND, send.text)]
     for name, value in [*changes, (USER, checksum_address(send.sender))]:
         text = text.replace(name, value)
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(program, "claim", text)
         play(lives, running.done)
-    tx_hash, status = running.result().split()
-    assert status == "10"
-    assert stage.sender(LEFT, tx_hash) == f"0x{send.sender.hex()}"
+    return running.result(), f"0x{send.sender.hex()}"

@@ -15,10 +15,11 @@ from app import create_app
 from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
-from config import ALL_DOORS, load_settings
+from config import ALL_DOORS, Door, load_settings
 from scripts.docs_site.failure import CannotBuild
 from scripts.start import (
     check_address,
+    how_webhooks_are_sent,
     open_every_door,
     prepare_database,
     prepare_documentation,
@@ -144,3 +145,11 @@ def test_a_gateway_starts_without_its_documentation(
     assert capsys.readouterr().err == (
         "The documentation was not built; `make docs` tries again.\nerrors.md: a link leads nowhere\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("doors", "said"), [(("api",), True), (("admin",), True), (("ingest", "wait"), False)]
+)
+def test_it_says_how_webhooks_are_sent(doors: tuple[Door, ...], said: bool) -> None:
+    line = how_webhooks_are_sent(make_settings("sqlite://", doors=doors))
+    assert ("flask --app wsgi deliver" in line) is said

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from config import DOCS_SITE
+from app import create_app
+from app.domain.api_keys import Scope
+from app.extensions import db
+from app.runtime.gateway import current_gateway
+from app.services.approvals.api_keys import request_key
+from config import ALL_DOORS, DOCS_SITE
 from scripts.docs_site.build import ensure_site
+from tests.actors import TESTER
+from tests.applications import make_settings
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
+
+LOOPBACK = "127.0.0.0/8"
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +30,25 @@ def site() -> Path:
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
-    """A gateway with the sandbox, as the quick start has one."""
-    with serving_sandbox(tmp_path_factory.mktemp("site"), sqlite_template, WEB_CONCURRENCY="1") as running:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the gateway of the snippets keeps its database."""
+    return tmp_path_factory.mktemp("site")
+
+
+@pytest.fixture(scope="package")
+def server(folder: Path, sqlite_template: Path) -> Iterator[Server]:
+    """A gateway with the sandbox and every door, as the quick start has one; it may send to this machine."""
+    doors = ",".join((*ALL_DOORS, "wait"))
+    settings = {"WEB_CONCURRENCY": "1", "DOORS": doors, "WEBHOOK_ALLOW_NETWORKS": LOOPBACK}
+    with serving_sandbox(folder, sqlite_template, **settings) as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def key(folder: Path, server: Server) -> str:
+    """An API key of the gateway that may subscribe, as an administrator makes it."""
+    app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
+    with app.app_context():
+        text, _ = request_key(current_gateway(), "snippets", [Scope.WEBHOOKS], "", actor=TESTER)
+        db.engine.dispose()
+    return text

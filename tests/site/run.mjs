@@ -16,6 +16,37 @@ globalThis.ethereum = {
   request: async ({ method }) => (method === "eth_sendTransaction" ? `0x${"ab".repeat(32)}` : "0x"),
 };
 
+// As browsers have it, as far as snippets use it: events of a name, until it is closed.
+globalThis.EventSource ??= class extends EventTarget {
+  #closed = new AbortController();
+
+  constructor(url) {
+    super();
+    this.#read(url).catch((error) => this.#closed.signal.aborted || console.log(String(error)));
+  }
+
+  async #read(url) {
+    const response = await fetch(url, { signal: this.#closed.signal });
+    let name = "message";
+    let text = "";
+    for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+      const lines = (text + part).split("\n");
+      text = lines.pop();
+      for (const line of lines) {
+        if (line.startsWith("event: ")) {
+          name = line.slice(7);
+        } else if (line.startsWith("data: ")) {
+          this.dispatchEvent(new MessageEvent(name, { data: line.slice(6) }));
+        }
+      }
+    }
+  }
+
+  close() {
+    this.#closed.abort();
+  }
+};
+
 const printed = {};
 let lines = [];
 const log = console.log;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from scripts.docs_site.pages import LANGUAGES, lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCES = {"curl": "sh", "TypeScript": "ts", "Python": "python"}
+KEY = "gwk_…"
+"""Where a reader puts their API key."""
+
 ANYTHING = "…"
 """In a shown answer: any text; at the end of a list: further entries."""
 
@@ -91,6 +95,11 @@ def shown_answer(following: list[Block]) -> str | None:
         if block.fence == "json":
             return block.code
     return None
+
+
+def first_event(lines: Iterable[bytes]) -> Any:
+    """The data of the first of the server-sent events."""
+    return next(json.loads(line.removeprefix(b"data: ")) for line in lines if line.startswith(b"data: "))
 
 
 def fits(shown: Any, answered: Any) -> bool:

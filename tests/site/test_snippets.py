@@ -16,7 +16,7 @@ from tests.curl import BASE, curl_of
 from tests.grpcweb.node import locked, node, run
 from tests.openapi.generated import SOURCES, WORKSHOP, install
 from tests.serving.server import Server
-from tests.site.snippets import Snippet, fits, snippets
+from tests.site.snippets import KEY, Snippet, first_event, fits, snippets
 
 ALL = snippets()
 RUNNER = Path(__file__).with_name("run.mjs")
@@ -51,12 +51,13 @@ def test_there_are_snippets_of_every_language_for_every_operation() -> None:
 
 
 @pytest.mark.parametrize("snippet", of("curl"), ids=lambda snippet: snippet.name)
-def test_curl(server: Server, snippet: Snippet) -> None:
-    method, path, headers, body = curl_of(snippet.code)
+def test_curl(server: Server, key: str, snippet: Snippet) -> None:
+    method, path, headers, body = curl_of(snippet.code.replace(KEY, key))
     connection = HTTPConnection(server.host, server.port, timeout=20)
     connection.request(method, path, body, headers)
     response = connection.getresponse()
-    answered = json.loads(response.read())
+    streamed = str(response.headers["Content-Type"]).startswith("text/event-stream")
+    answered = first_event(response) if streamed else json.loads(response.read())
     connection.close()
     assert response.status == 200
     assert snippet.answer is None or fits(json.loads(snippet.answer), answered), answered
@@ -72,18 +73,21 @@ def wrong(language: str, printed: dict[str, str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_python(server: Server) -> None:
+def test_python(server: Server, key: str) -> None:
     printed: dict[str, str] = {}
     for snippet in of("Python"):
-        code = compile(snippet.code.replace(BASE, server.base), snippet.name, "exec")
+        code = compile(snippet.code.replace(BASE, server.base).replace(KEY, key), snippet.name, "exec")
         with contextlib.redirect_stdout(io.StringIO()) as lines:
             exec(code, {"__name__": "__main__"})
         printed[snippet.name] = lines.getvalue().strip()
     assert wrong("Python", printed) == {}
 
 
-def test_typescript(server: Server, packages: Path) -> None:
-    code = {snippet.name: snippet.code.replace(BASE, server.base) for snippet in of("TypeScript")}
+def test_typescript(server: Server, key: str, packages: Path) -> None:
+    code = {
+        snippet.name: snippet.code.replace(BASE, server.base).replace(KEY, key)
+        for snippet in of("TypeScript")
+    }
     printed = json.loads(run(node(), str(RUNNER), str(packages), input=json.dumps(code)))
     for left in packages.glob("snippets-*"):
         shutil.rmtree(left)

@@ -34,7 +34,7 @@ def _wait(door: ApiDoor) -> dict[str, Any]:
     return {
         "operationId": "waitTransferStatus",
         "tags": ["Transfers"],
-        "summary": "Wait until the status of a transfer changes",
+        "summary": "waitTransferStatus: wait for the next status of a transfer",
         "description": (
             "Returns what `getTransferStatus` returns, when the transfer is at another status than "
             "`after_status`, or when the time is over. With 503 and `wait_busy` too many wait already: ask "
@@ -58,7 +58,7 @@ def _events() -> dict[str, Any]:
     return {
         "operationId": "transferEvents",
         "tags": ["Transfers"],
-        "summary": "Follow a transfer or an account",
+        "summary": "transferEvents: a stream of the changes of statuses",
         "description": (
             "A stream with an event for each change of a status, also when a status is taken back. Send "
             "either `transfer_id`, and hear all its statuses from the first, or `account`, and hear what "

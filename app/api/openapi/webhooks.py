@@ -47,7 +47,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
             "operationId": "listWebhooks",
             "tags": _TAGS,
             "security": security,
-            "summary": "List your webhooks",
+            "summary": "webhooks: list yours",
             "description": "Returns the webhooks of the API key, the oldest first.",
             "responses": responses(door.webhooks_answer, LISTED, *READ),
         },
@@ -55,7 +55,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
             "operationId": "createWebhook",
             "tags": _TAGS,
             "security": security,
-            "summary": "Create a webhook",
+            "summary": "webhooks by POST: create one",
             "description": (
                 "Posts an event to the URL for each change of status of the transfers that are named: "
                 "`accounts`, `transfer_ids`, or `everything` with a key of the scope `webhooks:all`. Events "
@@ -68,7 +68,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
             "operationId": "removeWebhook",
             "tags": _TAGS,
             "security": security,
-            "summary": "Remove a webhook",
+            "summary": "webhooks by DELETE: remove one",
             "description": "Sends nothing more to it. Returns the webhooks that are left.",
             "parameters": [{"in": "query", "schema": door.webhook_query}],
             "responses": responses(door.webhooks_answer, REMOVED, *READ),

@@ -56,6 +56,27 @@ def due_subscriptions(connection: Connection, now: datetime) -> Sequence[DueSubs
     return sorted(rows, key=lambda row: row.first_at)
 
 
+def is_any_taken(connection: Connection, now: datetime, until: datetime) -> bool:
+    """Whether a sender has taken a delivery and has not brought back what came of it.
+
+    :param until: the latest that what is taken now is due again.
+    """
+    waiting = _waiting()
+    taken = (
+        select(Delivery.id)
+        .where(
+            IS_WAITING,
+            Delivery.subscription_id == waiting.c.id,
+            Delivery.next_at > now,
+            Delivery.next_at <= until,
+            Delivery.claims > Delivery.attempts,
+        )
+        .correlate(waiting)
+        .exists()
+    )
+    return bool(connection.scalar(select(select(waiting.c.id).where(taken).exists())))
+
+
 def take_due(
     connection: Connection, subscription_id: int, now: datetime, until: datetime, number: int
 ) -> Sequence[TakenDelivery]:

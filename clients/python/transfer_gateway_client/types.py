@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:57b906417bbc5efc930c0cf35813b941cb5ab3a5fd0bf3d7065a544806e1b177. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:5dd4a92c72a0751043b6f8b4249c6ddd0f0aae6d99b5f9cbf4ce5bb45c40e1b8. Do not edit."""
 
 from __future__ import annotations
 

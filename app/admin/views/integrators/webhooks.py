@@ -33,6 +33,7 @@ from app.services.webhooks.subscriptions import (
     subscribe,
     switch,
 )
+from app.services.webhooks.unsent import unsent_since
 
 LOOKS: Final = {
     State.ACTIVE: "good", State.PAUSED: "plain", State.OFF: "bad",
@@ -68,7 +69,12 @@ class WebhooksView(ConsoleView):
         """Every subscription."""
         found = list_subscriptions(current_gateway())
         return self.render(
-            "console/webhooks/index.html", found=found, looks=LOOKS, audiences=AUDIENCES, most=MOST_COUNTED
+            "console/webhooks/index.html",
+            found=found,
+            looks=LOOKS,
+            audiences=AUDIENCES,
+            most=MOST_COUNTED,
+            unsent=unsent_since(current_gateway()),
         )
 
     @expose("/new", methods=("GET", "POST"))
@@ -114,6 +120,7 @@ class WebhooksView(ConsoleView):
             alerts=ALERTS,
             most=MOST_COUNTED,
             form=ReplayForm(formdata=None),
+            unsent=unsent_since(current_gateway()),
         )
 
     @expose("/<public_id>/pause", methods=("POST",))

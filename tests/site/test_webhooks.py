@@ -1,0 +1,86 @@
+"""What docs/webhooks.md says to try, done as it stands: from a key to a verified event."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from textwrap import dedent
+from typing import IO, Any
+
+import pytest
+
+from tests.curl import curl_of
+from tests.serving.server import Server, environment
+from tests.site.conftest import LOOPBACK
+from tests.site.snippets import ROOT, blocks
+
+START, SUBSCRIBE, RECEIVER, RECEIVE, SEND, ASK = (
+    dedent(block.code)
+    for block in blocks((ROOT / "docs" / "webhooks.md").read_text())
+    if block.heading == "Try it" or block.heading[0].isdigit()
+)
+PLACE = "127.0.0.1:9000"
+WAIT_SECONDS = 20
+
+
+def ask(server: Server, command: str) -> Any:
+    method, path, headers, body = curl_of(command[command.index("curl ") :])
+    with closing(server.connect()) as connection:
+        connection.request(method, path, body, headers)
+        answer = json.loads(connection.getresponse().read())
+    assert answer["err"] is None
+    return answer
+
+
+@contextmanager
+def receiving(port: int, folder: Path, secret: str) -> Iterator[IO[str]]:
+    """The page's receiver as a process; what it prints."""
+    program = folder / "receiver.py"
+    program.write_text(RECEIVER.replace("9000", str(port)))
+    variables = {"WEBHOOK_SECRET": secret, "PYTHONPATH": str(ROOT / "clients" / "python")}
+    command = [sys.executable, str(program)]
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            for _ in range(10 * WAIT_SECONDS):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            assert process.stdout
+            yield process.stdout
+        finally:
+            process.terminate()
+
+
+def test_the_page_starts_everything_with_the_same_settings() -> None:
+    assert START.split()[0] == SEND.split()[0] == f"WEBHOOK_ALLOW_NETWORKS={LOOPBACK}"
+    assert "WEBHOOK_SECRET=" in RECEIVE
+    assert "PYTHONPATH=clients/python" in RECEIVE
+
+
+@pytest.mark.full("three processes; every day's tests of sender and clients do the same by themselves")
+def test_the_way_to_a_verified_event(server: Server, key: str, folder: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    subscribe = SUBSCRIBE.replace("$GATEWAY_KEY", key).replace(PLACE, f"127.0.0.1:{port}")
+    secret = ask(server, subscribe)["secret"]
+    with receiving(port, tmp_path, secret) as lines:
+        ask(server, ASK)
+        settings = environment(
+            DATABASE_URL=f"sqlite:///{folder / 'gateway.db'}", WEBHOOK_ALLOW_NETWORKS=LOOPBACK
+        )
+        command = [sys.executable, "-m", *SEND.strip().split("/bin/")[1].split(), "--once"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=settings, check=True, timeout=60, capture_output=True, text=True
+        )
+        assert "1 attempts were made" in done.stdout
+        line = lines.readline()
+    assert line.startswith("verified: transfer.status {")
+    for part in ("'status': 7", "'previous_status': 6"):
+        assert part in line
