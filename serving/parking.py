@@ -15,6 +15,7 @@ from gunicorn import util
 
 from serving.connection import Connection
 
+
 class Later(Protocol):
     """An answer to come, as the application hands it over."""
 

@@ -1,7 +1,7 @@
 """Pauses of connections that are waited for by the thousand.
 
-They switch greenlets by themselves: what gevent's own waits keep of each who waits, on the stack and beside it, is
-two KiB more.
+They switch greenlets by themselves: what gevent's own waits keep of each who waits, on the stack and beside
+it, is two KiB more.
 """
 
 from __future__ import annotations

@@ -182,26 +182,15 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         req, connection, parser = None, visit.connection, visit.parser
         try:
             while True:
-                # Nothing of the last request is kept while the next one is waited for, and the wait is here
-                # and not in the parser's depth: a greenlet that waits keeps its stack.
-                req = parser.mesg = None
-                with self._places.waiting(connection, visit.place.name):
-                    if not parser.unreader.buf.tell():
-                        connection.await_bytes()
-                    req = next(parser)
-                if not connection.waited:
-                    # A client that sends requests in advance must not keep all others waiting.
-                    give_way()
+                req = None
+                req = self._next_request(visit)
                 connection.await_body()
                 with connection.answering():
                     self.handle_request(visit.listener, req, connection, visit.address)
                 if not _read_to_end(parser):
                     return
                 if connection.parked is not None:
-                    # A greenlet keeps the memory of its deepest call. Another one waits for the answer.
-                    parser.mesg = None
-                    self._serving.start(gevent.Greenlet(self._resume, visit, req.should_close()))
-                    visit.goes_on = True
+                    self._serve_later(visit, is_last=req.should_close())
                     return
                 if req.should_close():
                     return
@@ -216,7 +205,26 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         except Exception as error:
             self.handle_error(req, connection, visit.address, error)
 
-    def _resume(self, visit: _Visit, is_last: bool) -> None:  # noqa: FBT001  keywords cost each greenlet a dict
+    def _next_request(self, visit: _Visit) -> Any:
+        """The next request, up to its body; nothing of the last one is kept while it is waited for."""
+        connection, parser = visit.connection, visit.parser
+        parser.mesg = None
+        with self._places.waiting(connection, visit.place.name):
+            if not parser.unreader.buf.tell():
+                connection.await_bytes()  # not in the parser's depth: who waits keeps their stack
+            request = next(parser)
+        if not connection.waited:
+            # A client that sends requests in advance must not keep all others waiting.
+            give_way()
+        return request
+
+    def _serve_later(self, visit: _Visit, *, is_last: bool) -> None:
+        """Have another greenlet wait for the answer: one keeps the memory of its deepest call."""
+        visit.parser.mesg = None  # nothing of the request is kept, either
+        self._serving.start(gevent.Greenlet(self._resume, visit, is_last))  # keywords would cost a dict
+        visit.goes_on = True
+
+    def _resume(self, visit: _Visit, is_last: bool) -> None:
         """Send an answer that comes later, and serve on."""
         try:
             if self._delivered(visit.connection, is_last=is_last):
