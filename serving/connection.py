@@ -10,9 +10,9 @@ from time import monotonic
 from typing import Any, Final
 
 from gevent import get_hub
-from gevent.socket import wait as wait_until
 
 from app.cooperation import TURN_SECONDS, give_way
+from serving.pausing import wait_until
 
 FIRST_BYTE_SECONDS: Final = 10.0
 """How long a new connection may say nothing. One that was used before may stay idle for ``keepalive``."""
@@ -50,6 +50,23 @@ class Connection:
 
     Reading has phases, and the worker says when one begins. What is not defined here is the socket's.
     """
+
+    __slots__ = (
+        "_deadline",
+        "_held",
+        "_in_body",
+        "_patience",
+        "_piece",
+        "_read_at",
+        "_readable",
+        "_silence",
+        "_sock",
+        "_turn_began",
+        "_used",
+        "begun",
+        "parked",
+        "waited",
+    )
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -100,8 +117,8 @@ class Connection:
 
         :raises TooSlow: they did not come in time.
         """
-        if self._used and not (self._in_body or self.begun):
-            self._wait(max(0.0, self._deadline - monotonic()))
+        if not (self._in_body or self.begun):
+            self.await_bytes()
         size = self._give_way(size)
         began = monotonic()
         left = self._patience if self._in_body else self._deadline - began
@@ -136,23 +153,32 @@ class Connection:
         self._sock.settimeout(0.0)
         return self._sock.recv(1, socket.MSG_PEEK)
 
-    def _wait(self, seconds: float) -> None:
-        """Let all others run until something has come, also where it has already.
+    def await_bytes(self) -> None:
+        """Let all others run until something of the next request has come, also where it has already.
 
-        Reading finds nothing right after an answer, so it is not tried before.
+        Reading finds nothing right after an answer, so it is not tried before. What a new connection says is
+        mostly there, so its first request is not waited for. Nor is one for which it was waited already.
 
         :raises TooSlow: nothing came.
         """
+        if self._used and not self.waited:
+            self.waited = True
+            wait_until(self.readable(), max(0.0, self._deadline - monotonic()), TooSlow)
+            self._turn_began = self._read_at = monotonic()
+
+    def readable(self) -> Any:
+        """The watcher that notices when something has come. There is one, and one greenlet that uses it."""
         if self._readable is None:
             self._readable = get_hub().loop.io(self._sock.fileno(), _READ)
-        self.waited = True
-        wait_until(self._readable, seconds, TooSlow())
-        self._turn_began = self._read_at = monotonic()
+        return self._readable
 
     def __enter__(self) -> Connection:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
         """Forget the file descriptor, before the socket is closed, and an answer that nobody waits for."""
         if self.parked is not None:
             self.parked.close()

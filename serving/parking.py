@@ -7,14 +7,12 @@ the request ends, so its objects go; the connection's greenlet waits for the ans
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from gevent import get_hub, getcurrent
 from gunicorn import util
 
 from serving.connection import Connection
-
-_READ: Final = 1
 
 
 class Later(Protocol):
@@ -40,10 +38,19 @@ class ClientGone(OSError):
     """Whoever waited has closed the connection."""
 
 
-def deliver(later: Later, connection: Connection, is_last: Callable[[], bool]) -> bool:
+class Server(Protocol):
+    """Who serves the connection."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it goes on serving."""
+
+
+def deliver(later: Later, connection: Connection, server: Server, *, is_last: bool) -> bool:
     """Wait for the answer and send it; whether the connection may be used again.
 
-    :param is_last: whether the connection is to be closed after the answer; asked when it is there.
+    :param server: one that does not go on when the answer is there closes the connection after it.
+    :param is_last: whether the client wants it closed after the answer.
     :raises OSError: the client is gone, or does not take the answer in time.
     """
     bell, closing = _Bell(connection), True
@@ -55,7 +62,7 @@ def deliver(later: Later, connection: Connection, is_last: Callable[[], bool]) -
             elif hasattr(step, "seconds"):
                 bell.wait(step.seconds)
             else:
-                closing = step.body is None or is_last()
+                closing = step.body is None or is_last or not server.alive
                 connection.sendall(_head(step, closing=closing) + (step.body or b""))
     finally:
         bell.close()
@@ -77,7 +84,7 @@ def _head(beginning: Any, *, closing: bool) -> bytes:
 class _Bell:
     """Ends a pause: somebody rings, or the client closes the connection.
 
-    It switches greenlets itself: what gevent's events keep on the stack of each who waits is two KiB.
+    It switches greenlets itself, for the reason that ``serving/pausing.py`` names.
     """
 
     __slots__ = ("_connection", "_has_come", "_readable", "_rung", "_sleeper")
@@ -86,7 +93,7 @@ class _Bell:
         self._connection = connection
         self._rung = False
         self._sleeper: Any = None
-        self._readable = get_hub().loop.io(connection.fileno(), _READ)
+        self._readable = connection.readable()
         self._has_come = False
         self._readable.start(self._come)
 
@@ -139,5 +146,5 @@ class _Bell:
         # The next request came in advance: it has to wait.
 
     def close(self) -> None:
-        """Forget the file descriptor."""
-        self._readable.close()
+        """Look at the connection no more."""
+        self._readable.stop()

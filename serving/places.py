@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, Final
 
@@ -38,9 +37,8 @@ class Places:
     def __len__(self) -> int:
         return self._taken.total()
 
-    @contextmanager
-    def taken_by(self, address: Any) -> Iterator[str]:
-        """Hold a place; yields the name under which the address is counted.
+    def taken_by(self, address: Any) -> Place:
+        """Take a place, which is free again when it is left.
 
         :param address: as ``accept`` returns it.
         :raises NoPlace: there is none, and nobody has to leave.
@@ -51,21 +49,11 @@ class Places:
         elif len(self) >= self._count:
             self._send_away(None)
         self._taken[name] += 1
-        try:
-            yield name
-        finally:
-            self._taken[name] -= 1
-            if not self._taken[name]:
-                del self._taken[name]
+        return Place(self._taken, name)
 
-    @contextmanager
-    def waiting(self, connection: Connection, name: str) -> Iterator[None]:
+    def waiting(self, connection: Connection, name: str) -> _Wait:
         """For the time in which the connection waits for a request."""
-        self._waiting[connection] = name
-        try:
-            yield
-        finally:
-            self._waiting.pop(connection, None)
+        return _Wait(self._waiting, connection, name)
 
     def send_all_away(self) -> None:
         """End every connection that waits for a request."""
@@ -84,6 +72,46 @@ class Places:
         del self._waiting[connection]
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)  # whoever waits for its data is told that there is no more
+
+
+class Place:
+    """A place that is held. Each connection has one: a generator would take ten times the memory."""
+
+    __slots__ = ("_taken", "name")
+
+    def __init__(self, taken: Counter[str], name: str) -> None:
+        self._taken = taken
+        self.name = name
+        """Under which it is counted."""
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Give it back, once."""
+        self._taken[self.name] -= 1
+        if not self._taken[self.name]:
+            del self._taken[self.name]
+
+
+class _Wait:
+    """The time in which a connection waits for a request."""
+
+    __slots__ = ("_connection", "_name", "_waiting")
+
+    def __init__(self, waiting: dict[Connection, str], connection: Connection, name: str) -> None:
+        self._waiting = waiting
+        self._connection = connection
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._waiting[self._connection] = self._name
+
+    def __exit__(self, *_: object) -> None:
+        self._waiting.pop(self._connection, None)
 
 
 def _counted(address: Any) -> str:

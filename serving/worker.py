@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import gevent
 from gevent import socket
@@ -31,15 +30,26 @@ TURN_SECONDS: Final = 0.01
 _PAUSE_SECONDS: Final = 0.002
 
 
-class _Visit(NamedTuple):
-    """A connection that is served: the address that it came to, and from, and what reads its requests."""
+class _Visit:
+    """A connection that is served. There are thousands, so it is small."""
 
-    listener: Any
-    connection: Connection
-    address: Any
-    holder: str
-    """The name under which its place is counted."""
-    parser: Any
+    __slots__ = ("address", "client", "connection", "goes_on", "listener", "parser", "place")
+
+    def __init__(self, listener: Any, client: Any, address: Any) -> None:
+        """
+        :param listener: the address that it came to.
+        :param client: its socket.
+        :param address: where it comes from.
+        """
+        self.listener = listener
+        self.client = client
+        self.address = address
+        self.connection = Connection(client)
+        self.parser: Any = None
+        self.place: Any = None
+        """A ``Place``, once it has one."""
+        self.goes_on = False
+        """Whether another greenlet serves it from here on."""
 
 
 class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -125,7 +135,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         try:
             if not self.alive:
                 later.stop()
-            return deliver(later, connection, lambda: is_last or not self.alive)
+            return deliver(later, connection, self, is_last=is_last)
         finally:
             self._parked.discard(later)
 
@@ -141,48 +151,48 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         :param client: its socket.
         :param addr: where it comes from, as ``accept`` told it.
         """
-        with ExitStack() as held:
-            held.callback(self._leave, client)
-            try:
-                holder = held.enter_context(self._places.taken_by(addr))
-            except NoPlace:
-                util.write_error(
-                    client, 503, "Service Unavailable", "too many connections: try again in a moment"
-                )
-                return
-            connection = held.enter_context(Connection(client))
-            parser = http.get_parser(self.cfg, connection, addr)
-            connection.await_request(FIRST_BYTE_SECONDS)
-            self._serve(_Visit(listener, connection, addr, holder, parser), held)
+        visit = _Visit(listener, client, addr)
+        try:
+            visit.place = self._places.taken_by(addr)
+            visit.parser = http.get_parser(self.cfg, visit.connection, addr)
+            visit.connection.await_request(FIRST_BYTE_SECONDS)
+            self._serve(visit)
+        except NoPlace:
+            util.write_error(
+                client, 503, "Service Unavailable", "too many connections: try again in a moment"
+            )
+        finally:
+            self._leave(visit)
 
-    def _leave(self, client: Any) -> None:
-        util.close_graceful(client)
-        SHARES.note(self.age, len(self._serving) - 1)
+    def _leave(self, visit: _Visit) -> None:
+        """End a connection, unless another greenlet serves it from here on."""
+        if visit.goes_on:
+            visit.goes_on = False
+            return
+        try:
+            visit.connection.release()
+        finally:
+            if visit.place is not None:
+                visit.place.leave()
+            util.close_graceful(visit.client)
+            SHARES.note(self.age, len(self._serving) - 1)
 
-    def _serve(self, visit: _Visit, held: ExitStack) -> None:
-        """Serve requests until the connection ends, or until an answer comes later.
-
-        :param held: what ends with the connection.
-        """
-        req, (listener, connection, addr, holder, parser) = None, visit
+    def _serve(self, visit: _Visit) -> None:
+        """Serve requests until the connection ends, or until an answer comes later."""
+        req, connection, parser = None, visit.connection, visit.parser
         try:
             while True:
                 req = None
-                with self._places.waiting(connection, holder):
-                    req = next(parser)
-                if not connection.waited:
-                    # A client that sends requests in advance must not keep all others waiting.
-                    give_way()
+                req = self._next_request(visit)
                 connection.await_body()
                 with connection.answering():
-                    self.handle_request(listener, req, connection, addr)
+                    self.handle_request(visit.listener, req, connection, visit.address)
                 if not _read_to_end(parser):
                     return
                 if connection.parked is not None:
-                    # A greenlet keeps the memory of its deepest call. Another one waits for the answer.
-                    resumed = gevent.Greenlet(self._resume, visit, held.pop_all(), is_last=req.should_close())
-                    parser.mesg = None  # nothing of the request is kept, either
-                    self._serving.start(resumed)
+                    self._serve_later(visit, is_last=req.should_close())
+                    return
+                if req.should_close():
                     return
                 connection.await_request(self.cfg.keepalive)
         except (StopIteration, http.errors.NoMoreData):
@@ -193,21 +203,39 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         except OSError as error:
             self.log.debug("a connection broke: %s", error)
         except Exception as error:
-            self.handle_error(req, connection, addr, error)
+            self.handle_error(req, connection, visit.address, error)
 
-    def _resume(self, visit: _Visit, held: ExitStack, *, is_last: bool) -> None:
+    def _next_request(self, visit: _Visit) -> Any:
+        """The next request, up to its body; nothing of the last one is kept while it is waited for."""
+        connection, parser = visit.connection, visit.parser
+        parser.mesg = None
+        with self._places.waiting(connection, visit.place.name):
+            if not parser.unreader.buf.tell():
+                connection.await_bytes()  # not in the parser's depth: who waits keeps their stack
+            request = next(parser)
+        if not connection.waited:
+            # A client that sends requests in advance must not keep all others waiting.
+            give_way()
+        return request
+
+    def _serve_later(self, visit: _Visit, *, is_last: bool) -> None:
+        """Have another greenlet wait for the answer: one keeps the memory of its deepest call."""
+        visit.parser.mesg = None  # nothing of the request is kept, either
+        self._serving.start(gevent.Greenlet(self._resume, visit, is_last))  # keywords would cost a dict
+        visit.goes_on = True
+
+    def _resume(self, visit: _Visit, is_last: bool) -> None:
         """Send an answer that comes later, and serve on."""
-        with held:
-            try:
-                goes_on = self._delivered(visit.connection, is_last=is_last)
-            except (OSError, TooSlow) as error:
-                self.log.debug("a connection broke: %s", error)
-            except Exception as error:
-                self.handle_error(None, visit.connection, visit.address, error)
-            else:
-                if goes_on:
-                    visit.connection.await_request(self.cfg.keepalive)
-                    self._serve(visit, held)
+        try:
+            if self._delivered(visit.connection, is_last=is_last):
+                visit.connection.await_request(self.cfg.keepalive)
+                self._serve(visit)
+        except (OSError, TooSlow) as error:
+            self.log.debug("a connection broke: %s", error)
+        except Exception as error:
+            self.handle_error(None, visit.connection, visit.address, error)
+        finally:
+            self._leave(visit)
 
 
 def _read_to_end(parser: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Event
 from typing import Any, Final, Protocol
 
@@ -75,13 +76,19 @@ class LaterResponse(Response):
         return _waited_for(later, start_response)
 
 
+@lru_cache(maxsize=256)
+def _shared(header: tuple[str, str]) -> tuple[str, str]:
+    """The same header as one object: thousands who wait have equal ones."""
+    return header
+
+
 class Later:
     """An answer to come, apart from its request."""
 
     __slots__ = ("_source", "steps", "stop")
 
     def __init__(self, source: Source, headers: Headers) -> None:
-        own = [(name, value) for name, value in headers.to_wsgi_list() if name.lower() not in _FRAMING]
+        own = [_shared(header) for header in headers.to_wsgi_list() if header[0].lower() not in _FRAMING]
         self._source = source
         self.steps = source.steps(own)
         self.stop = source.stop

@@ -33,6 +33,9 @@ TICK_SECONDS: Final = 0.125
 BUSY_RETRY_SECONDS: Final = 5
 """When to try again where too many wait already."""
 
+READS_AT_ONCE: Final = 16
+"""How many who come may read for themselves at a time. For the others the thread reads in its next look."""
+
 ROWS_AT_ONCE: Final = 500
 """Transfers read by one statement."""
 
@@ -105,6 +108,7 @@ class Waiting:
         self._reads = public_reads
         self._snapshots = snapshots
         self._lock = threading.Lock()
+        self._own_reads = 0
         self._waiters: dict[Key, dict[Waiter, None]] = {}
         self._fresh: dict[Waiter, None] = {}
         self._count = 0
@@ -137,6 +141,22 @@ class Waiting:
             if self._running_in != os.getpid():  # threads do not survive a fork
                 self._running_in = os.getpid()
                 threading.Thread(target=self._look_while_any, name="waiting", daemon=True).start()
+
+    def begin_own_read(self) -> bool:
+        """Whether who was added may read what is known; otherwise the thread does in its next look.
+
+        Who may says :meth:`end_own_read` afterwards.
+        """
+        with self._lock:
+            if self._own_reads >= READS_AT_ONCE:
+                return False
+            self._own_reads += 1
+            return True
+
+    def end_own_read(self) -> None:
+        """What was known is read."""
+        with self._lock:
+            self._own_reads -= 1
 
     def remove(self, waiter: Waiter) -> None:
         """Tell somebody no more; nothing where it is told no more already."""

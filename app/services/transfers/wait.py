@@ -83,6 +83,9 @@ def wait_for_status(
     waiter = StatusWaiter(transfer_id, after, gateway.waiting.monotonic() + seconds)
     # First, and then the read: a change in between would otherwise be told to nobody.
     gateway.waiting.add(waiter)
+    if not gateway.waiting.begin_own_read():
+        # Thousands at once would queue for a connection to the database, each with its request and its stack.
+        return waiter
     try:
         as_of = taken_in_at(gateway)
         row = gateway.public_reads.ask(transfer_row, transfer_id)
@@ -92,6 +95,8 @@ def wait_for_status(
     except BaseException:
         gateway.waiting.remove(waiter)
         raise
+    finally:
+        gateway.waiting.end_own_read()
     gateway.waiting.remove(waiter)
     return answer
 
