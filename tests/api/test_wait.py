@@ -13,6 +13,7 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
+from app.runtime.waiting import READS_AT_ONCE
 from app.services.transfers import wait as service
 from config import ALL_DOORS
 from tests.api.shapes import STATUS, WAIT, assert_refused
@@ -70,6 +71,24 @@ def test_another_status_is_answered_at_once_and_as_by_the_status(app: Flask) -> 
         assert response.get_data() == expected.get_data()
         assert dict(response.headers) == dict(expected.headers)
     assert len(gateway_of(app).waiting) == 0
+
+
+def test_who_comes_in_a_crowd_is_answered_by_the_next_look_with_the_same(app: Flask) -> None:
+    """Only so many read for themselves at a time, and each gives its turn back."""
+    waiting = gateway_of(app).waiting
+    for _ in range(READS_AT_ONCE + 1):
+        assert ask(app, after_status=0).status_code == 200
+    for _ in range(READS_AT_ONCE):
+        assert waiting.begin_own_read()
+    assert not waiting.begin_own_read()
+    for transfer_id in (ID, OTHER):
+        response = ask(app, transfer_id=transfer_id, after_status=9)
+        expected = status_answer(app, transfer_id)
+        assert (response.status, response.get_data()) == (expected.status, expected.get_data())
+        assert dict(response.headers) == dict(expected.headers)
+    waiting.end_own_read()
+    assert waiting.begin_own_read()
+    assert len(waiting) == 0
 
 
 def test_the_answer_comes_with_the_next_status(app: Flask, in_background: Any) -> None:
