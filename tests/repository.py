@@ -6,7 +6,7 @@ import os
 from fnmatch import fnmatch
 from pathlib import Path
 
-SKIPPED = {".git", ".venv", "instance", "node_modules", "__pycache__"}
+SKIPPED = {".git", ".venv", "build", "instance", "node_modules", "__pycache__"}
 CACHES = ("*_cache", ".hypothesis", ".tmp", "*.egg-info")
 
 
