@@ -46,9 +46,9 @@ def server(folder: Path, sqlite_template: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="package")
 def key(folder: Path, server: Server) -> str:
-    """An API key of the gateway that may subscribe, as an administrator makes it."""
+    """An API key of the gateway that may read and subscribe, as an administrator makes it."""
     app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
     with app.app_context():
-        text, _ = request_key(current_gateway(), "snippets", [Scope.WEBHOOKS], "", actor=TESTER)
+        text, _ = request_key(current_gateway(), "snippets", [Scope.READ, Scope.WEBHOOKS], "", actor=TESTER)
         db.engine.dispose()
     return text
