@@ -9,8 +9,16 @@ import pytest
 from tests.databases import BACKENDS
 from tests.everyday import CASES, database_of_file, part, spread
 
-ONLY_IN_FULL = {"bench/test_bench.py"}
-"""Files that have nothing to run everyday."""
+ONLY_IN_FULL = {
+    "bench/test_bench.py",
+    "bench/test_granian.py",
+    "clients/test_claims.py",
+    "clients/test_evidence.py",
+    "clients/test_operations.py",
+    "sender/test_hanging.py",
+    "sender/test_kills.py",
+}
+"""Files that have nothing to run everyday: whole servers, real EVMs, compilers, receivers that hang."""
 
 
 def function_of(test: pytest.Item) -> str:
