@@ -27,7 +27,7 @@ demo: ## run two local chains, contracts, the gateway and its watcher, with tran
 # Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
 test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 test-all: ## run all tests with all their inputs, as CI does
 	@FULL_TESTS=1 $(MAKE) test

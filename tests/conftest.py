@@ -56,6 +56,11 @@ EVERY_DATABASE_AGAIN = ("admin/pages",)
 """Folders inside of these whose tests run on both."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors, four at most: a third of the tests' time is waiting for servers."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Decide on which databases a test runs."""
     if "backend" in metafunc.fixturenames:

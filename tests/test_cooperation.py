@@ -55,16 +55,18 @@ def never_done():
         give_way()
 
 others = [gevent.spawn(never_done) for _ in range(3)]
-waits = []
-for _ in range(50):
-    began = time.monotonic()
-    stand_back()
-    waits.append(time.monotonic() - began)
-alone_began = time.monotonic()
+
+def waits():
+    found = []
+    for _ in range(50):
+        began = time.monotonic()
+        stand_back()
+        found.append((time.monotonic() - began) / OTHERS_SECONDS)
+    return found
+
+beside = waits()
 gevent.killall(others)
-stand_back()
-waits.sort()
-print(waits[25] / OTHERS_SECONDS, time.monotonic() - alone_began < OTHERS_SECONDS)
+print(sorted(beside)[25], min(waits()))
 """
 
 
@@ -75,9 +77,10 @@ def test_a_socket_is_looked_at_in_every_turn() -> None:
 
 
 def test_who_stands_back_waits_for_others_but_not_for_ever() -> None:
-    waited, nobody_to_wait_for = _said(BESIDE_OTHERS_WITHOUT_PAUSE)
-    assert 0.9 <= float(waited) <= 10
-    assert nobody_to_wait_for == "True"
+    """Of times on a busy machine the middle one counts beside others, the shortest one alone."""
+    beside_others, alone = map(float, _said(BESIDE_OTHERS_WITHOUT_PAUSE))
+    assert 0.9 <= beside_others <= 10
+    assert alone < 0.5
 
 
 def _said(program: str) -> list[str]:

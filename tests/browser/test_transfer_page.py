@@ -162,6 +162,7 @@ def soon_again(route: Route) -> None:
     route.fulfill(response=answer, body=re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text()))
 
 
+@pytest.mark.full("ten seconds of waiting between questions")
 def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     """By the seconds that the page names; and it goes on after the gateway was away."""
     refusals = [503, 404]

@@ -24,7 +24,7 @@ from tests.volume import volume
 AGE = 0.5
 """Seconds that facts are kept: CONFIG_MAX_AGE_SECONDS."""
 
-ROUNDS = volume(10, 4)
+ROUNDS = volume(10, 1)
 MOST_ROUNDS = 40
 """Until an old answer was seen: on a busy machine a report may take longer than facts are kept."""
 
