@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import re
 import ssl
 from collections.abc import Mapping
 from ipaddress import ip_network
@@ -15,12 +13,12 @@ from limits import parse_many
 from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
-from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from config_addresses import console_origin, is_http_url, is_loopback, shown_to_users
+from config_addresses import console_origin, is_loopback, shown_to_users
+from config_sources import ConfigError, RpcUrls, SecretFiles, Urls
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
 DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
@@ -46,94 +44,12 @@ MIN_SECRET_KEY = 32
 MIN_AUDIT_KEY = 32
 MIN_INGEST_TOKEN = 16
 
-FROM_FILES = (
-    "database_url",
-    "database_replica_url",
-    "secret_key",
-    "audit_keys_old",
-    "ingest_tokens",
-    "rate_limit_storage_url",
-)
-"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value. ``AUDIT_KEY_FILE`` is
-one of its own, which is made where it is missing."""
-
 _logger = logging.getLogger(__name__)
-
-
-_RPC_NAME = re.compile(r"RPC_URL_[A-Z0-9_]+")
-"""Names of the variables that may hold the URL of a node (docs/network.md#chains)."""
-
-
-class ConfigError(SystemExit):
-    """A setting cannot be used. Ends the start with one line on stderr and exit code 1."""
 
 
 def _split(value: Any) -> Any:
     """A comma-separated environment value as a list of its non-empty parts."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
-class _SecretFiles(PydanticBaseSettingsSource):
-    """Values from the files that ``NAME_FILE`` names, as orchestrators mount secrets."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The text of the file without its last line end; nothing where no file is named."""
-        return _from_file(field_name.upper()), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        found = {name: self.get_field_value(FieldInfo(), name)[0] for name in FROM_FILES}
-        return {name: value for name, value in found.items() if value is not None}
-
-
-def _from_file(name: str) -> str | None:
-    """What the file holds that ``NAME_FILE`` names; None where none is named.
-
-    :raises ConfigError: it holds no value, or the value is given twice.
-    """
-    file = os.environ.get(f"{name}_FILE")
-    if not file:
-        return None
-    if os.environ.get(name):
-        raise ConfigError(f"{name}: {name}_FILE is set, too; set only one of them")
-    try:
-        value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
-    except OSError as error:
-        raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{name}_FILE: {file} is not a text file") from None
-    if not value.strip():
-        # Not the default: a secret that failed to be mounted would go unnoticed.
-        raise ConfigError(f"{name}_FILE: {file} is empty: write the value into it, or unset the variable")
-    return value
-
-
-class _RpcUrls(PydanticBaseSettingsSource):
-    """The URLs of nodes: every variable of such a name, or the file that ``NAME_FILE`` names."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The URLs by the names of their variables. A variable that is set to nothing is not set."""
-        urls: dict[str, str] = {}
-        for variable in sorted(filter(_RPC_NAME.fullmatch, os.environ)):
-            name = variable.removesuffix("_FILE")
-            if not os.environ[variable]:
-                continue
-            if not _RPC_NAME.fullmatch(name):
-                raise ConfigError(f"{variable}: must name the chain, such as RPC_URL_ETHEREUM_FILE")
-            url = _from_file(name) or os.environ[name]
-            if not is_http_url(url):
-                raise ConfigError(f"{name}: must be an http or https URL of a node")
-            urls[name] = url
-        return urls, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return {"rpc_urls": self.get_field_value(FieldInfo(), "rpc_urls")[0]}
-
-
-class _Urls(dict[str, str]):
-    """URLs by name that nobody changes: settings can be keys."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
 
 
 class Settings(BaseSettings):
@@ -169,7 +85,7 @@ class Settings(BaseSettings):
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
     estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
-    rpc_urls: Annotated[Mapping[str, str], NoDecode, Field(repr=False), AfterValidator(_Urls)] = _Urls()
+    rpc_urls: Annotated[Mapping[str, str], NoDecode, Field(repr=False), AfterValidator(Urls)] = Urls()
     """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""
     webhook_allow_networks: Annotated[tuple[str, ...], NoDecode] = ()
     webhook_ca_file: Path | None = None
@@ -188,7 +104,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment, and the files that it names."""
-        return init_settings, _RpcUrls(settings_cls), env_settings, _SecretFiles(settings_cls)
+        return init_settings, RpcUrls(settings_cls), env_settings, SecretFiles(settings_cls)
 
     @property
     def most_waiting(self) -> int:

@@ -9,7 +9,8 @@ from sqlalchemy.pool import QueuePool
 
 from app import create_app
 from app.runtime.gateway import current_gateway
-from config import ALL_DOORS, FROM_FILES, ConfigError, Settings, load_settings, shown_url
+from config import ALL_DOORS, Settings, load_settings, shown_url
+from config_sources import FROM_FILES, ConfigError
 from tests.applications import make_settings
 
 

@@ -28,6 +28,7 @@ OURS = {
     "bench",
     "config",
     "config_addresses",
+    "config_sources",
     "demo",
     "wsgi",
     "scripts",
@@ -173,7 +174,15 @@ def test_what_is_pinned_is_needed(file: str) -> None:
 
 
 def test_what_the_gateway_imports_is_asked_for() -> None:
-    places = ["app", "migrations", "config.py", "config_addresses.py", "wsgi.py", "gunicorn.conf.py"]
+    places = [
+        "app",
+        "migrations",
+        "config.py",
+        "config_addresses.py",
+        "config_sources.py",
+        "wsgi.py",
+        "gunicorn.conf.py",
+    ]
     assert_installed_by(set(asked_for(RUN)), places)
 
 

@@ -11,7 +11,8 @@ from flask.testing import FlaskClient
 
 from app.api.limits import LIMITED_PREFIXES
 from app.api.request_policy import caller
-from config import ConfigError, load_settings
+from config import load_settings
+from config_sources import ConfigError
 from tests.api.shapes import CONFIGS, ESTIMATE, LATENCY, STATUS, assert_refused
 from tests.api.world import configure
 

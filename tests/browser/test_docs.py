@@ -77,7 +77,7 @@ def test_the_navigation_of_a_phone(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "quick-start/", "life-of-a-transfer/", "operations/estimateAmt/", "errors/", "refund-guide/"]
+    "path", ["", "quick-start/", "life-of-a-transfer/", "api/estimateAmt/", "errors/", "refund-guide/"]
 )
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.runtime.gateway import current_gateway
-from config import ConfigError, load_settings
+from config import load_settings
+from config_sources import ConfigError
 from tests.applications import OpenApp
 from tests.services.feed.world import build_network, feed, sent
 from tests.services.webhooks.hooks import deliveries, to_everything

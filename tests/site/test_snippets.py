@@ -45,7 +45,7 @@ def packages() -> Path:
 
 
 def test_there_are_snippets_of_every_language_for_every_operation() -> None:
-    pages = {path.name for path in Path("docs/operations").glob("*.md")} - {"README.md"}
+    pages = {path.name for path in Path("docs/api").glob("*.md")} - {"README.md"}
     for language in ("curl", "TypeScript", "Python"):
         assert pages <= {Path(snippet.page).name for snippet in of(language)}, language
 
