@@ -18,7 +18,7 @@ from app.domain.error_catalogue import CODE_CAUSES, ERRORS
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
-OPERATIONS = ERRORS_PAGE.parent / "operations"
+OPERATIONS = ERRORS_PAGE.parent / "api"
 ASSETS = Path(__file__).parents[2] / "app" / "api" / "docs" / "static"
 
 
