@@ -385,14 +385,8 @@ def _readings(standing: StandingEvents, origin: Origin) -> tuple[tuple[ChainId, 
     readings: dict[ChainId, ChainReading] = {}
     for event in _block_events(event for events in standing.by_type.values() for event in events):
         chain_id = origin.chain_of(event)
-        if chain_id is None:
-            continue
-        known = readings.get(chain_id)
-        blocks = [
-            block for block in (event.block, known.highest_block if known else None) if block is not None
-        ]
-        newest = max(event.at, known.newest_at) if known else event.at
-        readings[chain_id] = ChainReading(max(blocks, default=None), newest)
+        if chain_id is not None:
+            readings[chain_id] = ChainReading(event.block, event.at).furthest(readings.get(chain_id))
     return tuple(sorted(readings.items()))
 
 

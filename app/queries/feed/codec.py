@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -66,12 +67,12 @@ class _Codec:
     def __init__(self, event_class: type[Event]) -> None:
         self.event_class = event_class
         names = sorted(field.name for field in fields(event_class) if field.name not in _COLUMNS)
+        self.values_of = attrgetter(*names)
         self.fields = [(name, _ENCODE.get(name)) for name in names]
 
     def encode(self, event: Event) -> str:
         body: dict[str, Any] = {}
-        for name, encode in self.fields:
-            value = getattr(event, name)
+        for (name, encode), value in zip(self.fields, self.values_of(event), strict=True):
             if value is not None:
                 body[name] = encode(value) if encode is not None else value
         return orjson.dumps(body).decode()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, BinaryIO
 
-from marshmallow import Schema, ValidationError
+from marshmallow import Schema, ValidationError, fields
 
 from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
 from app.services import plain
@@ -90,11 +91,17 @@ def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:
     if not isinstance(name, str) or name not in schemas:
         raise ValidationError({"type": [f"must be one of {', '.join(schemas)}"]})
     event_type = EventType(name)
-    loaded = plain.load(schemas[event_type], data)
-    for name, value in loaded.items():
-        if isinstance(value, list):
-            loaded[name] = tuple(value)
+    schema = schemas[event_type]
+    loaded = plain.load(schema, data)
+    for name in _lists(schema) & loaded.keys():
+        loaded[name] = tuple(loaded[name])
     return EVENT_CLASSES[event_type](**loaded)
+
+
+@cache
+def _lists(schema: Schema) -> frozenset[str]:
+    """The fields that are lists in a line, and tuples in an event."""
+    return frozenset(n for n, field in schema.load_fields.items() if isinstance(field, fields.List))
 
 
 def _sentence(error: ValidationError) -> str:

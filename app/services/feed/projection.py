@@ -6,7 +6,8 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, insert
 
@@ -30,6 +31,8 @@ from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
 from app.services.refunds.withdraw_ids import WithdrawIds
 from app.services.webhooks.outbox import tell_changes
+
+_STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
 
 CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
@@ -88,7 +91,7 @@ def _write_transfers(
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:
     return {
-        **{name: getattr(state, name) for name in STATE_COLUMNS},
+        **dict(zip(STATE_COLUMNS, _STATE_VALUES(state), strict=True)),
         "status": int(state.status),
         "refund_reason": int(state.refund_reason),
         "kind": state.kind.value if state.kind else None,
