@@ -9,9 +9,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import redis
 from limits import parse_many
-from limits.errors import ConfigurationError
-from limits.storage import storage_from_string
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
@@ -205,16 +204,15 @@ class Settings(BaseSettings):
     @field_validator("rate_limit_storage_url")
     @classmethod
     def _limit_storage(cls, value: str) -> str:
-        value = value or "memory://"
+        if value == "memory://":
+            return value
+        # Texts of errors repeat parts of the URL, which may hold a password.
+        if not value.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
         try:
-            storage_from_string(value)
-        except ConfigurationError as error:
-            # Either it does not know the scheme, and repeats the URL, which may hold a password; or it tells
-            # which package is missing.
-            reason = "unknown kind of store" if value in str(error) else error
-            raise ValueError(f"cannot be used as a store of rate limits ({reason})") from None
-        except ValueError:
-            raise ValueError("must be the URL of a store of rate limits, such as redis://host:6379") from None
+            redis.ConnectionPool.from_url(value).make_connection()
+        except (TypeError, ValueError, redis.RedisError):
+            raise ValueError("must be the URL of a Redis, such as redis://:password@host:6379/0") from None
         return value
 
     @field_validator("database_url", "database_replica_url")

@@ -19,6 +19,7 @@ from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.store import LimitStore
 from app.runtime.public_reads import PublicReads
 from app.runtime.snapshot import SnapshotSource
 from app.runtime.waiting import Waiting
@@ -54,6 +55,7 @@ class Gateway:
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     key_uses: KeyUses
+    limit_store: LimitStore
     ask_limit: AskLimit
     request_limits: RequestLimits
     environment_tokens: tuple[IngestToken, ...] = ()
