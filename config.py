@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import ssl
 from collections.abc import Mapping
 from ipaddress import ip_network
@@ -89,6 +90,7 @@ class Settings(BaseSettings):
     webhook_allow_networks: Annotated[tuple[str, ...], NoDecode] = ()
     webhook_ca_file: Path | None = None
     compat_clients: bool = False
+    build_commit: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
@@ -182,6 +184,13 @@ class Settings(BaseSettings):
                 ssl.create_default_context(cafile=value)
         except (OSError, ssl.SSLError):
             raise ValueError(f"{value} is not a file of certificates in PEM") from None
+        return value
+
+    @field_validator("build_commit")
+    @classmethod
+    def _commit(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[0-9a-f]{7,64}", value):
+            raise ValueError("must be the hash of a commit in hex, such as: git rev-parse HEAD")
         return value
 
     @field_validator("log_level", mode="before")

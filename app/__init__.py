@@ -28,6 +28,7 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
+from app.release import Release
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
@@ -109,6 +110,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
+            release=Release(commit=settings.build_commit or None),
             webhook_networks=parse_networks(settings.webhook_allow_networks),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.

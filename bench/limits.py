@@ -1,8 +1,8 @@
 """What limits cost a request: ``python -m bench.limits``.
 
-Applications with and without limits answer transfer configs in one process, in turns; what one needs more than
-the one without any is what its limits cost. With a Redis where ``redis-server`` is installed. ``--quick`` is a
-smoke run whose figures mean nothing.
+Applications with and without limits answer transfer configs in one process, in turns; what one needs more
+than the one without any is what its limits cost. With a Redis where ``redis-server`` is installed.
+``--quick`` is a smoke run whose figures mean nothing.
 """
 
 from __future__ import annotations

@@ -170,11 +170,13 @@ def test_larger_files_contain_the_smaller_ones() -> None:
         assert f"-r {smaller}.in\n-c {smaller}.txt\n" in (ROOT / f"{larger}.in").read_text()
         contained = pins(larger)
         for name, line in pins(smaller).items():
-            assert contains(contained.get(name), line), f"{larger}.txt: {contained.get(name)} instead of {line}"
+            assert contains(contained.get(name), line), (
+                f"{larger}.txt: {contained.get(name)} instead of {line}"
+            )
 
 
 def test_what_is_contained() -> None:
-    """The same version for at least the same systems: what else a larger file has may need it elsewhere, too."""
+    """The same version for at least the same systems: what a larger file adds may need it on others."""
     windows, cpython = "one==1; sys_platform == 'win32'", "one==1; implementation_name == 'cpython'"
     for larger, smaller in [("one==1", "one==1"), ("one==1", windows), (windows, windows)]:
         assert contains(Requirement(larger), Requirement(smaller))

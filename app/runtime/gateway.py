@@ -13,6 +13,7 @@ from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
+from app.release import Release
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
@@ -58,6 +59,8 @@ class Gateway:
     limit_store: LimitStore
     ask_limit: AskLimit
     request_limits: RequestLimits
+    release: Release
+    """What runs here."""
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS

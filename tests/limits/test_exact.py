@@ -97,7 +97,9 @@ def test_a_redis_that_hangs_holds_up_nobody(server: Server, own_redis: RedisServ
     assert json.load(server.ask("GET", "/healthz")) == {"err": None}
     assert max(each.seconds for each in frozen) < 5
     slow = sum(each.seconds > 0.45 for each in frozen)
-    assert slow <= 2 * WORKERS * AT_ONCE, "those that were under way, and one of each process every few seconds"
+    assert slow <= 2 * WORKERS * AT_ONCE, (
+        "those that were under way, and one of each process every few seconds"
+    )
     passed = Counter(each.status for each in frozen)
     # Each process counts for itself: at most the limit in each, and not the limit of all.
     assert LIMIT - 20 < passed[200] <= WORKERS * LIMIT

@@ -22,7 +22,7 @@ def count(url: str) -> int:
     """What is left of 9, counted in the Redis and nowhere else."""
     shared = LimitStore(url)._shared
     assert shared is not None
-    (times, _), = shared.count("requests:me", limits_of("9/hour"))
+    ((times, _),) = shared.count("requests:me", limits_of("9/hour"))
     return 9 - times
 
 
@@ -79,7 +79,8 @@ def test_urls_that_are_good(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     "url",
     [
         "memcached://cache", "redis+cluster://hidden-word@cache", "redis://cache:port", "redis://cache?hidden-word=1",
-        "redis://hidden-word@cache:99999999999", "redis://cache?socket_timeout=hidden-word", "cache:6379", "redis:cache",
+        "redis://hidden-word@cache:99999999999", "redis://cache?socket_timeout=hidden-word", "cache:6379",
+        "redis:cache",
     ],
 )  # fmt: skip
 def test_urls_that_are_bad(monkeypatch: pytest.MonkeyPatch, url: str) -> None:

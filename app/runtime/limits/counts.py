@@ -21,7 +21,7 @@ class Counts(Protocol):
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
         """Count once by each limit, up to the first that it is over.
 
-        :return: for each of these the times in its window, this one included, and the milliseconds that are left
-            of it.
+        :return: for each of these the times in its window, this one included, and the milliseconds that are
+            left of it.
         """
         ...

@@ -11,8 +11,8 @@ from typing import Final
 from app.runtime.limits.counts import Limit
 
 MOST_COUNTERS: Final = 100_000
-"""Some 25 MB. Beyond, the oldest half of them goes: whoever has that many addresses is not stopped by a limit of
-each, and memory must have an end."""
+"""Some 25 MB. Beyond, the oldest half of them goes: whoever has that many addresses is not stopped by a limit
+of each, and memory must have an end."""
 
 _FEW: Final = 1_000
 

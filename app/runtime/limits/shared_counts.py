@@ -14,7 +14,7 @@ from redis.retry import Retry
 from app.runtime.limits.counts import Limit
 
 PATIENCE_SECONDS: Final = 0.5
-"""For a connection, for the answer, and for one of the connections to be free. An answer takes a millisecond."""
+"""For a connection, for the answer, and for a connection to be free. An answer takes a millisecond."""
 
 MOST_CONNECTIONS: Final = 32
 """Of one process. Each is in use for one question, so these do for thousands of requests a second."""
@@ -34,8 +34,8 @@ for i, key in ipairs(KEYS) do
 end
 return counted
 """
-"""All limits of a request in one round trip. Redis runs it as a whole, by its own clock: no count is lost between
-processes, and none sees another end of the window. A counter without an end, which none of ours is, gets one."""
+"""All limits of a request in one round trip. Redis runs it as a whole, by its own clock: no count is lost
+between processes, and none sees another end of the window. A counter without an end gets one."""
 
 
 class SharedCounts:

@@ -1,7 +1,7 @@
 """Where the counters of limits are: in this process, or in a Redis while that can be asked.
 
-Limits fail neither open nor closed: without its Redis each process counts for itself, and asks for it again every
-few seconds (docs/decisions/0055-limits.md).
+Limits fail neither open nor closed: without its Redis each process counts for itself, and asks for it again
+every few seconds (docs/decisions/0055-limits.md).
 """
 
 from __future__ import annotations
