@@ -26,7 +26,7 @@ __all__ = [
 
 
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
-    """What every process serves, whichever doors it opens: health, version, errors as JSON, hints of https."""
+    """What every process serves, whatever doors it opens: health, version, errors as JSON, hints of https."""
     errors.register(app)
     transport.register(app, trusted_proxies=trusted_proxies)
     app.session_interface = LazySessions(trusted_proxies)

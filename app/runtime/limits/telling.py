@@ -10,7 +10,7 @@ _log = logging.getLogger(__name__)
 
 
 def where_limits_are_counted(store: LimitStore, processes: int) -> str:
-    """A line for whoever starts so many processes; a store that cannot be asked is logged and ends no start."""
+    """A line for whoever starts so many processes; a store that cannot be asked is logged, no more."""
     place = store.place()
     if place is None:
         several = (
