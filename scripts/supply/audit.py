@@ -1,7 +1,7 @@
 """``make audit``: known holes in what the lock files pin, by pip-audit and npm.
 
-Databases of holes are asked over the network. Where they cannot be asked, that is said and is no failure; what
-could not be looked up is counted, and never taken for free of holes.
+Databases of holes are asked over the network. Where they cannot be asked, that is said and is no failure;
+what could not be looked up is counted, and never taken for free of holes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def audit_python(lock: str, command: Sequence[str] = PIP_AUDIT) -> Found:
     except (ValueError, KeyError, TypeError):
         return Found(lock, (), 0, 0, _last_line(done.stderr))
     holes = tuple(
-        f"{package['name']} {package['version']}: {hole['id']}, mended in {', '.join(hole['fix_versions']) or 'none'}"
+        f"{package['name']} {package['version']}: {hole['id']}, "
+        f"mended in {', '.join(hole['fix_versions']) or 'none'}"
         for package in packages
         for hole in package.get("vulns", ())
     )

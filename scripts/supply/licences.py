@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
+from email.message import Message
+from importlib.metadata import PackageNotFoundError, metadata
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from license_expression import ExpressionError, get_spdx_licensing
 
@@ -21,8 +22,8 @@ PAGE: Final[Path] = ROOT / "docs" / "licences.md"
 
 ACCEPTED: Final = frozenset(
     {
-        "0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "CNRI-Python", "ISC", "MIT", "MIT-0",
-        "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "CC0-1.0",
+        "0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "CNRI-Python", "ISC", "MIT",
+        "MIT-0", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "CC0-1.0",
         "MPL-2.0",        # its own files stay under it; we change none
         "LGPL-3.0-only",  # psycopg: imported, not changed, and whoever installs can replace it
     }
@@ -47,7 +48,7 @@ SAID_OTHERWISE: Final = {
     "Python Software Foundation License": "PSF-2.0",
     "The Unlicense (Unlicense)": "Unlicense",
 }
-"""What metadata of packages say in the place of an SPDX expression. A plain "BSD" is read as the stricter one."""
+"""What metadata say in the place of an SPDX expression. A plain "BSD" is read as the stricter one."""
 
 LOOKED_UP: Final[dict[str, str]] = {
     "async-timeout": "Apache-2.0",
@@ -56,17 +57,17 @@ LOOKED_UP: Final[dict[str, str]] = {
     "memorystream": "MIT",
     "pywin32": "PSF-2.0",
 }
-"""By name: packages that are for other systems, so that nothing of them is installed here, or that say nothing that
-a program can read."""
+"""By name: packages that are for other systems, so that nothing of them is installed here, or that say nothing
+that a program can read."""
 
 _SPDX: Final[Any] = get_spdx_licensing()
 
 _HEAD: Final = """\
 # Licences of what the gateway depends on
 
-Made by `make licences` from the metadata of the packages and from the lock files; a test says when it is out of date.
-Licences other than those accepted in `scripts/supply/licences.py` are refused there. The gateway itself is under the
-[Apache License 2.0](../LICENSE). Installing it brings the packages of the first table and no others.
+Made by `make licences` from the metadata of the packages and from the lock files; a test says when it is out
+of date. Licences other than those accepted in `scripts/supply/licences.py` are refused there. The gateway itself
+is under the [Apache License 2.0](../LICENSE). Installing it brings the packages of the first table and no others.
 """
 
 
@@ -85,14 +86,14 @@ def licence_of(name: str) -> str:
         said = metadata(name)
     except PackageNotFoundError:
         raise Unaccepted(f"{name} is not installed: `make bench` installs everything") from None
-    for text in _said(said):
+    for text in _said(cast("Message", said)):
         read = SAID_OTHERWISE.get(text, text)
         if is_expression(read):
             return read
     raise Unaccepted(f"{name}: no licence that can be read; look it up")
 
 
-def _said(of: PackageMetadata) -> Sequence[str]:
+def _said(of: Message) -> Sequence[str]:
     """What metadata say, the clearest first."""
     fields: list[Any] = [of.get("License-Expression"), of.get("License")]
     classifiers = [each for each in of.get_all("Classifier") or [] if each.startswith("License")]

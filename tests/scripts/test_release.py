@@ -73,7 +73,7 @@ def test_a_commit_that_can_be_released(root: Path) -> None:
     [
         (lambda root: (root / "new.txt").write_text("x"), "the tree has 1 changes"),
         (commit, "all tests must have passed on this commit"),
-        (lambda root: (root / "build" / "tested-commit").unlink(), "all tests must have passed on this commit"),
+        (lambda root: (root / "build/tested-commit").unlink(), "all tests must have passed on this commit"),
         (tag("v1.2.0"), "the tag v1.2.0 is taken"),
         (tag("v1.10.0"), "1.2.0 is older than 1.10.0"),
         (change("[1.2.0]", "[1.2.1]"), "the entry below Unreleased must be `## [1.2.0] - <date>`"),
