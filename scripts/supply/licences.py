@@ -57,8 +57,8 @@ LOOKED_UP: Final[dict[str, str]] = {
     "memorystream": "MIT",
     "pywin32": "PSF-2.0",
 }
-"""By name: packages that are for other systems, so that nothing of them is installed here, or that say nothing
-that a program can read."""
+"""By name: packages that are for other systems, so that nothing of them is installed here, or that say
+nothing that a program can read."""
 
 _SPDX: Final[Any] = get_spdx_licensing()
 
@@ -66,8 +66,9 @@ _HEAD: Final = """\
 # Licences of what the gateway depends on
 
 Made by `make licences` from the metadata of the packages and from the lock files; a test says when it is out
-of date. Licences other than those accepted in `scripts/supply/licences.py` are refused there. The gateway itself
-is under the [Apache License 2.0](../LICENSE). Installing it brings the packages of the first table and no others.
+of date. Licences other than those accepted in `scripts/supply/licences.py` are refused there. The gateway
+itself is under the [Apache License 2.0](../LICENSE). Installing it brings the packages of the first table and
+no others.
 """
 
 
