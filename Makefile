@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts clients screenshots clean
+.PHONY: help run demo docs test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -31,6 +31,7 @@ test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a w
 
 test-all: ## run all tests with all their inputs, as CI does
 	@FULL_TESTS=1 $(MAKE) test
+	@$(BIN)/python -m scripts.release --tested
 
 check: lint format-check types test ## run what CI runs: lint, format-check, types and test
 
@@ -54,8 +55,8 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http server wait feed scale console watch
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, feed, scale, console or watch; docs/performance.md)
+BENCHES := http server wait limits feed scale console watch
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, limits, feed, scale, console or watch; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
@@ -76,6 +77,24 @@ schemathesis: ## send 20,000 requests generated from the OpenAPI document, with 
 soak: ## test long runs: kill workers and watchers, reorganise chains, break nodes (SOAK_SEED=2 for other sequences)
 	$(VENV) requirements-dev.txt
 	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher $(ARGS)
+
+##@ Releases, and what we depend on
+
+release: ## check whether this commit can be released, and say how (VERSION=1.4.0; docs/releases.md)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.release $(VERSION)
+
+audit: ## look for known holes in what the lock files pin; skipped where there is no network
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.supply.audit
+
+licences: ## write the licences of what we depend on into docs/licences.md
+	$(VENV) requirements-bench.txt
+	@$(BIN)/python -m scripts.supply.licences
+
+sbom: ## write the bill of materials of what the gateway runs with into build/sbom.json
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.supply.sbom
 
 ##@ Generated files
 

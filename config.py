@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import ssl
 from collections.abc import Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import redis
 from limits import parse_many
-from limits.errors import ConfigurationError
-from limits.storage import storage_from_string
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
@@ -90,6 +90,7 @@ class Settings(BaseSettings):
     webhook_allow_networks: Annotated[tuple[str, ...], NoDecode] = ()
     webhook_ca_file: Path | None = None
     compat_clients: bool = False
+    build_commit: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
@@ -185,6 +186,13 @@ class Settings(BaseSettings):
             raise ValueError(f"{value} is not a file of certificates in PEM") from None
         return value
 
+    @field_validator("build_commit")
+    @classmethod
+    def _commit(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[0-9a-f]{7,64}", value):
+            raise ValueError("must be the hash of a commit in hex, such as: git rev-parse HEAD")
+        return value
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _upper(cls, value: Any) -> Any:
@@ -205,16 +213,15 @@ class Settings(BaseSettings):
     @field_validator("rate_limit_storage_url")
     @classmethod
     def _limit_storage(cls, value: str) -> str:
-        value = value or "memory://"
+        if value == "memory://":
+            return value
+        # Texts of errors repeat parts of the URL, which may hold a password.
+        if not value.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
         try:
-            storage_from_string(value)
-        except ConfigurationError as error:
-            # Either it does not know the scheme, and repeats the URL, which may hold a password; or it tells
-            # which package is missing.
-            reason = "unknown kind of store" if value in str(error) else error
-            raise ValueError(f"cannot be used as a store of rate limits ({reason})") from None
-        except ValueError:
-            raise ValueError("must be the URL of a store of rate limits, such as redis://host:6379") from None
+            redis.ConnectionPool.from_url(value).make_connection()
+        except (TypeError, ValueError, redis.RedisError):
+            raise ValueError("must be the URL of a Redis, such as redis://:password@host:6379/0") from None
         return value
 
     @field_validator("database_url", "database_replica_url")

@@ -19,8 +19,6 @@ import os
 import resource
 import socket
 import sys
-import threading
-import time
 from typing import Any
 
 from gunicorn import glogging, util
@@ -28,6 +26,7 @@ from gunicorn import glogging, util
 from app.api.unread import unread_answer
 from app.extensions import db
 from app.runtime.gateway import current_gateway
+from app.runtime.limits.telling import where_limits_are_counted
 from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
 from app.runtime.pooler import check_pooler
 from config import INSTANCE, load_settings
@@ -38,6 +37,7 @@ _settings = load_settings()
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
 _UNIX_PATH_MAX = 107
 _OPEN_FILES = 16384
+_LIMITED_DOORS = {"api", "grpcweb"}
 
 
 class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
@@ -138,14 +138,10 @@ def when_ready(server: Any) -> None:
             sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
         if "admin" in _settings.doors and _settings.secret_key:
             sys.stdout.write(f"Console  {address}/admin/\n")
+    if not _LIMITED_DOORS.isdisjoint(_settings.doors):
+        store = server.app.wsgi().extensions["gateway"].limit_store
+        sys.stdout.write(f"Limits   {where_limits_are_counted(store, server.cfg.workers)}\n")
     sys.stdout.flush()
-
-
-def pre_fork(_server: Any, _worker: Any) -> None:
-    """Let timers that the start set end before they are copied: the library of limits sets one of 10 ms."""
-    until = time.monotonic() + 1
-    while time.monotonic() < until and any(isinstance(t, threading.Timer) for t in threading.enumerate()):
-        time.sleep(0.005)
 
 
 def post_fork(_server: Any, worker: Any) -> None:

@@ -28,6 +28,7 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
+from app.release import Release
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
@@ -36,6 +37,7 @@ from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.store import LimitStore
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
@@ -86,6 +88,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         share_writes(db.engines["feed"], writes_of(db.engine))
         public_reads = _public_reads(settings, db.engines)
         snapshots = NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock)
+        limit_store = LimitStore(settings.rate_limit_storage_url)
         app.extensions["gateway"] = Gateway(
             engine=db.engine,
             reads=reads,
@@ -100,12 +103,14 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
-            request_limits=RequestLimits(settings.rate_limit, settings.rate_limit_storage_url),
-            ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
+            limit_store=limit_store,
+            request_limits=RequestLimits(settings.rate_limit, limit_store),
+            ask_limit=AskLimit(settings.refund_ask_limit, limit_store),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
+            release=Release(commit=settings.build_commit or None),
             webhook_networks=parse_networks(settings.webhook_allow_networks),
         )
     # A doubled slash is never answered with a redirect, which would be HTML.

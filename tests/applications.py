@@ -31,6 +31,7 @@ from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.store import LimitStore
 from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings
@@ -105,6 +106,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     settings: Settings = app.config["SETTINGS"]
     old = gateway_of(app)
     snapshots = NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock)
+    limit_store = LimitStore(settings.rate_limit_storage_url)
     app.extensions["gateway"] = replace(
         old,
         clock=clock,
@@ -113,8 +115,9 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         key_uses=KeyUses(old.engine, clock, settings.estimate_counts_seconds),
-        request_limits=RequestLimits(settings.rate_limit, settings.rate_limit_storage_url),
-        ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
+        limit_store=limit_store,
+        request_limits=RequestLimits(settings.rate_limit, limit_store),
+        ask_limit=AskLimit(settings.refund_ask_limit, limit_store),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
         kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),
         kept_longer=KeptReads(FACTS_KEPT_SECONDS, Writes()),

@@ -22,6 +22,7 @@ from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
 from app.http.pages import divide_errors
+from app.runtime.gateway import current_gateway
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 
@@ -102,6 +103,7 @@ def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
         "passkeys_work_here": passkeys_work_here,
         "words_of_end": words_of_end,
         "stopped_chains": stopped_chains,
+        "release": lambda: current_gateway().release,
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flask import Flask
 
-from app.api import configs, errors, evidence, health, limits, v2
+from app.api import configs, errors, evidence, health, limits, release, v2
 from app.api.answer_bodies import estimate_answerer, status_answerer
 from app.api.docs import views as docs
 from app.api.door import LEGACY_PREFIX, PREFIX, WAIT_PATH, open_door
@@ -26,11 +26,12 @@ __all__ = [
 
 
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
-    """What every process serves, whichever doors it opens: health checks, errors as JSON, hints of https."""
+    """What every process serves, whatever doors it opens: health, version, errors as JSON, hints of https."""
     errors.register(app)
     transport.register(app, trusted_proxies=trusted_proxies)
     app.session_interface = LazySessions(trusted_proxies)
     app.register_blueprint(health.health)
+    app.register_blueprint(release.release)
 
 
 def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool, site: Path) -> None:

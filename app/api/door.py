@@ -24,6 +24,7 @@ from app.api.schemas import (
     StatusAnswer,
     StatusBody,
     TransactionBody,
+    VersionAnswer,
 )
 from app.api.transfers.schemas import (
     AnyHistoryQuery,
@@ -144,6 +145,11 @@ NOTHING_BUT_ERR: Final = PlainAnswer()
 
 READY_PATH: Final = "/readyz"
 READY: Final = ReadyAnswer()
+VERSION_PATH: Final = "/version"
+VERSION_SHAPE: Final = VersionAnswer()
+
+_ALWAYS: Final = {READY_PATH: READY, VERSION_PATH: VERSION_SHAPE}
+"""What every process answers, whichever doors it opens."""
 
 
 def open_door(app: Flask, *, trusted_proxies: int, compat_clients: bool) -> ApiDoor:
@@ -164,7 +170,7 @@ def current_door() -> ApiDoor:
 
 def answer_shape(path: str) -> Schema:
     """The shape of a path's answer; ``err`` alone where the door does not have the path."""
-    if path == READY_PATH:
-        return READY
+    if path in _ALWAYS:
+        return _ALWAYS[path]
     door = current_app.extensions.get(_KEY)
     return door.answers.get(path, NOTHING_BUT_ERR) if isinstance(door, ApiDoor) else NOTHING_BUT_ERR

@@ -93,5 +93,5 @@ def _tell(standing: Standing, response: Response) -> Response:
     """Say in an answer how the limit stands (docs/interface.md#rate-limits)."""
     told = (standing.limit, standing.remaining, standing.reset_seconds)
     for name, number in zip(RATE_LIMIT_HEADERS, told, strict=True):
-        response.headers[name] = str(number)
+        response.headers.add(name, str(number))  # nobody else sets them, so none has to be looked for
     return response

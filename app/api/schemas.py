@@ -213,6 +213,30 @@ class ReadyAnswer(Answer):
     )
 
 
+class VersionAnswer(Answer):
+    """Which version of the gateway answers."""
+
+    version = fields.String(
+        dump_default="", metadata=describe("The release, by Semantic Versioning.", "0.1.0")
+    )
+    commit = fields.String(
+        dump_default=None,
+        allow_none=True,
+        metadata=describe(
+            "The commit that it was built from; null where the build did not say.", "3f9c1d2e4b5a"
+        ),
+    )
+    schema = fields.String(
+        dump_default="",
+        metadata=describe("The revision of the database's schema that this release is made for.", "0031"),
+    )
+    api_versions = fields.List(
+        fields.String(),
+        dump_default=[],
+        metadata=describe("Versions of the operations that are served here, as in their paths.", ["v2"]),
+    )
+
+
 class EstimateAnswer(Answer):
     """What the transfer would bring. Amounts are strings in smallest units."""
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from app.api.answers import PUBLIC_HEADERS
-from app.api.door import READY, ApiDoor
+from app.api.door import READY, VERSION_SHAPE, ApiDoor
 from app.domain.codes import ErrCode, Reason
 from app.http.errors import RETRY_SECONDS
 
@@ -48,5 +48,5 @@ def unread_answer(status: int, phrase: str, complaint: str) -> bytes:
 def every_field() -> dict[str, Any]:
     """The fields of all public answers at their zero values. No two answers disagree about one."""
     door = ApiDoor.make(trusted_proxies=0, compat_clients=True)
-    shapes = (READY, *door.answers.values())
+    shapes = (READY, VERSION_SHAPE, *door.answers.values())
     return {name: zero for shape in shapes for name, zero in shape.dump({}).items()}

@@ -8,10 +8,11 @@ from app.cli.evidence import evidence
 from app.cli.ingest_tokens import ingest_tokens
 from app.cli.network import network
 from app.cli.operators import operators
+from app.cli.release import version
 from app.cli.sandbox import sandbox
 
 
 def register(app: Flask) -> None:
-    """Add every group to the application's command line."""
-    for group in (audit, events, evidence, ingest_tokens, network, operators, sandbox):
+    """Add every group and command to the application's command line."""
+    for group in (audit, events, evidence, ingest_tokens, network, operators, sandbox, version):
         app.cli.add_command(group)

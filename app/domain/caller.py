@@ -28,6 +28,7 @@ def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies:
     return _parse(peer) if peer else None
 
 
+@lru_cache(maxsize=4096)
 def counted_network(address: IPAddress) -> str:
     """What guesses, requests and refund asks from this address are counted by.
 

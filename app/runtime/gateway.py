@@ -13,12 +13,14 @@ from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
+from app.release import Release
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.store import LimitStore
 from app.runtime.public_reads import PublicReads
 from app.runtime.snapshot import SnapshotSource
 from app.runtime.waiting import Waiting
@@ -54,8 +56,11 @@ class Gateway:
     audit_keys: AuditKeys
     estimate_counts: EstimateCounts
     key_uses: KeyUses
+    limit_store: LimitStore
     ask_limit: AskLimit
     request_limits: RequestLimits
+    release: Release
+    """What runs here."""
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""
     two_persons: TwoPersons = NOBODY_WAITS

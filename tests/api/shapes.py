@@ -21,6 +21,7 @@ LATENCY_STATS = "/v2/getTransferLatencyStats"
 WEBHOOKS = "/v2/webhooks"
 WAIT = "/v2/waitTransferStatus"
 READY = "/readyz"
+VERSION = "/version"
 
 ZEROES: dict[str, dict[str, Any]] = {
     ESTIMATE: {
@@ -65,6 +66,7 @@ ZEROES: dict[str, dict[str, Any]] = {
     LATENCY_STATS: {"count": 0, "window_seconds": 0, "median": 0, "p90": 0, "p99": 0, "as_of": ""},
     WEBHOOKS: {"webhooks": [], "secret": ""},
     READY: {"watching": []},
+    VERSION: {"version": "", "commit": None, "schema": "", "api_versions": []},
     EVIDENCE: {
         "valid": False,
         "proven": False,

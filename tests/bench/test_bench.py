@@ -16,7 +16,7 @@ pytest.importorskip("granian", reason="`make bench` installs what it needs")
 if shutil.which("wrk") is None:
     pytest.skip("needs wrk: apt-get install wrk", allow_module_level=True)
 
-from bench import console, http, profile, scale, wait, watch
+from bench import console, http, limits, profile, scale, wait, watch
 from bench.server import __main__ as server
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
@@ -40,6 +40,13 @@ def test_a_quick_run_tells_what_many_transfers_cost(capsys: pytest.CaptureFixtur
     assert "| latency p99 | ≤ 1.2 |" in report
     assert "| history of 10 p99 / status p99 | ≤ 1.5 |" in report
     assert "PostgreSQL, 5,000 transfers, 100 audit records" in report
+
+
+def test_a_quick_run_tells_what_limits_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    assert limits.main(["--quick"]) == 0
+    report = capsys.readouterr().out
+    assert "| no key, by RATE_LIMIT, µs CPU | ≤ 30 |" in report
+    assert "| a key with a limit |" in report
 
 
 def test_a_quick_run_tells_what_waiting_costs(capsys: pytest.CaptureFixture[str]) -> None:

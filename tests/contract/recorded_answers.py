@@ -130,7 +130,16 @@ def requests() -> Iterator[Request]:
         yield _grpc(path.replace("get", "Get"), b"")
     yield from (_get("/v2/webhooks"), _post("/v2/webhooks", {"url": "https://example.org/"}))
     yield {"method": "DELETE", "path": "/v2/webhooks?id=whk_0"}
-    for path in ("/openapi.json", "/docs", "/healthz", "/readyz", "/", "/v2/nothing", GRPC + "Nothing"):
+    for path in (
+        "/openapi.json",
+        "/docs",
+        "/healthz",
+        "/readyz",
+        "/version",
+        "/",
+        "/v2/nothing",
+        GRPC + "Nothing",
+    ):
         yield _get(path)
     yield from _malformed()
     yield from _ingested()

@@ -41,7 +41,7 @@ CALLED = {
     "call": "withdraw",
     "decimals": 18,
     "same": True,
-    "health": [None, None],
+    "health": [None, None, None],
     "webhooks": [[401, 0]] * 3,
     "refused": [400, 500, ""],
 }

@@ -20,6 +20,8 @@ from app.api.door import (
     READY,
     READY_PATH,
     STATUS_PATH,
+    VERSION_PATH,
+    VERSION_SHAPE,
     WEBHOOKS_PATH,
     ApiDoor,
 )
@@ -99,6 +101,7 @@ def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
         spec.path(PREFIX + path, operations={"get": _configs(door, path)})
     for path in ("/healthz", READY_PATH):
         spec.path(path, operations={"get": _health(path)})
+    spec.path(VERSION_PATH, operations={"get": _version()})
     return _completed(spec.to_dict())
 
 
@@ -261,4 +264,15 @@ def _health(path: str) -> dict[str, Any]:
         "summary": "readyz: can it serve?" if ready else "healthz: is it up?",
         "description": text,
         "responses": responses(READY if ready else NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
+    }
+
+
+def _version() -> dict[str, Any]:
+    return {
+        "operationId": "version",
+        "tags": ["Health"],
+        "security": [],
+        "summary": "version: which one answers?",
+        "description": "Nothing is read for it, so it answers while the database is away.",
+        "responses": responses(VERSION_SHAPE, {}, 405, 500),
     }

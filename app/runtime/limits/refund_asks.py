@@ -6,19 +6,19 @@ from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
+from app.runtime.limits.store import LimitStore
 from app.runtime.limits.windows import Windows, limits_of
 
 
 class AskLimit:
     """Counts the asks of each caller, over both doors together."""
 
-    def __init__(self, limit: str, storage_url: str) -> None:
+    def __init__(self, limit: str, store: LimitStore) -> None:
         """
         :param limit: such as ``10/minute``; checked where settings are read.
-        :param storage_url: as of ``RATE_LIMIT_STORAGE_URL``.
         """
         self._limits = limits_of(limit)
-        self._windows = Windows("refund-requests", storage_url)
+        self._windows = Windows("refund-requests", store)
 
     def count(self, caller: IPAddress | None) -> None:
         """Count one ask of a caller; those whose address is not known count as one.

@@ -5,19 +5,19 @@ from __future__ import annotations
 from app.domain.api_keys import ApiKey
 from app.domain.blocking import IPAddress
 from app.domain.caller import counted_network
+from app.runtime.limits.store import LimitStore
 from app.runtime.limits.windows import Standing, Windows, limits_of
 
 
 class RequestLimits:
     """Counts the requests of each caller and of each key, over all public operations and doors together."""
 
-    def __init__(self, limit: str, storage_url: str) -> None:
+    def __init__(self, limit: str, store: LimitStore) -> None:
         """
         :param limit: of each caller without a key, such as ``100/minute;1000/hour``; empty is none.
-        :param storage_url: as of ``RATE_LIMIT_STORAGE_URL``.
         """
         self._limits = limits_of(limit)
-        self._windows = Windows("requests", storage_url)
+        self._windows = Windows("requests", store)
 
     def count(self, key: ApiKey | None, caller: IPAddress | None) -> Standing | None:
         """Count a request; None where nothing limits it.

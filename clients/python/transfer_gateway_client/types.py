@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:5dd4a92c72a0751043b6f8b4249c6ddd0f0aae6d99b5f9cbf4ce5bb45c40e1b8. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:5e819695363a19d8fccd2193508d2003cd1cc589a2eab269134f20953d376bd9. Do not edit."""
 
 from __future__ import annotations
 
@@ -441,6 +441,14 @@ class WatchedChainShape(TypedDict):
 class ReadyAnswer(TypedDict):
     err: Err | None
     watching: list[WatchedChainShape]
+
+
+class VersionAnswer(TypedDict):
+    err: Err | None
+    version: str
+    commit: str | None
+    schema: str
+    api_versions: list[str]
 
 
 class EstimateBody(TypedDict):

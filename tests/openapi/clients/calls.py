@@ -6,7 +6,7 @@ import json
 import sys
 
 from gateway_client import AuthenticatedClient, Client
-from gateway_client.api.health import healthz, readyz
+from gateway_client.api.health import healthz, readyz, version
 from gateway_client.api.transfers import (
     estimate_amt,
     estimate_amt_by_post,
@@ -96,6 +96,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
         everything = get_transfer_configs_for_all.sync(client=client)
         up = healthz.sync(client=client)
         ready = readyz.sync(client=client)
+        runs = version.sync(client=client)
         refused = estimate_amt.sync_detailed(
             client=client,
             src_chain_id=1,
@@ -111,7 +112,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
         unhooked = remove_webhook.sync_detailed(client=owner, id="whk_none")
     assert hooks.parsed and hook.parsed and unhooked.parsed
     assert quote and posted and as_form and status and latency and evidence and configs and everything
-    assert up and ready and refused.parsed and by_transaction and both and history and asked
+    assert up and ready and runs and refused.parsed and by_transaction and both and history and asked
     assert figures and explained
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
@@ -141,7 +142,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
                 "call": call.function if call else None,
                 "decimals": configs.chain_token["1"].token[0].token.decimal,
                 "same": len(configs.chains) == len(everything.chains),
-                "health": [up.err, ready.err],
+                "health": [up.err, ready.err, runs.err],
                 "webhooks": [
                     [hooks.status_code, len(hooks.parsed.webhooks)],
                     [hook.status_code, len(hook.parsed.webhooks)],

@@ -67,6 +67,7 @@ const hook = await client.POST("/v2/webhooks", { body: { url: "https://example.o
 const unhooked = await client.DELETE("/v2/webhooks", { params: { query: { id: "whk_none" } } });
 const up = good(await client.GET("/healthz"));
 const ready = good(await client.GET("/readyz"));
+const runs = good(await client.GET("/version"));
 
 const refused = await client.GET("/v2/estimateAmt", { params: { query: { ...quote, amt: "no amount" } } });
 const code: Shapes["Err"]["code"] | undefined = refused.error?.err?.code;
@@ -96,7 +97,7 @@ console.log(
     call: call?.function,
     decimals,
     same: configs.chains.length === all.chains.length,
-    health: [up.err, ready.err],
+    health: [up.err, ready.err, runs.err],
     webhooks: [hooks, hook, unhooked].map((each) => [each.response.status, each.error?.webhooks?.length]),
     refused: [refused.response.status, code, zero],
   }),

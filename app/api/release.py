@@ -1,0 +1,26 @@
+"""Which version answers: ``/version``, in every process, whichever doors it opens."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from app.api.answers import PRIVATE_HEADERS, body
+from app.api.door import VERSION_PATH, VERSION_SHAPE
+from app.release import API_VERSIONS
+from app.runtime.gateway import current_gateway
+from app.runtime.readiness import migration_heads
+
+release = Blueprint("release", __name__)
+
+
+@release.get(VERSION_PATH)
+def version() -> Response:
+    """What runs here. Nothing is read, so it answers while the database is away."""
+    running = current_gateway().release
+    told = {
+        "version": running.version,
+        "commit": running.commit,
+        "schema": ", ".join(sorted(migration_heads())),
+        "api_versions": list(API_VERSIONS),
+    }
+    return Response(body(VERSION_SHAPE, told), headers=PRIVATE_HEADERS)

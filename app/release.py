@@ -1,0 +1,24 @@
+"""Which release of the gateway this is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+VERSION: Final = "0.1.0"
+"""By Semantic Versioning. The one place that says it (docs/releases.md)."""
+
+API_VERSIONS: Final = ("v2",)
+"""Versions of the JSON operations that are documented, the newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What runs here."""
+
+    version: str = VERSION
+    commit: str | None = None
+    """That it was built from, where the build said so."""
+
+    def __str__(self) -> str:
+        return f"{self.version} ({self.commit[:12]})" if self.commit else self.version

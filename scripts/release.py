@@ -1,0 +1,123 @@
+"""``make release VERSION=x``: whether this commit can be released, and what to do then (docs/releases.md).
+
+It changes nothing: who releases runs what it prints.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+_NUMBER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+_WRITTEN: Final = re.compile(r'^VERSION: Final = "(.*)"$', re.MULTILINE)
+_ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
+_TESTED: Final = Path("build/tested-commit")
+"""Holds the commit whose tests passed: ``make test-all`` writes it."""
+
+_TO_DO: Final = """\
+{version} can be released. What is left:
+
+  git tag --annotate --sign v{version} --message "Version {version}"
+  git push origin v{version}
+  make sbom                     # build/sbom.json, to be kept beside the image
+  BUILD_COMMIT={commit}         # for the image, told by /version
+"""
+
+
+def complaints(root: Path, version: str) -> list[str]:
+    """What keeps the commit from being released as this version, in words for whoever releases."""
+    if not _NUMBER.fullmatch(version):
+        return [f"VERSION={version}: must be three numbers, such as 1.4.0"]
+    checks: tuple[Callable[[Path, str], str | None], ...] = (_code, _tree, _entry, _tag, _order, _tests)
+    return [complaint for check in checks if (complaint := check(root, version))]
+
+
+def _code(root: Path, version: str) -> str | None:
+    written = _WRITTEN.search((root / "app" / "release.py").read_text(encoding="utf-8"))
+    said = written[1] if written else "nothing"
+    return None if said == version else f"app/release.py says {said}: write {version} there, and commit"
+
+
+def _tree(root: Path, _version: str) -> str | None:
+    changed = _git(root, "status", "--porcelain").splitlines()
+    return f"the tree has {len(changed)} changes that are not committed" if changed else None
+
+
+def _entry(root: Path, version: str) -> str | None:
+    text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    entries = list(_ENTRY.finditer(text))
+    if not entries or entries[0][1] != version:
+        return f"CHANGELOG.md: the entry below Unreleased must be `## [{version}] - <date>`"
+    try:
+        date.fromisoformat(entries[0][2])
+    except ValueError:
+        return f"CHANGELOG.md: {entries[0][2]} is not a date such as 2026-11-30"
+    unreleased = text[: entries[0].start()].partition("## [Unreleased]")[2]
+    if unreleased.strip():
+        return f"CHANGELOG.md: Unreleased must be empty: what is there belongs to {version}"
+    ends = entries[1].start() if len(entries) > 1 else len(text)
+    if "### Upgrade notes\n" not in text[entries[0].start() : ends]:
+        return f"CHANGELOG.md: {version} has no `### Upgrade notes`; where nothing is to be done they say so"
+    return None
+
+
+def _tag(root: Path, version: str) -> str | None:
+    return f"the tag v{version} is taken" if _git(root, "tag", "--list", f"v{version}") else None
+
+
+def _order(root: Path, version: str) -> str | None:
+    tags = [tag.removeprefix("v") for tag in _git(root, "tag", "--list", "v*").split()]
+    newest = max((_numbers(tag) for tag in tags if _NUMBER.fullmatch(tag) and tag != version), default=())
+    if newest and newest > _numbers(version):
+        return f"{version} is older than {'.'.join(map(str, newest))}, which is released"
+    return None
+
+
+def _tests(root: Path, _version: str) -> str | None:
+    file, commit = root / _TESTED, _git(root, "rev-parse", "HEAD")
+    tested = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+    return None if tested == commit else "all tests must have passed on this commit: make test-all"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _git(root: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=root, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+def note_tested(root: Path) -> str:
+    """Keep which commit was tested; nothing is kept of a tree with changes. What was done, in words."""
+    if _tree(root, ""):
+        return "not noted for a release: the tree has changes"
+    commit = _git(root, "rev-parse", "HEAD")
+    file = root / _TESTED
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{commit}\n", encoding="utf-8")
+    return f"noted: all tests passed on {commit[:12]}"
+
+
+def main(arguments: list[str]) -> int:
+    """Say what keeps it, or what to do; with ``--tested`` keep that the tests passed."""
+    if arguments == ["--tested"]:
+        print(note_tested(ROOT))  # noqa: T201
+        return 0
+    version = arguments[0] if arguments else ""
+    if found := complaints(ROOT, version):
+        sys.stderr.write("".join(f"{complaint}\n" for complaint in found))
+        return 1
+    print(_TO_DO.format(version=version, commit=_git(ROOT, "rev-parse", "HEAD")))  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

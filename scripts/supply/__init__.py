@@ -1,0 +1,1 @@
+"""What the gateway depends on: known holes, licences, a bill of materials."""

@@ -1,0 +1,109 @@
+"""``make audit``: known holes in what the lock files pin, by pip-audit and npm.
+
+Databases of holes are asked over the network. Where they cannot be asked, that is said and is no failure;
+what could not be looked up is counted, and never taken for free of holes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from scripts.supply.locks import NPM_LOCKS, PYTHON_LOCKS, ROOT
+
+PIP_AUDIT: Final = (sys.executable, "-m", "pip_audit")
+NPM: Final = ("npm",)
+_SECONDS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found about one lock file."""
+
+    lock: str
+    holes: tuple[str, ...]
+    looked_up: int
+    not_looked_up: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.holes:
+            state = f"{len(self.holes)} known holes\n  " + "\n  ".join(self.holes)
+        elif not self.looked_up:
+            state = f"skipped: {self.why or 'the database of holes cannot be asked'}"
+        else:
+            state = "no known hole"
+        partly = (
+            f" ({self.not_looked_up} could not be looked up)" if self.looked_up and self.not_looked_up else ""
+        )
+        return f"{self.lock}: {state}{partly}"
+
+
+def audit_python(lock: str, command: Sequence[str] = PIP_AUDIT) -> Found:
+    """Ask about what a file for pip pins."""
+    options = ("--require-hashes", "--disable-pip", "--progress-spinner", "off", "--format", "json")
+    done = _run([*command, "--requirement", lock, *options], ROOT)
+    try:
+        packages: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
+    except (ValueError, KeyError, TypeError):
+        return Found(lock, (), 0, 0, _last_line(done.stderr))
+    holes = tuple(
+        f"{package['name']} {package['version']}: {hole['id']}, "
+        f"mended in {', '.join(hole['fix_versions']) or 'none'}"
+        for package in packages
+        for hole in package.get("vulns", ())
+    )
+    skipped = sum("skip_reason" in package for package in packages)
+    return Found(lock, holes, len(packages) - skipped, skipped)
+
+
+def audit_npm(folder: str, command: Sequence[str] = NPM) -> Found:
+    """Ask about what a lock file of npm pins."""
+    lock = f"{folder}/package-lock.json"
+    done = _run([*command, "audit", "--package-lock-only", "--json"], ROOT / folder)
+    try:
+        told: dict[str, Any] = json.loads(done.stdout)
+        holes = tuple(
+            f"{name} {entry['range']}: {entry['severity']}" for name, entry in told["vulnerabilities"].items()
+        )
+        return Found(lock, holes, max(1, told["metadata"]["dependencies"]["total"]), 0)
+    except (ValueError, KeyError, TypeError):
+        return Found(lock, (), 0, 0, _last_line(done.stderr))
+
+
+def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip()[:200] if lines else ""
+
+
+def report(found: Sequence[Found]) -> int:
+    """Print it; 1 where there is a hole."""
+    for each in found:
+        print(each)  # noqa: T201
+    unasked = sum(not each.looked_up and not each.holes for each in found)
+    if unasked:
+        print(f"skipped: {unasked} of {len(found)} lock files; run it where there is a network")  # noqa: T201
+    return int(any(each.holes for each in found))
+
+
+def main() -> int:
+    """Ask about every lock file."""
+    return report([*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The limits with a real Redis."""

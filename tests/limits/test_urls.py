@@ -1,0 +1,90 @@
+"""The URLs of a Redis: passwords, users with few rights, TLS, sockets, options."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+
+from app.runtime.limits.store import LimitStore
+from app.runtime.limits.windows import Windows, limits_of
+from config import ConfigError, load_settings
+from tests.authority import Authority
+from tests.limits.redis_server import RedisServer, running_redis
+
+RIGHTS = ("+evalsha", "+eval", "+incr", "+pttl", "+pexpire", "+select", "+ping", "~gateway:*")
+"""What docs/limits.md says that a user needs."""
+
+
+def count(url: str) -> int:
+    """What is left of 9, counted in the Redis and nowhere else."""
+    shared = LimitStore(url)._shared
+    assert shared is not None
+    ((times, _),) = shared.count("requests:me", limits_of("9/hour"))
+    return 9 - times
+
+
+def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
+    own_redis.do("ACL", "SETUSER", "gateway", "on", ">p@ss/word", "resetkeys", *RIGHTS)
+    url = f"unix://gateway:p%40ss%2Fword@{own_redis.socket}"
+    assert LimitStore(url).complaint() is None
+    assert [count(url), count(url)] == [8, 7]
+    for right in RIGHTS[1:5]:
+        assert right in Path("docs/limits.md").read_text()
+
+
+def test_a_number_of_a_database(own_redis: RedisServer) -> None:
+    assert (count(f"{own_redis.url}?db=2"), count(own_redis.url)) == (8, 8)
+
+
+def test_over_tls(redis_program: None, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    authority = Authority("Own authority")
+    (tmp_path / "ca.pem").write_bytes(authority.certificate.public_bytes(serialization.Encoding.PEM))
+    certificate, key = authority.issue("localhost")
+    (tmp_path / "cert.pem").write_bytes(certificate)
+    (tmp_path / "key.pem").write_bytes(key)
+    files = {"cert-file": "cert.pem", "key-file": "key.pem", "ca-cert-file": "ca.pem"}
+    options = [word for name, file in files.items() for word in (f"--tls-{name}", str(tmp_path / file))]
+    with running_redis("--tls-port", str(port), "--tls-auth-clients", "no", *options):
+        trusted = f"ssl_ca_certs={tmp_path / 'ca.pem'}"
+        assert count(f"rediss://localhost:{port}/1?{trusted}") == 8
+        assert "certificate verify failed" in str(LimitStore(f"rediss://localhost:{port}/1").complaint())
+        wrong_name = LimitStore(f"rediss://127.0.0.1:{port}/1?{trusted}")
+        assert "certificate verify failed" in str(wrong_name.complaint())
+        # A store that cannot be trusted is one that cannot be asked.
+        assert Windows("requests", wrong_name).count(limits_of("9/hour"), "me").remaining == 8
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://cache", "redis://:hidden-word@cache:6380/2", "redis://[::1]:6379", "unix:///run/redis.sock?db=1",
+        "rediss://gateway:hidden-word@cache:6380/0?ssl_ca_certs=/etc/ca.pem", "redis://cache?socket_timeout=1.5",
+        "memory://", "",
+    ],
+)  # fmt: skip
+def test_urls_that_are_good(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("RATE_LIMIT_STORAGE_URL", url)
+    settings = load_settings()
+    assert settings.rate_limit_storage_url == (url or "memory://")
+    assert "hidden-word" not in str(LimitStore(url or "memory://").place())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "memcached://cache", "redis+cluster://hidden-word@cache", "redis://cache:port", "redis://cache?hidden-word=1",
+        "redis://hidden-word@cache:99999999999", "redis://cache?socket_timeout=hidden-word", "cache:6379",
+        "redis:cache",
+    ],
+)  # fmt: skip
+def test_urls_that_are_bad(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("RATE_LIMIT_STORAGE_URL", url)
+    with pytest.raises(ConfigError, match=r"^RATE_LIMIT_STORAGE_URL: must be .*redis://") as ended:
+        load_settings()
+    assert "hidden-word" not in str(ended.value)

@@ -1,0 +1,172 @@
+"""A Redis that cannot be asked: each process counts for itself, soon, and goes back by itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from signal import SIGCONT, SIGSTOP
+
+import pytest
+
+from app.outages import FAILURES
+from app.runtime.limits.shared_counts import MOST_CONNECTIONS, PATIENCE_SECONDS
+from app.runtime.limits.store import REST_SECONDS, LimitStore
+from app.runtime.limits.telling import where_limits_are_counted
+from app.runtime.limits.windows import Standing, Windows, limits_of
+from tests.limits.redis_server import RedisServer
+from tests.timer import Timer
+
+LIMIT = limits_of("9/hour")
+
+
+@pytest.fixture(autouse=True)
+def nothing_logged_before() -> None:
+    FAILURES._kinds.clear()
+
+
+class Process:
+    """What one process of the gateway counts, with a clock of its own for when it asks again."""
+
+    def __init__(self, url: str) -> None:
+        self.timer = Timer()
+        self.store = LimitStore(url, self.timer)
+        self._windows = Windows("requests", self.store)
+
+    def ask(self) -> Standing:
+        return self._windows.count(LIMIT, "me")
+
+    def remaining(self) -> int:
+        return self.ask().remaining
+
+
+def freeze(server: RedisServer) -> None:
+    server.signal(SIGSTOP)
+
+
+def fill(server: RedisServer) -> None:
+    server.do("CONFIG", "SET", "maxmemory", 1)
+
+
+def lock(server: RedisServer) -> None:
+    server.do("CONFIG", "SET", "requirepass", "hidden-word")
+    server.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no", url=f"unix://:hidden-word@{server.socket}")
+
+
+def thaw(server: RedisServer) -> None:
+    server.signal(SIGCONT)
+
+
+def make_room(server: RedisServer) -> None:
+    server.do("CONFIG", "SET", "maxmemory", 0)
+
+
+def unlock(server: RedisServer) -> None:
+    server.do("CONFIG", "SET", "requirepass", "", url=f"unix://:hidden-word@{server.socket}")
+
+
+Act = Callable[[RedisServer], None]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "mends", "keeps"),
+    [
+        pytest.param(freeze, thaw, True, id="frozen"),
+        pytest.param(RedisServer.kill, RedisServer.start, False, id="stopped"),
+        pytest.param(fill, make_room, True, id="full"),
+        pytest.param(lock, unlock, True, id="locked"),
+    ],
+)
+def test_each_counts_for_itself_until_it_is_back(
+    own_redis: RedisServer, caplog: pytest.LogCaptureFixture, breaks: Act, mends: Act, keeps: bool
+) -> None:
+    caplog.set_level(logging.INFO)
+    one, other = Process(own_redis.url), Process(own_redis.url)
+    assert (one.remaining(), other.remaining()) == (8, 7)
+    breaks(own_redis)
+    began = time.monotonic()
+    assert [one.remaining() for _ in range(9)] == list(range(8, -1, -1)), "in this process alone"
+    assert one.ask().is_over
+    assert time.monotonic() < began + PATIENCE_SECONDS + 0.4, "one of them waited, and not twice"
+    assert other.remaining() == 8
+    one.timer.now += REST_SECONDS - 0.01
+    assert one.ask().is_over
+    one.timer.now += 0.01
+    assert one.ask().is_over, "it was asked again, in vain"
+    assert len(caplog.records) == 1, "said once a minute"
+    assert "this process counts for itself" in caplog.text
+    mends(own_redis)
+    one.timer.now += REST_SECONDS - 0.01
+    assert one.ask().is_over
+    one.timer.now += 0.01
+    back = one.ask()
+    assert not back.is_over
+    # The three questions that it did not answer in time may have been counted all the same.
+    assert back.remaining in (range(3, 7) if keeps else (8,))
+    assert [record.message for record in caplog.records][1:] == [
+        "the store of limits is back: processes count together again"
+    ]
+    assert "hidden-word" not in caplog.text
+
+
+def test_a_question_that_is_asked_again_keeps_nobody_else_waiting(own_redis: RedisServer) -> None:
+    process = Process(own_redis.url)
+    process.ask()
+    freeze(own_redis)
+    process.ask()
+    process.timer.now += REST_SECONDS
+    asked: list[str] = []
+    shared = process.store._shared
+    assert shared is not None
+
+    def while_another_asks(name: str, limits: object) -> list[tuple[int, int]]:
+        asked.append(name)
+        process.ask()
+        raise TimeoutError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared, "count", while_another_asks)
+        process.ask()
+    assert len(asked) == 1
+    thaw(own_redis)
+
+
+def test_connections_that_were_closed_are_opened_again(
+    redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = Process(redis_server.url)
+    assert process.remaining() == 8
+    redis_server.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    assert process.remaining() == 7
+    redis_server.do("SCRIPT", "FLUSH")
+    assert process.remaining() == 6
+    assert not caplog.records
+
+
+def test_connections_have_an_end(redis_server: RedisServer) -> None:
+    process = Process(redis_server.url)
+    for _ in range(3 * MOST_CONNECTIONS):
+        process.ask()
+    clients = redis_server.do("CLIENT", "LIST", "TYPE", "normal")
+    assert isinstance(clients, bytes)
+    assert len(clients.splitlines()) <= 2, "one of ours, and that of the question"
+
+
+def test_what_the_start_says(own_redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+    def said(url: str, processes: int = 2) -> str:
+        return where_limits_are_counted(LimitStore(url), processes)
+
+    assert "memory of 2 processes, each of which lets as many pass" in said("memory://")
+    assert "memory of one process" in said("memory://", 1)
+    assert said(own_redis.url) == f"are counted together in the Redis at {own_redis.socket}/0"
+    assert own_redis.do("DBSIZE") == 0
+    assert not caplog.records
+    lock(own_redis)
+    assert said(f"unix://:other-word@{own_redis.socket}").endswith(f"{own_redis.socket}/0")
+    assert "RATE_LIMIT_STORAGE_URL: " in caplog.text
+    assert said(f"unix://:hidden-word@{own_redis.socket}?db=3").endswith(f"{own_redis.socket}/3")
+    assert len(caplog.records) == 1
+    said("redis://gateway:hidden-word@127.0.0.1:1/2")
+    assert "127.0.0.1:1" in caplog.text
+    assert "-word" not in caplog.text
+    assert said("redis://gateway:hidden-word@127.0.0.1:1/2").endswith("the Redis at 127.0.0.1:1/2")

@@ -1,0 +1,164 @@
+"""Licences, known holes and the bill of materials of what the gateway depends on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+from app.release import VERSION
+from scripts.supply import audit, licences
+from scripts.supply.audit import Found, audit_npm, audit_python, report
+from scripts.supply.licences import PAGE, Unaccepted, is_accepted, is_expression, licence_of, page
+from scripts.supply.locks import NPM_LOCKS, PYTHON_LOCKS, ROOT, pinned
+from scripts.supply.sbom import bill
+
+
+def everything_is_installed() -> bool:
+    try:
+        for lock in PYTHON_LOCKS:
+            for each in pinned(lock):
+                if each.marker is None or each.marker.evaluate():
+                    distribution(each.name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def test_every_lock_file_is_known() -> None:
+    ours = {path.name for path in ROOT.glob("requirements*.txt")}
+    assert ours == set(PYTHON_LOCKS)
+    npm = {
+        path.parent.relative_to(ROOT).as_posix()
+        for folder in ("bench", "clients", "demo", "tests")
+        for path in (ROOT / folder).rglob("package-lock.json")
+        if "node_modules" not in path.parts
+    }
+    assert npm == set(NPM_LOCKS)
+
+
+@pytest.mark.skipif(
+    not everything_is_installed(), reason="`make bench` installs everything; tracing is an extra"
+)
+def test_the_page_of_licences_is_up_to_date() -> None:
+    assert PAGE.read_text() == page(), "run `make licences`"
+
+
+def test_what_is_run_has_accepted_licences() -> None:
+    for each in pinned("requirements.txt"):
+        assert is_accepted(licence_of(each.name)), each.name
+
+
+@pytest.mark.parametrize(
+    ("expression", "accepted"),
+    [
+        ("MIT", True), ("GPL-3.0-only", False), ("AGPL-3.0-or-later", False), ("MIT OR GPL-3.0-only", True),
+        ("MIT AND GPL-3.0-only", False), ("MPL-2.0 AND (Apache-2.0 OR GPL-2.0-only)", True),
+        ("SSPL-1.0", False),
+        ("MIT AND (GPL-2.0-only OR GPL-3.0-only)", False),
+    ],
+)  # fmt: skip
+def test_which_licences_are_accepted(expression: str, accepted: bool) -> None:
+    assert is_expression(expression)
+    assert is_accepted(expression) == accepted
+
+
+@pytest.mark.parametrize("said", ["GPL-3.0-only", "see the file", None])
+def test_a_package_of_another_licence_is_refused(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
+    monkeypatch.setitem(licences.LOOKED_UP, "flask", said or "")
+    with pytest.raises(Unaccepted, match=r"flask|Flask"):
+        page()
+
+
+def test_a_package_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(licences.LOOKED_UP, "axe-playwright-python")
+    with pytest.raises(Unaccepted, match="no licence that can be read"):
+        licence_of("axe-playwright-python")
+
+
+@pytest.mark.full("takes ten seconds; nothing of it depends on the gateway's code")
+def test_the_bill_of_materials() -> None:
+    made = bill()
+    assert bill() == made
+    document = json.loads(made)
+    assert document["metadata"]["component"]["version"] == VERSION
+    assert "timestamp" not in document["metadata"]
+    expected = {(each.name, str(each.specifier).removeprefix("==")) for each in pinned("requirements.txt")}
+    assert {(each["name"], each["version"]) for each in document["components"]} == expected
+    assert all(each["licenses"][0]["expression"] for each in document["components"])
+    assert all(each["externalReferences"][0]["hashes"] for each in document["components"])
+
+
+HOLE = {"id": "PYSEC-1", "fix_versions": ["2"], "aliases": [], "description": ""}
+CLEAN = {"name": "one", "version": "1", "vulns": []}
+OPEN = {"name": "two", "version": "1", "vulns": [HOLE]}
+SKIPPED = {"name": "three", "skip_reason": "not found"}
+
+
+def program(folder: Path, prints: object, code: int) -> list[str]:
+    """A program that prints this and ends with the code, whatever it is asked."""
+    file = folder / "program.py"
+    text = prints if isinstance(prints, str) else json.dumps(prints)
+    file.write_text(f"import sys\nprint({text!r})\nprint('no network', file=sys.stderr)\nsys.exit({code})\n")
+    return [sys.executable, str(file)]
+
+
+@pytest.mark.parametrize(
+    ("prints", "code", "said", "ends"),
+    [
+        ({"dependencies": [CLEAN]}, 0, "x.txt: no known hole", 0),
+        ({"dependencies": [CLEAN, SKIPPED]}, 0, "x.txt: no known hole (1 could not be looked up)", 0),
+        ({"dependencies": [SKIPPED, SKIPPED]}, 0, "x.txt: skipped: ", 0),
+        ({"dependencies": [CLEAN, OPEN]}, 1, "x.txt: 1 known holes\n  two 1: PYSEC-1, mended in 2", 1),
+        ({"dependencies": [OPEN, SKIPPED]}, 1, "x.txt: 1 known holes\n  two 1: PYSEC-1, mended in 2 (1", 1),
+        ("Traceback", 1, "x.txt: skipped: no network", 0),
+        ("", 1, "x.txt: skipped: no network", 0),
+    ],
+)  # fmt: skip
+def test_what_pip_audit_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prints: object, code: int, said: str, ends: int
+) -> None:
+    assert report([audit_python("x.txt", program(tmp_path, prints, code))]) == ends
+    printed = capsys.readouterr().out
+    assert printed.startswith(said)
+    assert ("skipped: 1 of 1 lock files" in printed) == ("skipped" in said)
+
+
+@pytest.mark.parametrize(
+    ("prints", "said", "ends"),
+    [
+        ({"vulnerabilities": {}, "metadata": {"dependencies": {"total": 9}}}, "no known hole", 0),
+        (
+            {
+                "vulnerabilities": {"bad": {"range": "<2", "severity": "high"}},
+                "metadata": {"dependencies": {"total": 9}},
+            },
+            "1 known holes\n  bad <2: high",
+            1,
+        ),
+        ({"message": "request failed", "error": {}}, "skipped: no network", 0),
+        ("", "skipped: no network", 0),
+    ],
+)
+def test_what_npm_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], prints: object, said: str, ends: int
+) -> None:
+    assert report([audit_npm("demo/node", program(tmp_path, prints, 1))]) == ends
+    assert capsys.readouterr().out.startswith(f"demo/node/package-lock.json: {said}")
+
+
+def test_holes_of_one_are_not_hidden_by_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report([Found("a", (), 0, 0), Found("b", ("c 1: X",), 1, 0), Found("d", (), 1, 0)]) == 1
+    assert "c 1: X" in capsys.readouterr().out
+
+
+def test_without_the_program_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = audit_npm("demo/node", [str(ROOT / "no such program")])
+    assert not found.holes
+    assert not found.looked_up
+    assert "No such file" in found.why
+    monkeypatch.setattr(audit, "_SECONDS", 0.01)
+    assert audit_python("x.txt", ["sleep", "5"]).looked_up == 0
