@@ -76,6 +76,7 @@ PLANTED = {
     "library-extensions": {"app/api/planted_extension.py": "from flask_migrate import Migrate\n"},
     "library-api": {"app/ingest/planted_document.py": "import apispec\n"},
     "library-limits": {"app/services/planted_limits.py": "from limits import parse\n"},
+    "library-metrics": {"app/services/planted_metrics.py": "import prometheus_client\n"},
     "library-console": {"app/api/planted_form.py": "from wtforms import Form\n"},
     "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},
     "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
