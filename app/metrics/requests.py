@@ -35,6 +35,8 @@ _DOORS: Final[Mapping[str, str]] = {
 }
 """By the blueprint. All others are the console's."""
 
+_GRPC_WEB: Final = "grpcweb.call"
+
 _HTTP_STATUS: Final[Mapping[str, int]] = {
     "0": 200, "3": 400, "4": 504, "7": 403, "8": 429, "12": 404, "13": 500, "14": 503, "16": 401,
 }  # fmt: skip
@@ -43,7 +45,8 @@ _HTTP_STATUS: Final[Mapping[str, int]] = {
 _REASONS: Final = frozenset(reason.value for reason in Reason)
 _TYPES: Final = frozenset(each.value for each in EventType)
 
-_Counted = tuple[Callable[[], None], Callable[[float], None]]
+_Counted = tuple[Callable[[], None], Callable[[float], None] | None]
+"""What counts a request, and what takes its time; None for the door of those who wait."""
 
 
 def operation_of(asked: Request, calls: Iterable[str] = ()) -> tuple[str, str]:
@@ -72,6 +75,7 @@ class RequestMetrics:
         """
         :param calls: the methods of gRPC-Web that there are.
         """
+        self.registry = registry
         self._calls = frozenset(calls)
         self._requests = Counter(
             "gateway_requests", "Requests answered", ("door", "operation", "code"), registry=registry
@@ -98,17 +102,18 @@ class RequestMetrics:
     def answered(self, asked: Request, answer: Response) -> None:
         """Count a request whose answer is there."""
         endpoint = asked.endpoint
-        name = "" if endpoint != "grpcweb.call" else (asked.view_args or {}).get("name", "")
-        status = answer.status_code
-        if name:
+        name, status = "", answer.status_code
+        if endpoint == _GRPC_WEB:
+            name = (asked.view_args or {}).get("name", "")
             # Names that do not exist must not fill the memory.
             name = name if name in self._calls else UNKNOWN
             status = _HTTP_STATUS.get(answer.headers.get("grpc-status", "0"), 500)
         key = (endpoint or "", name, status)
         counted = self._known.get(key) or self._know(key, *operation_of(asked, self._calls))
         counted[0]()
-        if not answer.is_streamed:
-            counted[1](time.perf_counter() - asked.environ[STARTED])
+        observe = counted[1]
+        if observe is not None and not answer.is_streamed:
+            observe(time.perf_counter() - asked.environ[STARTED])
 
     def waited(self, asked: Request) -> Callable[[int], None]:
         """What counts a request whose answer comes later, once its status is known.
@@ -125,14 +130,15 @@ class RequestMetrics:
     def _know(self, key: tuple[str, str, int], door: str, operation: str) -> _Counted:
         counted = (
             self._requests.labels(door, operation, key[2]).inc,
-            self._seconds.labels(door, operation).observe,
+            None if door == "wait" else self._seconds.labels(door, operation).observe,
         )
         self._known[key] = counted
         return counted
 
     def estimate(self, reason: str) -> None:
         """See ``Counters``."""
-        self._estimates.labels(reason if reason in _REASONS else "ok").inc()
+        known = reason if reason in _REASONS else Reason.INTERNAL.value
+        self._estimates.labels(known if reason else "ok").inc()
 
     def feed(self, outcomes: Mapping[tuple[str, str], int]) -> None:
         """See ``Counters``."""

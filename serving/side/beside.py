@@ -68,8 +68,12 @@ class Beside:
         :raises SystemExit: one is not free.
         """
         inherited = _inherited(server)
-        for name, address in addresses_of(settings).items():
-            self._sockets[name] = inherited.pop(name) if name in inherited else listen(address)
+        try:
+            for name, address in addresses_of(settings).items():
+                self._sockets[name] = inherited.pop(name) if name in inherited else listen(address)
+        except SystemExit:
+            self.end()
+            raise
         for unused in inherited.values():
             unused.close()
 
