@@ -52,7 +52,7 @@ class ProcessMetrics:
             "Of the primary's log, not yet replayed by the replica",
             mode="livemax",
         )
-        self._good_at = gauge(CONFIG_GOOD_AT, "Monotonic seconds", mode="livemin")
+        self._good_at: Gauge | None = None
         self._facts = gauge(
             "gateway_facts_age_seconds",
             "The oldest kept facts in an answer of the last second",
