@@ -61,7 +61,7 @@ class ProcessMetrics:
         self._seen_timeouts: dict[str, int] = {}
 
     def tell(self, gateway: Gateway) -> None:
-        """Tell how this process is now. Reads memory alone, but for the configuration."""
+        """Tell how this process is now. It reads memory alone."""
         self._workers.set(1)
         pools = connections_of(gateway)
         for name, pool in pools.items():

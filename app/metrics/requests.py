@@ -97,6 +97,7 @@ class RequestMetrics:
             registry=registry,
         )
         self._known: dict[tuple[str, str, int], _Counted] = {}
+        self._outcomes: dict[str, Callable[[], None]] = {}
         self._waits: dict[tuple[str, str], Callable[[int], None]] = {}
 
     def answered(self, asked: Request, answer: Response) -> None:
@@ -137,8 +138,13 @@ class RequestMetrics:
 
     def estimate(self, reason: str) -> None:
         """See ``Counters``."""
-        known = reason if reason in _REASONS else Reason.INTERNAL.value
-        self._estimates.labels(known if reason else "ok").inc()
+        counted = self._outcomes.get(reason)
+        if counted is None:
+            known = reason if reason in _REASONS else Reason.INTERNAL.value
+            counted = self._estimates.labels(known if reason else "ok").inc
+            if reason in _REASONS or not reason:
+                self._outcomes[reason] = counted
+        counted()
 
     def feed(self, outcomes: Mapping[tuple[str, str], int]) -> None:
         """See ``Counters``."""
@@ -159,8 +165,9 @@ def count_requests(app: Flask, metrics: RequestMetrics) -> None:
     @app.after_request
     def count(answer: Response) -> Response:
         # Whoever registers first is called last: this sees the answer as it goes out.
+        asked = request._get_current_object()  # type: ignore[attr-defined]  # each look at the proxy costs
         if isinstance(answer, LaterResponse):
-            answer.when_begun(metrics.waited(request))
+            answer.when_begun(metrics.waited(asked))
         else:
-            metrics.answered(request, answer)
+            metrics.answered(asked, answer)
         return answer
