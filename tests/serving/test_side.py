@@ -69,7 +69,7 @@ def test_the_ports_answer_what_is_theirs_and_port_has_no_metrics(running: Watche
     assert json.loads(running.ask(running.health, "/healthz")[1]) == {"err": None}
     status, body = running.ask(running.health, "/readyz")
     assert (status, json.loads(body)) == (200, json.load(running.server.ask("GET", "/readyz")))
-    found = running.series()
+    found = running.until(lambda s: value(s, "gateway_config_age_seconds") is not None)
     assert value(found, "gateway_ready") == 1
     assert value(found, "gateway_build_info", version="0.1.0") == 1
     assert value(found, "gateway_transfers", status="5") == 0
