@@ -13,7 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 MOST: Final = 64
-"""Connections at a time. Beyond them the one that has been asking longest has to leave."""
+"""Connections that are still asking. Beyond them the one that has been at it for longest has to leave."""
+
+MOST_ANSWERED: Final = 64
+"""Requests that are answered at a time; further ones are turned away. An answer takes seconds at most."""
 
 SILENCE_SECONDS: Final = 5.0
 """How long to wait for the next bytes of a request, or for its client to take some of the answer."""
@@ -38,6 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
     """One request. HTTP/1.0: every answer ends its connection."""
 
     timeout = SILENCE_SECONDS
+    default_request_version = "HTTP/1.0"  # what cannot be read is answered with a status, too
     server: Listener
 
     def do_GET(self) -> None:
@@ -49,7 +53,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def _answer(self, *, with_body: bool) -> None:
-        self.server.asked(self.connection)
+        if not self.server.asked(self.connection):
+            self.send_error(HTTPStatus.SERVICE_UNAVAILABLE)
+            return
         answers = self.server.answers.get(self.path.partition("?")[0])
         if answers is None:
             self.send_error(HTTPStatus.NOT_FOUND)
@@ -93,6 +99,7 @@ class Listener(ThreadingHTTPServer):
         self._most = most
         self._lock = threading.Lock()
         self._asking: dict[Any, None] = {}
+        self._answered: set[Any] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection; where there are too many, the one that has been asking longest is ended."""
@@ -106,14 +113,20 @@ class Listener(ThreadingHTTPServer):
                 oldest.shutdown(socket.SHUT_RDWR)
         super().process_request(request, client_address)
 
-    def asked(self, request: Any) -> None:
-        """The request has come to its end: it will be answered."""
+    def asked(self, request: Any) -> bool:
+        """The request has come to its end; whether it may be answered."""
         with self._lock:
             self._asking.pop(request, None)
+            if len(self._answered) >= MOST_ANSWERED:
+                return False
+            self._answered.add(request)
+            return True
 
     def shutdown_request(self, request: Any) -> None:
         """The connection is done."""
-        self.asked(request)
+        with self._lock:
+            self._asking.pop(request, None)
+            self._answered.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from serving.side.addresses import Address, addresses_of, listen, url_of
+from tests.applications import make_settings
 from tests.metrics.counted import total, value
 from tests.serving.beside import Watched, watched
 from tests.serving.server import COMMAND, ROOT, environment
@@ -112,6 +114,29 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     assert running.side == [side]
 
 
+def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
+    with listen(Address("127.0.0.1", 0, "METRICS_HOST", "METRICS_PORT")) as taken:
+        port = taken.getsockname()[1]
+        assert url_of(taken) == f"http://127.0.0.1:{port}"
+        for host, number, said in (
+            ("127.0.0.1", port, f"METRICS_PORT: {port} on 127.0.0.1: Address already in use"),
+            ("192.0.2.1", 0, "METRICS_HOST: 192.0.2.1 is not an address of this machine"),
+            ("no such host", 0, "METRICS_HOST: no such host: "),
+        ):
+            with pytest.raises(SystemExit) as refused:
+                listen(Address(host, number, "METRICS_HOST", "METRICS_PORT"))
+            assert str(refused.value.code).startswith(said)
+
+
+def test_health_is_told_where_the_gateway_is_and_metrics_on_this_machine_alone() -> None:
+    settings = make_settings("sqlite://", host="0.0.0.0", metrics_port=9100, health_port=9101)
+    found = addresses_of(settings)
+    assert (found["metrics"].host, found["metrics"].port) == ("127.0.0.1", 9100)
+    assert (found["health"].host, found["health"].port) == ("0.0.0.0", 9101)
+    assert addresses_of(make_settings("sqlite://")) == {}
+
+
+@ANOTHER_START
 def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
