@@ -64,7 +64,7 @@ def test_the_counts_of_workers_are_added_up_whether_they_live_or_have_ended(
 def test_after_a_thousand_workers_there_are_few_files_and_a_scrape_is_short(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = volume(1_000, everyday=200)
+    ended = volume(1_000, everyday=100)
     highest = 0.0
     for pid in range(1_000, 1_000 + ended):
         count(monkeypatch, files, pid)

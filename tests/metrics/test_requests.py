@@ -59,7 +59,7 @@ def test_nothing_of_a_path_or_a_method_becomes_a_label(counted: Counted) -> None
     draw = random.Random(17)
     letters = string.ascii_letters + string.digits + "/._-%{}\"'\\\n é"
     known = [rule.rule for rule in counted.app.url_map.iter_rules()]
-    asked = volume(1_500, everyday=300)
+    asked = volume(1_500, everyday=150)
     for _ in range(asked):
         path = "/" + "".join(draw.choices(letters, k=draw.randint(0, 30)))
         if draw.random() < 0.4:
