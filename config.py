@@ -60,6 +60,10 @@ class Settings(BaseSettings):
     # Before the secrets, whose check asks for it.
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = Field(default=None, ge=0, le=65535)
+    health_host: str = ""
+    health_port: int | None = Field(default=None, ge=0, le=65535)
     database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
     database_replica_url: str = ""
     database_pooler: bool = False

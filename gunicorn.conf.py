@@ -25,6 +25,8 @@ from gunicorn import glogging, util
 
 from app.api.unread import unread_answer
 from app.extensions import db
+from app.metrics.counting import counts
+from app.metrics.process import ProcessMetrics, keep_telling
 from app.runtime.gateway import current_gateway
 from app.runtime.limits.telling import where_limits_are_counted
 from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
@@ -32,8 +34,10 @@ from app.runtime.pooler import check_pooler
 from config import INSTANCE, load_settings
 from serving.refusals import FewRefusals
 from serving.shares import SHARES
+from serving.side.beside import BESIDE
 
 _settings = load_settings()
+BESIDE.count(_settings)
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
 _UNIX_PATH_MAX = 107
 _OPEN_FILES = 16384
@@ -123,6 +127,7 @@ def on_starting(server: Any) -> None:
         check_pooler(current_gateway())
         for engine in db.engines.values():
             engine.dispose()
+    BESIDE.listen(_settings, server)
 
 
 def when_ready(server: Any) -> None:
@@ -141,11 +146,14 @@ def when_ready(server: Any) -> None:
     if not _LIMITED_DOORS.isdisjoint(_settings.doors):
         store = server.app.wsgi().extensions["gateway"].limit_store
         sys.stdout.write(f"Limits   {where_limits_are_counted(store, server.cfg.workers)}\n")
+    sys.stdout.write(BESIDE.shown())
     sys.stdout.flush()
+    BESIDE.start()
 
 
 def post_fork(_server: Any, worker: Any) -> None:
     """Forget connections made before the fork: two processes on one socket mix up their answers."""
+    BESIDE.let_go()
     worker.behind_proxy = _settings.trusted_proxies > 0
     application = worker.app.wsgi()
     with application.app_context():
@@ -153,9 +161,28 @@ def post_fork(_server: Any, worker: Any) -> None:
             engine.dispose(close=False)
 
 
+def post_worker_init(worker: Any) -> None:
+    """Have the worker tell how it is, where anybody wants to know."""
+    application = worker.app.wsgi()
+    if counts(application):
+        with application.app_context():
+            keep_telling(ProcessMetrics(), current_gateway())
+
+
 def child_exit(_server: Any, worker: Any) -> None:
-    """Leave out a worker that died when connections are shared out."""
+    """Leave out a worker that died when connections are shared out, and keep what it counted."""
     SHARES.forget(worker.age)
+    BESIDE.worker_ended(worker.pid)
+
+
+def pre_exec(server: Any) -> None:
+    """Give the next master what this one listens at."""
+    BESIDE.hand_over(server)
+
+
+def on_exit(_server: Any) -> None:
+    """End the process beside the workers after them."""
+    BESIDE.end()
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:

@@ -24,12 +24,14 @@ from app.domain.webhooks.addresses import parse_networks
 from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
 from app.http.requests import bound_requests
+from app.metrics.counting import count
 from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
@@ -77,6 +79,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SQLALCHEMY_BINDS=_engines(settings),
     )
     bound_requests(app)
+    off = settings.metrics_port is None
+    counters: Counters = NOTHING_COUNTED if off else count(app, grpcweb.METHODS)
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():
@@ -101,7 +105,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             snapshots=snapshots,
             waiting=Waiting(public_reads, snapshots, settings.most_waiting),
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
-            estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
+            estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds, counters),
             key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
             limit_store=limit_store,
             request_limits=RequestLimits(settings.rate_limit, limit_store),
@@ -112,6 +116,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             ),
             release=Release(commit=settings.build_commit or None),
             webhook_networks=parse_networks(settings.webhook_allow_networks),
+            counters=counters,
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False

@@ -7,10 +7,8 @@ one line; only the documentation may be missing.
 
 from __future__ import annotations
 
-import errno
 import os
 import runpy
-import socket
 import sys
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from app.services.operators.passwords import generate_password
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.docs_site.build import ensure_site
 from scripts.docs_site.failure import CannotBuild
+from serving.side.addresses import Address, addresses_of, listen
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -55,24 +54,13 @@ def open_every_door() -> None:
 
 
 def check_address(settings: Settings) -> None:
-    """Find out now, not after a minute of preparations, whether the address can be served.
+    """Find out now, not after a minute of preparations, whether the addresses can be served.
 
     :raises SystemExit: with the variable to change.
     """
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except OSError as error:
-        raise SystemExit(f"HOST: {settings.host}: {error.strerror}") from None
-    with socket.socket(family, kind) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(address)
-        except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL:
-                raise SystemExit(f"HOST: {settings.host} is not an address of this machine") from None
-            raise SystemExit(f"PORT: {settings.port} on {settings.host}: {error.strerror}") from None
+    serves = Address(settings.host, settings.port, "HOST", "PORT")
+    for address in (serves, *addresses_of(settings).values()):
+        listen(address).close()
 
 
 def prepare_database(app: Flask) -> None:

@@ -24,6 +24,9 @@ class Later(Protocol):
         something with ``status``, ``headers`` and ``body``. Without a body bytes follow to the end.
         """
 
+    def begun(self, status: str) -> None:
+        """The answer begins, with this status."""
+
     def on_wake(self, wake: Callable[[], None]) -> None:
         """Have this called whenever a pause should end."""
 
@@ -62,6 +65,7 @@ def deliver(later: Later, connection: Connection, server: Server, *, is_last: bo
             elif hasattr(step, "seconds"):
                 bell.wait(step.seconds)
             else:
+                later.begun(step.status)
                 closing = step.body is None or is_last or not server.alive
                 connection.sendall(_head(step, closing=closing) + (step.body or b""))
     finally:

@@ -77,6 +77,7 @@ PLANTED = {
     "library-api": {"app/ingest/planted_document.py": "import apispec\n"},
     "library-limits": {"app/services/planted_limits.py": "from limits import parse\n"},
     "library-redis": {"app/runtime/planted_redis.py": "import redis\n"},
+    "library-metrics": {"app/services/planted_metrics.py": "import prometheus_client\n"},
     "library-console": {"app/api/planted_form.py": "from wtforms import Form\n"},
     "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},
     "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},

@@ -64,9 +64,14 @@ class LaterResponse(Response):
     def __init__(self, source: Source, headers: Iterable[tuple[str, str]]) -> None:
         super().__init__(headers=list(headers))
         self._source = source
+        self._begun: Callable[[int], None] | None = None
+
+    def when_begun(self, begun: Callable[[int], None]) -> None:
+        """Have this called with the answer's HTTP status, once that is known."""
+        self._begun = begun
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        later = Later(self._source, self.headers)
+        later = Later(self._source, self.headers, self._begun)
         park = getattr(environ.get(_SOCKET), "park", None)
         if park is not None:
             # The request and its environment name each other: they would stay until garbage is collected.
@@ -85,13 +90,22 @@ def _shared(header: tuple[str, str]) -> tuple[str, str]:
 class Later:
     """An answer to come, apart from its request."""
 
-    __slots__ = ("_source", "steps", "stop")
+    __slots__ = ("_begun", "_source", "steps", "stop")
 
-    def __init__(self, source: Source, headers: Headers) -> None:
+    def __init__(self, source: Source, headers: Headers, begun: Callable[[int], None] | None = None) -> None:
         own = [_shared(header) for header in headers.to_wsgi_list() if header[0].lower() not in _FRAMING]
         self._source = source
+        self._begun = begun
         self.steps = source.steps(own)
         self.stop = source.stop
+
+    def begun(self, status: str) -> None:
+        """Whoever serves the answer says that it begins.
+
+        :param status: of its first line, such as ``200 OK``.
+        """
+        if self._begun is not None:
+            self._begun(int(status[:3]))
 
     def on_wake(self, wake: Callable[[], None]) -> None:
         """See ``Source.on_wake``."""
@@ -116,6 +130,7 @@ def _waited_for(later: Later, start_response: Any) -> Iterable[bytes]:
     pieces = _pieces(later, woken)
     beginning = next(pieces)
     assert isinstance(beginning, Beginning)  # noqa: S101  a source begins with it
+    later.begun(beginning.status)
     start_response(beginning.status, beginning.headers)
     if beginning.body is not None:
         later.close()

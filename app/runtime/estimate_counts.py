@@ -14,6 +14,7 @@ from app.domain.times import MINUTE, minute_of
 from app.models.estimates import EstimateCount
 from app.models.upsert import add_up
 from app.runtime.batched_counts import BatchedCounts
+from app.runtime.counters import NOTHING_COUNTED, Counters
 
 KEPT: Final = timedelta(days=7)
 PRUNE_EVERY: Final = 60
@@ -33,9 +34,23 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
 
     what = "estimates"
 
-    def __init__(self, engine: Engine, clock: Callable[[], datetime], seconds: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Callable[[], datetime],
+        seconds: float,
+        counters: Counters = NOTHING_COUNTED,
+    ) -> None:
+        """
+        :param counters: are told each outcome as well, whatever ``seconds`` is.
+        """
         super().__init__(engine, clock, seconds)
+        self._counters = counters
         self._pruned: int | None = None
+
+    def _add(self, counted: CountedOutcome) -> None:
+        self._counters.estimate(counted[1])
+        super()._add(counted)
 
     def answered(self) -> None:
         """Count an estimate that was given."""

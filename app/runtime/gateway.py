@@ -15,6 +15,7 @@ from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
@@ -67,6 +68,8 @@ class Gateway:
     """Which changes wait for a second operator."""
     webhook_networks: tuple[Network, ...] = ()
     """Where webhooks may go beside the public Internet."""
+    counters: Counters = NOTHING_COUNTED
+    """Count what happens, for those who watch over the gateway."""
 
     def work_as_command(self) -> None:
         """Give this process's work on the database the time that commands may take.

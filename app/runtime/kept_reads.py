@@ -67,6 +67,7 @@ class KeptReads:
         # Held for look-ups alone and never while anybody waits.
         self._lock = threading.Lock()
         self._readings: dict[Hashable, _Reading] = {}
+        self._oldest_given = 0.0
 
     def ask(self, key: Hashable, read: Callable[[], T]) -> tuple[T, float]:
         """What ``read`` answers or has just answered, and how old that is in seconds.
@@ -86,7 +87,14 @@ class KeptReads:
             reading = self._shared(key, read, now)
             now = self._monotonic()
         answer: T = reading.answer
-        return answer, now - reading.read_at
+        age = now - reading.read_at
+        self._oldest_given = max(self._oldest_given, age)
+        return answer, age
+
+    def oldest_given(self) -> float:
+        """The age of the oldest answer that was given since the last call of this, in seconds; 0 for none."""
+        oldest, self._oldest_given = self._oldest_given, 0.0
+        return oldest
 
     def _good(self, reading: _Reading, now: float) -> bool:
         return reading.mark is self._writes.mark and now - reading.read_at < self._max_age

@@ -73,6 +73,8 @@ class Replica:
         self._trusted_from = _NEVER
         self._penalty = 0.0
         self._complaint: str | None = "it was not checked yet"
+        self.lag_bytes: int | None = None
+        """Of the primary's log, what it had not replayed at the last check; None where that is not known."""
         self._primary_silent = False
         self._lock = threading.Lock()
         self._watched_in: int | None = None
@@ -100,6 +102,7 @@ class Replica:
     def check(self) -> None:
         """Find out how fresh it is. Its own thread calls this repeatedly."""
         self._mark_primary()
+        self.lag_bytes = None
         try:
             with reading(self.engine) as connection:
                 replayed = replayed_position(connection)
@@ -109,6 +112,8 @@ class Replica:
         if replayed is None:
             self._judge(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
             return
+        if self._marks and not self._primary_silent:
+            self.lag_bytes = max(0, self._marks[-1].position - replayed)
         shows = self._shows_until
         while self._marks and self._marks[0].position <= replayed:
             shows = self._marks.popleft().at

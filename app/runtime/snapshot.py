@@ -41,6 +41,11 @@ class NetworkSnapshot:
 class SnapshotSource(Protocol):
     """Where use cases ask for the configuration."""
 
+    @property
+    def good_at(self) -> float | None:
+        """When the configuration in memory was last known to be the newest, in seconds of the system's
+        monotonic clock; None before there is one."""
+
     def current(self) -> NetworkSnapshot:
         """The configuration now.
 

@@ -16,7 +16,7 @@ pytest.importorskip("granian", reason="`make bench` installs what it needs")
 if shutil.which("wrk") is None:
     pytest.skip("needs wrk: apt-get install wrk", allow_module_level=True)
 
-from bench import console, http, limits, profile, scale, wait, watch
+from bench import console, http, limits, profile, scale, sight, wait, watch
 from bench.server import __main__ as server
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
@@ -104,6 +104,14 @@ def test_a_contestant_is_found_by_words() -> None:
     assert profile.chosen(["estimate,", "sqlite,", "granian"]).name == "estimate, SQLite, granian"
     with pytest.raises(SystemExit, match="nobody is called so; there are:\nbare WSGI, gunicorn"):
         profile.chosen(["nobody"])
+
+
+def test_a_quick_run_tells_what_being_watched_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    sight.main(["--quick"])
+    told = capsys.readouterr().out
+    for each in sight.SIGHTS:
+        assert f"status, PostgreSQL: {each.name} on / off" in told
+        assert f"status, PostgreSQL: {each.name}, µs CPU a request" in told
 
 
 def test_a_quick_run_visits_the_console(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,16 +16,12 @@ from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.transfer.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Pair, Thresholds
 from app.models.engine import reading
 from app.queries.latency.by_pair import PairOrder
-from app.queries.transfers.by_status import COUNTED
 from app.queries.transfers.listing import Cursor, ListedTransfer
-from app.queries.transfers.oldest import (
-    acknowledgements_of,
-    count_in_state,
-    oldest_in_state,
-    waiting_between,
-)
+from app.queries.transfers.oldest import acknowledgements_of, oldest_in_state
 from app.runtime.gateway import Gateway
+from app.services.transfers import stuck_count
 from app.services.transfers.stuck import stuck_fingerprint
+from app.services.transfers.stuck_count import NEW_FOR
 
 _LONGER: Final = (
     f"In the same state for more than {TIMES_THE_MEDIAN} times the median transfer time of the two chains in "
@@ -37,9 +33,6 @@ RULES: Final[Mapping[MustAct, str]] = {
     MustAct.BRIDGE: f"{_LONGER}Transfers that wait for their user are listed separately.",
     MustAct.USER: f"{_LONGER}The user has to request the refund or claim it.",
 }
-
-NEW_FOR: Final = timedelta(days=1)
-"""How long after it became stuck a transfer is called new."""
 
 MOST_LOOKED_AT: Final = 5_000
 _BATCH: Final = 500
@@ -160,32 +153,8 @@ def count_stuck(gateway: Gateway, who: MustAct, orders: Mapping[Pair, PairOrder]
     :param orders: the latencies, where the caller has them; otherwise they are read.
     """
     thresholds = _thresholds(latencies_by_pair(gateway) if orders is None else orders)
-    statuses, now = [int(status) for status in STATUSES[who]], gateway.clock()
-    surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
-    with reading(gateway.reads) as connection:
-        number = count_in_state(connection, statuses, surely)
-        if number == COUNTED:
-            return StuckCount(Count(number), None)
-        lately = count_in_state(connection, statuses, surely, after=surely_before)
-        undecided = _stuck_by_pair(connection, statuses, thresholds, now)
-        before = _stuck_by_pair(connection, statuses, thresholds, now - NEW_FOR)
-    return StuckCount(Count(min(number + undecided, COUNTED)), lately + undecided - before)
-
-
-def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
-    """Whatever is in its state since this time or longer was stuck at that one, whichever its chains.
-
-    A transfer is stuck when it lasts longer than it may, not as long.
-    """
-    return at - thresholds.longest - timedelta(microseconds=1)
-
-
-def _stuck_by_pair(
-    connection: Connection, statuses: Sequence[int], thresholds: Thresholds, at: datetime
-) -> int:
-    """How many of the others were stuck at that time: where the pair of chains decides."""
-    rows = waiting_between(connection, statuses, _surely_stuck(thresholds, at), at - thresholds.least)
-    return sum(at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id) for row in rows)
+    number, new = stuck_count.count_stuck(gateway, who, thresholds)
+    return StuckCount(Count(number), new)
 
 
 def _oldest(

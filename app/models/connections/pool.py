@@ -21,6 +21,13 @@ class Tickets:
         self._free = count
         self._lock = Lock()
         self._waiting: deque[Lock] = deque()
+        self.refused = 0
+        """How many waited in vain, ever."""
+
+    @property
+    def waiting(self) -> int:
+        """How many wait now."""
+        return len(self._waiting)
 
     def take(self, seconds: float) -> bool:
         """Take a ticket; False where none was given back in time."""
@@ -36,6 +43,7 @@ class Tickets:
         with self._lock:
             if turn in self._waiting:
                 self._waiting.remove(turn)
+                self.refused += 1
                 return False
         return True  # it was handed over at the last moment
 
@@ -55,19 +63,19 @@ class FairPool(QueuePool):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._tickets = Tickets(self.size() + max(0, self._max_overflow))
+        self.tickets = Tickets(self.size() + max(0, self._max_overflow))
 
     def _do_get(self) -> ConnectionPoolEntry:
-        if not self._tickets.take(self._timeout):
+        if not self.tickets.take(self._timeout):
             raise PoolTimeout(f"no connection was free within {self._timeout} s")
         try:
             return super()._do_get()
         except BaseException:
-            self._tickets.give_back()
+            self.tickets.give_back()
             raise
 
     def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
         try:
             super()._do_return_conn(record)
         finally:
-            self._tickets.give_back()
+            self.tickets.give_back()

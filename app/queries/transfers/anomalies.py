@@ -51,3 +51,9 @@ def count_open_anomalies(connection: Connection) -> int:
     """How many nobody has acknowledged; counted up to ``COUNTED``."""
     some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return connection.scalar(select(func.count()).select_from(some)) or 0
+
+
+def open_anomalies_by_kind(connection: Connection) -> dict[str, int]:
+    """How many of each kind nobody has acknowledged; in all counted up to ``COUNTED``."""
+    some = select(Anomaly.kind).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
+    return dict(connection.execute(select(some.c.kind, func.count()).group_by(some.c.kind)).all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,6 +38,10 @@ BATCH_BYTES = 1 << 20
 """What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
 
 
+UNREADABLE: Final = ("unreadable", "refused")
+"""As what lines are counted of which not even the type is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """On what terms a sender is admitted. Both are called in each transaction of its lines.
@@ -60,6 +65,8 @@ class IngestResult:
     accepted: int = 0
     repeated: int = 0
     refused: list[RefusedLine] = field(default_factory=list)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By type and what became of it, how many of the lines could be read."""
 
     def count(self, lines: Sequence[ReadLine], verdicts: Sequence[Verdict]) -> None:
         """Count the verdicts about some lines in, one each."""
@@ -67,15 +74,20 @@ class IngestResult:
             match verdict:
                 case Accepted():
                     self.accepted += 1
+                    outcome = "accepted"
                 case Repeated():
                     self.repeated += 1
+                    outcome = "repeated"
                 case Refused():
                     self.refused.append(RefusedLine(line.line, line.event.id, verdict.reason))
+                    outcome = "refused"
+            self.outcomes[line.event.type.value, outcome] += 1
 
     def add(self, other: IngestResult) -> None:
         """Add another result; what was refused stays in the order of the lines."""
         self.accepted += other.accepted
         self.repeated += other.repeated
+        self.outcomes += other.outcomes
         self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
 
     def as_json(self) -> dict[str, object]:
@@ -117,8 +129,11 @@ def ingest_lines(
                 taken.add(unreadable)
                 terms.charge(connection, taken.accepted + len(taken.refused))
             result.add(taken)
+            gateway.counters.feed(taken.outcomes)
         else:
             result.add(unreadable)
+        if unreadable.refused:
+            gateway.counters.feed({UNREADABLE: len(unreadable.refused)})
         progress(len(batch))
     return result
 

@@ -88,6 +88,12 @@ class NetworkSnapshots:
         self._kept: _Kept | None = None
         self._failed_at: float | None = None
 
+    @property
+    def good_at(self) -> float | None:
+        """When what is kept was last known to be the newest, in monotonic seconds."""
+        kept = self._kept
+        return None if kept is None else kept.good_at
+
     def current(self) -> NetworkSnapshot:
         """The configuration as it was at most ``max_age_seconds`` ago.
 

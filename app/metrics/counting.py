@@ -1,0 +1,28 @@
+"""What the workers of one server count, as a part of their application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from flask import Flask
+from prometheus_client import CollectorRegistry
+
+from app.metrics.requests import RequestMetrics, count_requests
+
+_KEY: Final = "metrics"
+
+
+def count(app: Flask, calls: Iterable[str]) -> RequestMetrics:
+    """Have an application count. To be called before anything else adds hooks to it.
+
+    :param calls: the methods of gRPC-Web that there are.
+    """
+    metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry(), calls)
+    count_requests(app, metrics)
+    return metrics
+
+
+def counts(app: Flask) -> bool:
+    """Whether an application counts."""
+    return _KEY in app.extensions

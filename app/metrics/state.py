@@ -1,0 +1,182 @@
+"""What the database says, as metrics: read when somebody looks, seldom, and never waited for for long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from app.domain.transfer.stuck import MustAct
+from app.metrics.kept import Kept
+from app.runtime.gateway import Gateway
+from app.services.observing import feed, network, transfers, webhooks
+
+SOON: Final = 5.0
+SELDOM: Final = 30.0
+"""Seconds between two readings: of a few rows, and of what is counted in an index."""
+
+TOO_OLD: Final = 60.0
+"""Seconds beyond its turn after which what could not be read again is told no more."""
+
+PATIENCE_SECONDS: Final = 1.0
+"""How long an answer waits for what is being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Metrics that are read together. ``read`` raises where they cannot be read."""
+
+    name: str
+    every: float
+    read: Callable[[Gateway], Sequence[Metric]]
+
+
+def _family(
+    name: str, what: str, labels: Sequence[str], rows: Iterable[tuple[Sequence[str], float]]
+) -> Metric:
+    family = GaugeMetricFamily(name, what, labels=labels)
+    for values, value in rows:
+        family.add_metric(values, value)
+    return family
+
+
+def _one(name: str, what: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, what, value=value)
+
+
+def _configuration(gateway: Gateway) -> Sequence[Metric]:
+    version = network.config_version(gateway)
+    levels = network.pool_levels(gateway)
+    return [
+        _one("gateway_config_version", "Version of the network's configuration", version),
+        _family(
+            "gateway_pool_liquidity",
+            "Balance of the pool in tokens, rounded: for graphs alone",
+            ("chain_id", "token"),
+            [((str(key.chain_id), key.symbol), level.liquidity) for key, level in levels.items()],
+        ),
+        _family(
+            "gateway_pool_cap",
+            "Total cap of the pool in tokens, rounded: for graphs alone",
+            ("chain_id", "token"),
+            [
+                ((str(key.chain_id), key.symbol), level.cap)
+                for key, level in levels.items()
+                if level.cap is not None
+            ],
+        ),
+    ]
+
+
+def _feed(gateway: Gateway) -> Sequence[Metric]:
+    rows = [((name, ""), age) for name, age in feed.reporter_ages(gateway).items()]
+    rows += [(("", str(chain_id)), age) for chain_id, age in feed.chain_ages(gateway).items()]
+    lags = feed.chain_lags(gateway)
+    return [
+        _family(
+            "gateway_feed_age_seconds",
+            "Since an event was last accepted of the reporter, or since the newest event of the chain",
+            ("reporter", "chain_id"),
+            rows,
+        ),
+        _family(
+            "gateway_chain_lag_seconds",
+            "Age of the newest block that a watcher knows of",
+            ("chain_id",),
+            [((str(chain_id),), lag.seconds) for chain_id, lag in lags.items()],
+        ),
+        _family(
+            "gateway_chain_lag_blocks",
+            "Blocks that a watcher knows of and has not read",
+            ("chain_id",),
+            [((str(chain_id),), lag.blocks) for chain_id, lag in lags.items() if lag.blocks is not None],
+        ),
+    ]
+
+
+def _webhooks(gateway: Gateway) -> Sequence[Metric]:
+    backlog = webhooks.webhook_backlog(gateway)
+    return [
+        _one("gateway_webhooks_due", "Deliveries that are due and wait for a sender", backlog.due),
+        _one(
+            "gateway_webhooks_oldest_due_seconds",
+            "For how long the first of them is due",
+            backlog.oldest_seconds,
+        ),
+    ]
+
+
+def _transfers(gateway: Gateway) -> Sequence[Metric]:
+    statuses = transfers.transfers_by_status(gateway)
+    stuck = transfers.stuck_transfers(gateway)
+    anomalies = transfers.open_anomalies(gateway)
+    return [
+        _family(
+            "gateway_transfers",
+            "Transfers at the status, counted up to 200000",
+            ("status",),
+            [((str(status),), number) for status, number in statuses.items()],
+        ),
+        _one(
+            "gateway_transfers_stuck",
+            "Transfers that the bridge should have moved on, counted up to 200000",
+            stuck[MustAct.BRIDGE],
+        ),
+        _family(
+            "gateway_anomalies",
+            "Anomalies that nobody has acknowledged",
+            ("kind",),
+            [((kind,), number) for kind, number in anomalies.items()],
+        ),
+    ]
+
+
+PARTS: Final = (
+    Part("configuration", SOON, _configuration),
+    Part("feed", SOON, _feed),
+    Part("webhooks", SOON, _webhooks),
+    Part("transfers", SELDOM, _transfers),
+)
+
+
+class StateMetrics:
+    """The metrics of the database. A part that cannot be read takes no other along."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        parts: Sequence[Part] = PARTS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._monotonic = monotonic
+        self._parts = {
+            part.name: Kept(f"metrics of {part.name}", partial(part.read, gateway), part.every, monotonic)
+            for part in parts
+        }
+
+    def collect(self) -> list[Metric]:
+        """All that is known, and how old each part of it is, after ``PATIENCE_SECONDS`` at most."""
+        until = self._monotonic() + PATIENCE_SECONDS
+        for kept in self._parts.values():
+            kept.refresh()
+        metrics: list[Metric] = []
+        ages = []
+        for name, kept in self._parts.items():
+            found = kept.current(until, kept.every + TOO_OLD)
+            if found is not None:
+                ages.append(((name,), self._monotonic() - found.at))
+                metrics += found.value
+        metrics.append(
+            _family(
+                "gateway_state_age_seconds",
+                "Since the metrics of a part of the database were read",
+                ("part",),
+                ages,
+            )
+        )
+        return metrics

@@ -1,0 +1,1 @@
+"""What the database says about how the gateway does, in numbers: for metrics."""

@@ -1,0 +1,85 @@
+"""What is read when somebody asks is read seldom, by one at a time, and never waited for for long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app.metrics.kept import Kept
+
+
+class Source:
+    """Something that can be slow, or fail, and counts how often it was read."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.fails = False
+        self.free = threading.Event()
+        self.free.set()
+
+    def read(self) -> int:
+        self.reads += 1
+        number = self.reads
+        self.free.wait(20)
+        if self.fails:
+            raise OSError("away")
+        return number
+
+
+@pytest.fixture
+def source() -> Iterator[Source]:
+    found = Source()
+    yield found
+    found.free.set()
+
+
+def soon(kept: Kept[int], patience: float = 10, oldest: float = 60) -> int | None:
+    kept.refresh()
+    found = kept.current(time.monotonic() + patience, oldest)
+    return None if found is None else found.value
+
+
+def test_it_is_read_once_in_its_time_however_many_ask(source: Source) -> None:
+    kept = Kept("a source", source.read, every=1000)
+    assert [soon(kept) for _ in range(5)] == [1] * 5
+    assert source.reads == 1
+
+
+def test_it_is_read_again_when_its_time_has_come(source: Source) -> None:
+    kept = Kept("a source", source.read, every=0)
+    assert [soon(kept), soon(kept), soon(kept)] == [1, 2, 3]
+
+
+def test_who_asks_while_it_hangs_gets_what_was_known_and_starts_nothing(source: Source) -> None:
+    kept = Kept("a source", source.read, every=0)
+    assert soon(kept) == 1
+    source.free.clear()
+    started = time.monotonic()
+    assert [soon(kept, patience=0.05) for _ in range(3)] == [1, 1, 1]
+    assert time.monotonic() - started < 5
+    assert source.reads == 2
+    source.free.set()
+    assert soon(kept) in (2, 3)
+
+
+def test_what_is_too_old_is_not_given(source: Source) -> None:
+    kept = Kept("a source", source.read, every=0)
+    assert soon(kept) == 1
+    source.free.clear()
+    time.sleep(0.05)
+    assert soon(kept, patience=0, oldest=0.04) is None
+    assert Kept("another", source.read, every=0).current(0, 60) is None
+
+
+def test_what_cannot_be_read_is_logged_and_tried_again(
+    source: Source, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = Kept("a source", source.read, every=0)
+    source.fails = True
+    assert soon(kept) is None
+    assert "a source cannot be read" in caplog.text
+    source.fails = False
+    assert soon(kept) == 2

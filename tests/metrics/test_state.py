@@ -1,0 +1,201 @@
+"""Metrics of the database tell what is in it, and a part that cannot be read takes no other along."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from flask import Flask
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from sqlalchemy import insert, update
+
+from app.domain.transfer.anomalies import AnomalyKind
+from app.domain.webhooks.subscription import Audience, DeliveryState, State
+from app.metrics import state
+from app.metrics.state import Part, StateMetrics
+from app.models.anomalies import Anomaly
+from app.models.engine import writing
+from app.models.events import Event
+from app.models.watching.watches import ChainWatch
+from app.models.webhooks.deliveries import Delivery
+from app.models.webhooks.subscriptions import Subscription
+from app.runtime.gateway import Gateway, current_gateway
+from app.sandbox.loader import load_sandbox
+from app.services.network.document import export_network, import_network
+from app.services.transfers.stuck_count import NEW_FOR
+from tests.actors import TESTER
+from tests.metrics.counted import Series, series, total, value
+
+
+def told(metrics: StateMetrics) -> Series:
+    class _Collector:
+        def collect(self) -> list[Metric]:
+            return metrics.collect()
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector())
+    return series(generate_latest(registry))
+
+
+def patiently(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Series:
+    monkeypatch.setattr(state, "PATIENCE_SECONDS", 60)
+    return told(StateMetrics(gateway))
+
+
+@pytest.fixture
+def sandbox(app: Flask) -> Gateway:
+    gateway = current_gateway()
+    load_sandbox(gateway, actor=TESTER)
+    return gateway
+
+
+def test_the_sandbox_is_told_as_it_is(sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    with writing(sandbox.engine) as connection:
+        now = sandbox.clock()
+        row = {"detail": "", "event_ids": [], "first_at": now, "last_at": now}
+        kinds = [AnomalyKind.RELEASED_TWICE] * 2 + [AnomalyKind.POOL_UNDER_ZERO]
+        rows = [row | {"kind": kind, "subject": f"made-up:{n}"} for n, kind in enumerate(kinds)]
+        connection.execute(insert(Anomaly), rows)
+        connection.execute(update(Anomaly).where(Anomaly.subject == "made-up:0").values(acknowledged_at=now))
+    found = patiently(sandbox, monkeypatch)
+    assert value(found, "gateway_transfers", status="5") == 453
+    assert value(found, "gateway_transfers", status="8") == 3
+    assert value(found, "gateway_transfers_stuck") == 5
+    assert value(found, "gateway_anomalies", kind="released_twice") == 1
+    assert value(found, "gateway_anomalies", kind="pool_under_zero") == 1
+    assert value(found, "gateway_anomalies", kind="different_sends") == 0
+    assert value(found, "gateway_config_version") == 1
+    assert value(found, "gateway_pool_liquidity", chain_id="10", token="USDT") == 1_000_000
+    assert value(found, "gateway_pool_liquidity", chain_id="10", token="WETH") == 300
+    assert value(found, "gateway_pool_cap", chain_id="10", token="WETH") == 310
+    assert value(found, "gateway_pool_cap", chain_id="10", token="USDC") is None
+    assert 0 <= (value(found, "gateway_feed_age_seconds", reporter="", chain_id="1") or -1) < 600
+    assert value(found, "gateway_feed_age_seconds", reporter=_environment_reporter(sandbox), chain_id="") == (
+        math.inf
+    )
+    assert value(found, "gateway_webhooks_due") == 0
+    assert value(found, "gateway_webhooks_oldest_due_seconds") == 0
+    parts = {part.name for part in state.PARTS}
+    assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
+
+
+def test_a_reporter_is_as_old_as_its_last_accepted_event(
+    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = _environment_reporter(sandbox)
+    with writing(sandbox.engine) as connection:
+        now = sandbox.clock()
+        newest = connection.scalar(
+            Event.__table__.select().with_only_columns(Event.seq).order_by(Event.seq.desc())
+        )
+        connection.execute(
+            update(Event)
+            .where(Event.seq == newest)
+            .values(reporter=name, received_at=now - timedelta(hours=1))
+        )
+    later = replace(sandbox, clock=lambda: now)
+    found = patiently(later, monkeypatch)
+    assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
+
+
+@pytest.mark.full("loads the sandbox once more")
+def test_stuck_transfers_are_those_of_long_ago_as_well(
+    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    much_later = sandbox.clock() + NEW_FOR * 30
+    found = patiently(replace(sandbox, clock=lambda: much_later), monkeypatch)
+    unfinished = sum(
+        value(found, "gateway_transfers", status=status) or 0 for status in ("1", "3", "4", "7", "9", "11")
+    )
+    assert value(found, "gateway_transfers_stuck") == unfinished > 5
+
+
+def test_a_part_that_fails_or_hangs_takes_no_other_along(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    hang = threading.Event()
+
+    def fails(_gateway: Gateway) -> Sequence[Metric]:
+        raise OSError("away")
+
+    def hangs(_gateway: Gateway) -> Sequence[Metric]:
+        hang.wait(30)
+        return ()
+
+    def works(_gateway: Gateway) -> Sequence[Metric]:
+        return [GaugeMetricFamily("gateway_works", "x", value=7)]
+
+    monkeypatch.setattr(state, "PATIENCE_SECONDS", 0.2)
+    parts = (Part("away", 0, fails), Part("hung", 0, hangs), Part("fine", 0, works))
+    metrics = StateMetrics(current_gateway(), parts)
+    started = time.monotonic()
+    found = told(metrics)
+    assert time.monotonic() - started < 10
+    assert value(found, "gateway_works") == 7
+    assert total(found, "gateway_state_age_seconds", part="fine") >= 0
+    assert value(found, "gateway_state_age_seconds", part="away") is None
+    assert value(found, "gateway_state_age_seconds", part="hung") is None
+    hang.set()
+
+
+def _environment_reporter(gateway: Gateway) -> str:
+    (token,) = gateway.environment_tokens
+    return token.name
+
+
+def test_chains_that_are_watched_tell_how_far_they_are_behind(
+    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads(export_network(sandbox))
+    for chain in document["chains"]:
+        if chain["id"] in (1, 10):
+            chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
+    import_network(sandbox, json.dumps(document).encode(), actor=TESTER)
+    now = sandbox.clock()
+    row = {"chain_id": 1, "epoch": 1, "head": 120, "live_to": 100, "head_at": now - timedelta(seconds=90)}
+    with writing(sandbox.engine) as connection:
+        connection.execute(insert(ChainWatch), [row])
+    found = patiently(replace(sandbox, clock=lambda: now), monkeypatch)
+    assert value(found, "gateway_chain_lag_blocks", chain_id="1") == 20
+    assert value(found, "gateway_chain_lag_seconds", chain_id="1") == 90
+    assert value(found, "gateway_chain_lag_blocks", chain_id="10") is None
+    assert value(found, "gateway_chain_lag_seconds", chain_id="10") == math.inf
+    assert value(found, "gateway_chain_lag_seconds", chain_id="56") is None
+
+
+def test_deliveries_that_wait_for_a_sender_are_told(
+    sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = sandbox.clock()
+    active, paused = (_subscription(sandbox, state, now) for state in (State.ACTIVE, State.PAUSED))
+    delivery = {
+        "message_id": "m", "type": "t", "subject": "s", "body": "{}", "created_at": now,
+        "state": DeliveryState.WAITING, "claims": 0, "attempts": 0,
+    }  # fmt: skip
+    due = [(active, 300), (active, 20), (active, -60), (paused, 900)]
+    rows = [
+        delivery | {"subscription_id": of, "next_at": now - timedelta(seconds=seconds)} for of, seconds in due
+    ]
+    with writing(sandbox.engine) as connection:
+        connection.execute(insert(Delivery), rows)
+    found = patiently(replace(sandbox, clock=lambda: now), monkeypatch)
+    assert value(found, "gateway_webhooks_due") == 2
+    assert value(found, "gateway_webhooks_oldest_due_seconds") == 300
+
+
+def _subscription(gateway: Gateway, state: State, now: datetime) -> int:
+    values = {
+        "public_id": state.value, "name": "n", "url": "https://x.example", "place": "x.example:443",
+        "audience": Audience.EVERYTHING, "state": state, "state_at": now, "salt": bytes(32), "key_id": "k",
+        "created_at": now, "created_by": "tester",
+    }  # fmt: skip
+    with writing(gateway.engine) as connection:
+        key = connection.execute(insert(Subscription).values(values)).inserted_primary_key
+    assert key is not None
+    return int(key[0])

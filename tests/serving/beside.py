@@ -1,0 +1,87 @@
+"""A real gunicorn with metrics and health on ports of their own, and what is asked of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import psutil
+
+from tests.metrics.counted import Series, series
+from tests.serving.server import Server, serving
+
+STARTS_SECONDS = 60.0
+"""Another interpreter imports everything; a busy machine takes its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The server, and the two ports."""
+
+    server: Server
+    metrics: int
+    health: int
+
+    def ask(self, port: int, path: str, method: str = "GET", timeout: float = 20) -> tuple[int, bytes]:
+        """Status and body of an answer."""
+        connection = HTTPConnection("127.0.0.1", port, timeout=timeout)
+        try:
+            connection.request(method, path)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def series(self) -> Series:
+        """The metrics of now."""
+        status, body = self.ask(self.metrics, "/metrics")
+        assert status == 200, body
+        return series(body)
+
+    def until(self, holds: Callable[[Series], bool], seconds: float = 30) -> Series:
+        """The first metrics of which this holds."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                found = self.series()
+                if holds(found) or time.monotonic() > end:
+                    assert holds(found), found
+                    return found
+            except (OSError, HTTPException):
+                if time.monotonic() > end:
+                    raise
+            time.sleep(0.1)
+
+    @property
+    def workers(self) -> list[psutil.Process]:
+        """Those that serve."""
+        children = psutil.Process(self.server.process.pid).children()
+        return [child for child in children if "serving.side" not in child.cmdline()]
+
+    @property
+    def side(self) -> list[psutil.Process]:
+        """The process beside them."""
+        children = psutil.Process(self.server.process.pid).children()
+        return [child for child in children if "serving.side" in child.cmdline()]
+
+
+@contextmanager
+def watched(log: Path, application: str = "wsgi:app", **settings: str) -> Iterator[Watched]:
+    """The server, once the process beside the workers answers; ended with the block."""
+    ports = {"METRICS_PORT": "0", "HEALTH_PORT": "0"}
+    with serving(application, log, **(ports | settings)) as server:
+        assert server.process.stdout
+        found: dict[str, int] = {}
+        for line in server.process.stdout:
+            if told := re.match(r"(Metrics|Health) +http://127\.0\.0\.1:(\d+)/", line):
+                found[told[1]] = int(told[2])
+            if len(found) == 2:
+                break
+        running = Watched(server, found["Metrics"], found["Health"])
+        running.ask(running.health, "/healthz", timeout=STARTS_SECONDS)
+        yield running
