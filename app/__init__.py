@@ -29,7 +29,9 @@ from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.clock_skew import ClockSkew
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.feed_ages import FeedAges
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
@@ -100,6 +102,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
+            clock_skew=ClockSkew(reads, system_clock),
+            feed_ages=FeedAges(reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail"),
             request_limits=RequestLimits(settings.rate_limit, settings.rate_limit_storage_url),
             ask_limit=AskLimit(settings.refund_ask_limit, settings.rate_limit_storage_url),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),

@@ -14,7 +14,9 @@ from app.domain.reporting.token import IngestToken
 from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.clock_skew import ClockSkew
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.feed_ages import FeedAges
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
@@ -55,6 +57,9 @@ class Gateway:
     estimate_counts: EstimateCounts
     key_uses: KeyUses
     ask_limit: AskLimit
+    clock_skew: ClockSkew
+    """Whether the database has the time of this machine."""
+    feed_ages: FeedAges
     request_limits: RequestLimits
     environment_tokens: tuple[IngestToken, ...] = ()
     """Reporters' tokens from the settings; the others are in the database."""

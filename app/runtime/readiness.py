@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
 from app.models.connections.writes import writes_of
 from app.models.engine import ask
 from app.queries.runtime.readiness import applied_migrations, is_read_only, schema_floors
+from app.runtime.feed_ages import StaleFeed, feed_complaint
 from app.runtime.gateway import Gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.schema_range import is_ahead, schema_complaint
@@ -22,13 +25,25 @@ def what_is_wrong(gateway: Gateway) -> str | None:
         return complaint
     if complaint := pooler_complaint(gateway):
         return complaint
+    if complaint := _clock_complaint(gateway):
+        return complaint
     if complaint := _writing_complaint(gateway):
         return complaint
     try:
         gateway.snapshots.current()
     except Unavailable as error:
         return error.msg
+    if gateway.feed_ages.fails:
+        return feed_complaint(stale_feeds(gateway), gateway.clock())
     return None
+
+
+def stale_feeds(gateway: Gateway) -> Sequence[StaleFeed]:
+    """The chains in service whose feed is older than the settings allow.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    return gateway.feed_ages.stale(gateway.snapshots.current().terms, gateway.clock())
 
 
 def database_complaint(gateway: Gateway) -> str | None:
@@ -39,6 +54,13 @@ def database_complaint(gateway: Gateway) -> str | None:
     except SQLAlchemyError as error:
         return f"the database cannot be reached ({type(error).__name__})"
     return schema_complaint(applied, floors)
+
+
+def _clock_complaint(gateway: Gateway) -> str | None:
+    try:
+        return gateway.clock_skew.complaint()
+    except SQLAlchemyError as error:
+        return f"the database cannot be reached ({type(error).__name__})"
 
 
 def _writing_complaint(gateway: Gateway) -> str | None:

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:5dd4a92c72a0751043b6f8b4249c6ddd0f0aae6d99b5f9cbf4ce5bb45c40e1b8. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:28f51e5e5440caea438017ee1ea53c59e95af83746eb7fd8dbf34e1cc10fec8b. Do not edit."""
 
 from __future__ import annotations
 
@@ -438,9 +438,16 @@ class WatchedChainShape(TypedDict):
     proven_at: str | None
 
 
+class StaleFeedShape(TypedDict):
+    chain_id: int
+    newest_at: str | None
+    max_age_seconds: int
+
+
 class ReadyAnswer(TypedDict):
     err: Err | None
     watching: list[WatchedChainShape]
+    stale_feeds: list[StaleFeedShape]
 
 
 class EstimateBody(TypedDict):
