@@ -90,17 +90,19 @@ def _measure(everything: Stage, fault: Fault, reporter: Reporter, options: argpa
     )
     health.start()
     ready.start()
-    time.sleep(WARM_SECONDS + options.before)
-    began = ended = time.monotonic()
-    fault.begin(everything)
-    if fault.end:
-        time.sleep(max(0.0, began + options.seconds - time.monotonic()))
-        fault.end(everything)
-        ended = time.monotonic()
-    time.sleep(options.after)
-    load.communicate()
-    health.stop()
-    ready.stop()
+    try:
+        time.sleep(WARM_SECONDS + options.before)
+        began = ended = time.monotonic()
+        fault.begin(everything)
+        if fault.end:
+            time.sleep(max(0.0, began + options.seconds - time.monotonic()))
+            fault.end(everything)
+            ended = time.monotonic()
+        time.sleep(options.after)
+    finally:
+        load.communicate()
+        health.stop()
+        ready.stop()
     fault.restore(everything)
     known = list(reporter.acknowledged)
     return Result(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bench.faults.programs import FAKETIME, Gateway
@@ -84,9 +84,9 @@ def _restart_all(stage: Stage) -> None:
 
 def _fill_disk(stage: Stage) -> None:
     assert stage.disk is not None
-    space = os.statvfs(stage.disk)
-    with (stage.disk / "ballast").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize - 4096)
+    with (stage.disk / "ballast").open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(65_536)):
+            pass
 
 
 def _free_disk(stage: Stage) -> None:

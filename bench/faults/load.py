@@ -1,5 +1,6 @@
-"""So many requests a second, whatever becomes of them: ``python -m bench.faults.load PORT RATE QUESTIONS SEEN``.
+"""So many requests a second, whatever becomes of them.
 
+``python -m bench.faults.load PORT RATE QUESTIONS SEEN``, where the last two are files.
 Each request is sent when it is due, on a free connection or on a new one, as independent clients would: a
 server that stands still is not asked less. It ends when its standard input is closed.
 """
@@ -43,10 +44,9 @@ class Client:
         self.seen.append(Seen(due, time.monotonic() - due, outcome))
 
     async def _exchange(self, question: bytes) -> str:
-        connection = (
-            self._free.pop() if self._free else await asyncio.open_connection("127.0.0.1", self._port)
-        )
-        reader, writer = connection
+        if not self._free:
+            self._free.append(await asyncio.open_connection("127.0.0.1", self._port))
+        reader, writer = connection = self._free.pop()
         kept = False
         try:
             writer.write(question)

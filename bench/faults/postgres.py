@@ -1,4 +1,4 @@
-"""A PostgreSQL and its streaming replica, from the wheel, each to be stopped, frozen, filled up and promoted."""
+"""A PostgreSQL and its streaming replica, from the wheel, to be stopped, frozen, filled up and promoted."""
 
 from __future__ import annotations
 
@@ -135,6 +135,7 @@ class Postgres:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                check=False,
             )
         if done.returncode:
             said = (self.folder / "commands.log").read_text()[-2000:]

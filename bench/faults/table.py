@@ -12,8 +12,8 @@ from bench.faults.figures import Figures
 from bench.faults.health import Health
 
 HEADER: Final = (
-    "| fault | failed | longest gap | good again after | p99 before, since | events acknowledged | lost | sent again "
-    "| health answered, slowest | `/readyz` |\n|---|---|---|---|---|---|---|---|---|---|"
+    "| fault | failed | longest gap | good again after | p99 before, since | events acknowledged | lost "
+    "| sent again | health answered, slowest | `/readyz` |\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
