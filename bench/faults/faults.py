@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from bench.faults.programs import FAKETIME, Gateway
 from bench.faults.stage import Stage
 
-HOUR: int = 3600
+HOUR: Final = 3600
+"""In seconds."""
 
 
 @dataclass(frozen=True, slots=True)

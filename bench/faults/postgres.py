@@ -58,7 +58,6 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.data = folder / "data"
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:

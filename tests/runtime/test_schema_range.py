@@ -34,6 +34,7 @@ def of(applied: str, floors: str = "") -> str | None:
         ("0045", "0040 0045"),
         ("0046", ""),
         ("0099", "0041 0045"),
+        ("0045", "0046"),
         ("0043", "0046"),  # by a migration that was undone and left its word: the schema counts
     ],
 )
