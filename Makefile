@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test test-all check bench profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
+.PHONY: help run demo docs test test-all check bench faults profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -61,6 +61,10 @@ bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=htt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
 	done; exit $$missed
+
+faults: ## make one fault after the other under 500 requests a second, and print what each costs (needs nginx, PgBouncer, Redis; ARGS="--quick"; docs/faults.md)
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m bench.faults $(ARGS)
 
 profile: ## draw a flame graph of a server under load into build/profile.svg (ARGS="estimate PostgreSQL gunicorn"; docs/performance.md)
 	$(VENV) requirements-bench.txt

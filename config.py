@@ -12,12 +12,13 @@ from typing import Annotated, Any, Literal
 
 import redis
 from limits import parse_many
-from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from config_addresses import console_origin, is_loopback, shown_to_users
+from config_feed import feed_limits
 from config_sources import ConfigError, RpcUrls, SecretFiles, Urls
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
@@ -88,6 +89,9 @@ class Settings(BaseSettings):
     rate_limit_storage_url: str = "memory://"
     config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
     max_reorg_blocks: int = Field(default=1000, ge=1)
+    feed_max_age_seconds: Annotated[tuple[tuple[int, int], ...], NoDecode, BeforeValidator(feed_limits)] = ()
+    """By chain; 0 for those that are not named."""
+    feed_stale: Literal["warn", "fail"] = "warn"
     estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
     rpc_urls: Annotated[Mapping[str, str], NoDecode, Field(repr=False), AfterValidator(Urls)] = Urls()
     """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""

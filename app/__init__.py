@@ -31,8 +31,10 @@ from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.clock_skew import ClockSkew
 from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.feed_ages import FeedAges
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
@@ -110,6 +112,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             limit_store=limit_store,
             request_limits=RequestLimits(settings.rate_limit, limit_store),
             ask_limit=AskLimit(settings.refund_ask_limit, limit_store),
+            clock_skew=ClockSkew(reads, system_clock),
+            feed_ages=FeedAges(reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail"),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)

@@ -25,7 +25,9 @@ from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
 from app.models.connections.writes import Writes, writes_of
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.clock_skew import ClockSkew
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.feed_ages import FeedAges
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
@@ -118,6 +120,8 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         limit_store=limit_store,
         request_limits=RequestLimits(settings.rate_limit, limit_store),
         ask_limit=AskLimit(settings.refund_ask_limit, limit_store),
+        clock_skew=ClockSkew(old.reads, system_clock),
+        feed_ages=FeedAges(old.reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail"),
         two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
         kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),
         kept_longer=KeptReads(FACTS_KEPT_SECONDS, Writes()),

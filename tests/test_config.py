@@ -38,6 +38,10 @@ def test_the_defaults_need_nothing_set() -> None:
         ("DATABASE_URL", "postgres://user:p%40ss@host/name", "postgresql+psycopg://user:p%40ss@host/name"),
         ("DOORS", "api, grpcweb,", ("api", "grpcweb")),
         ("DOORS", "wait", ("wait",)),
+        ("FEED_MAX_AGE_SECONDS", "", ()),
+        ("FEED_MAX_AGE_SECONDS", "600", ((0, 600),)),
+        ("FEED_MAX_AGE_SECONDS", " 600, 1:120,137:0 ,", ((0, 600), (1, 120), (137, 0))),
+        ("FEED_STALE", "fail", "fail"),
         ("WAIT_LIMIT", "", None),
         ("WAIT_LIMIT", "7", 7),
         ("WAIT_ROUTED", "1", True),
@@ -87,6 +91,13 @@ def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
         ("REPLICA_MAX_LAG_SECONDS", "0"),
         ("DOORS", "api,cellar"),
         ("DOORS", ","),
+        *(
+            ("FEED_MAX_AGE_SECONDS", text)
+            for text in ("soon", "-1", "1:", ":60", "0:60", "1:2:3", "1,2", "²")
+        ),
+        ("FEED_MAX_AGE_SECONDS", "1:60,1:90"),
+        ("FEED_MAX_AGE_SECONDS", "2592001"),
+        ("FEED_STALE", "perhaps"),
         ("WAIT_LIMIT", "0"),
         ("PORT", "65536"),
         ("PORT", "http"),

@@ -8,7 +8,7 @@ from app.api.answers import PRIVATE_HEADERS, body
 from app.api.door import READY, READY_PATH
 from app.domain.errors import Unavailable
 from app.runtime.gateway import current_gateway
-from app.runtime.readiness import what_is_wrong
+from app.runtime.readiness import stale_feeds, what_is_wrong
 from app.services.watching.chains import watched_chains
 
 health = Blueprint("health", __name__)
@@ -30,7 +30,8 @@ def ready() -> Response:
     complaint = what_is_wrong(gateway)
     if complaint:
         raise Unavailable(complaint)
-    return Response(body(READY, {"watching": watched_chains(gateway)}), headers=PRIVATE_HEADERS)
+    answer = {"watching": watched_chains(gateway), "stale_feeds": stale_feeds(gateway)}
+    return Response(body(READY, answer), headers=PRIVATE_HEADERS)
 
 
 def _healthy() -> Response:

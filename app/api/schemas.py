@@ -203,13 +203,31 @@ class WatchedChainShape(Shape):
     proven_at = fields.DateTime("iso", allow_none=True, metadata=describe("When that block was reached."))
 
 
+class StaleFeedShape(Shape):
+    """A chain of which nothing new was told for longer than its operator allows."""
+
+    chain_id = fields.Integer(metadata=describe("The chain.", 1))
+    newest_at = fields.DateTime(
+        "iso", allow_none=True, metadata=describe("Time of its newest accepted event. null: there is none.")
+    )
+    max_age_seconds = fields.Integer(metadata=describe("How old that may be.", 600))
+
+
 class ReadyAnswer(Answer):
-    """Whether the gateway can serve, and how far the chains are read that it reads itself."""
+    """Whether the gateway can serve, how far it has read watched chains, and which feeds are stale."""
 
     watching = fields.List(
         fields.Nested(WatchedChainShape),
         dump_default=[],
         metadata=describe("Chains configured to be watched. Their state never causes a 503."),
+    )
+    stale_feeds = fields.List(
+        fields.Nested(StaleFeedShape),
+        dump_default=[],
+        metadata=describe(
+            "Chains in service whose newest event is older than FEED_MAX_AGE_SECONDS allows. Where "
+            "FEED_STALE is fail, one is enough for a 503."
+        ),
     )
 
 

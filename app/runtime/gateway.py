@@ -15,8 +15,10 @@ from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
+from app.runtime.clock_skew import ClockSkew
 from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
+from app.runtime.feed_ages import FeedAges
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
@@ -59,6 +61,9 @@ class Gateway:
     key_uses: KeyUses
     limit_store: LimitStore
     ask_limit: AskLimit
+    clock_skew: ClockSkew
+    """Whether the database has the time of this machine."""
+    feed_ages: FeedAges
     request_limits: RequestLimits
     release: Release
     """What runs here."""

@@ -30,7 +30,7 @@ def test_nothing_is_watched(app: Flask, network: Gateway) -> None:
     assert "No chain is watched" in visitor.get("/admin/watching/").text
     assert visitor.get(PAGE).status_code == 404
     assert visitor.get(f"/admin/watching/{10**30}").status_code == 404
-    assert app.test_client().get("/readyz").get_json() == {"err": None, "watching": []}
+    assert app.test_client().get("/readyz").get_json() == {"err": None, "watching": [], "stale_feeds": []}
 
 
 def test_the_list_and_the_page(app: Flask, read: Gateway) -> None:

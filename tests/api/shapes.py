@@ -65,7 +65,7 @@ ZEROES: dict[str, dict[str, Any]] = {
     },
     LATENCY_STATS: {"count": 0, "window_seconds": 0, "median": 0, "p90": 0, "p99": 0, "as_of": ""},
     WEBHOOKS: {"webhooks": [], "secret": ""},
-    READY: {"watching": []},
+    READY: {"watching": [], "stale_feeds": []},
     VERSION: {"version": "", "commit": None, "schema": "", "api_versions": []},
     EVIDENCE: {
         "valid": False,

@@ -251,9 +251,10 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
 def _health(path: str) -> dict[str, Any]:
     ready = path == READY_PATH
     text = (
-        "200 if the database is reachable, its migrations are current and the copy of the configuration is "
-        "up to date; otherwise 503, and `msg` names the cause. `watching` says how far the gateway has "
-        "read the chains that it watches."
+        "200 if the database is reachable, this version runs on its schema, its clock agrees and the copy of "
+        "the configuration is up to date; otherwise 503, and `msg` names the cause. `watching` says how far "
+        "the gateway has read the chains that it watches, `stale_feeds` which chains reported nothing new "
+        "for longer than the operator allows."
         if ready
         else "200 while the process is running."
     )

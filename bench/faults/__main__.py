@@ -1,0 +1,135 @@
+"""What a fault costs under load: ``python -m bench.faults`` makes one after the other and prints a table.
+
+About ten minutes; ``--quick`` with a few seconds for each is a smoke run whose figures mean little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import orjson
+
+from bench.faults.faults import FAULTS, Fault
+from bench.faults.figures import Seen, figures
+from bench.faults.health import Prober
+from bench.faults.programs import missing
+from bench.faults.reporter import Reporter
+from bench.faults.stage import Stage, stage
+from bench.faults.table import HEADER, Result, line, silent
+from bench.serving import ROOT
+
+WARM_SECONDS = 2
+"""Of the load, in which connections are opened: they are not counted."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the faults and print the table; 1 where an acknowledged event was lost."""
+    options = _options(arguments)
+    if lacking := missing():
+        raise SystemExit(f"bench.faults needs {', '.join(lacking)}: apt-get install {' '.join(lacking)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what was started is ended, too
+    results = []
+    with stage(options.transfers) as everything:
+        reporter = Reporter(everything.nginx.port)
+        reporter.start()
+        print(HEADER, flush=True)
+        for fault in _chosen(everything, options.only):
+            results.append(_measure(everything, fault, reporter, options))
+            print(line(results[-1]), flush=True)
+        reporter.stop()
+        if options.logs:
+            _keep_logs(everything, options.logs)
+    lossy = [result.name for result in results if result.lost]
+    unheard = [result.name for result in results if silent(result)]
+    print(f"\nAcknowledged events lost: {', '.join(lossy) or 'none'}.")
+    print(f"Health was not answered: {', '.join(unheard) or 'never'}.")
+    return int(bool(lossy))
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke run: do all parts work?")
+    parser.add_argument("--rate", type=float, default=500, help="requests a second")
+    parser.add_argument("--seconds", type=float, default=20, help="how long a fault lasts")
+    parser.add_argument("--before", type=float, default=6, help="seconds of load before it")
+    parser.add_argument("--after", type=float, default=14, help="seconds of load after it")
+    parser.add_argument("--transfers", type=int, default=20_000)
+    parser.add_argument("--only", nargs="*", help="faults whose name has one of these words")
+    parser.add_argument("--logs", type=Path, help="a folder for what the programs wrote")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.rate, options.seconds, options.before, options.after = 100, 3, 2, 8
+        options.transfers = 200
+    return options
+
+
+def _chosen(everything: Stage, words: list[str] | None) -> list[Fault]:
+    chosen = [fault for fault in FAULTS if not words or any(word in fault.name for word in words)]
+    for fault in chosen:
+        if not fault.possible(everything):
+            print(f"cannot be made here: {fault.name}", file=sys.stderr)
+    return [fault for fault in chosen if fault.possible(everything)]
+
+
+def _measure(everything: Stage, fault: Fault, reporter: Reporter, options: argparse.Namespace) -> Result:
+    """Load, the fault, the time after it, and what was kept."""
+    fault.prepare(everything)
+    named = dict(zip("ab", everything.gateways, strict=True))
+    health = Prober({name: (gateway.health_port, "/healthz") for name, gateway in named.items()})
+    ready = Prober({name: (gateway.port, "/readyz") for name, gateway in named.items()})
+    failures, acknowledged = reporter.failures.total(), len(reporter.acknowledged)
+    seen = everything.folder / "seen"
+    asked = map(str, (everything.nginx.port, options.rate, everything.questions, seen))
+    load = subprocess.Popen(
+        [sys.executable, "-m", "bench.faults.load", *asked],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+    )
+    health.start()
+    ready.start()
+    try:
+        time.sleep(WARM_SECONDS + options.before)
+        began = ended = time.monotonic()
+        fault.begin(everything)
+        if fault.end:
+            time.sleep(max(0.0, began + options.seconds - time.monotonic()))
+            fault.end(everything)
+            ended = time.monotonic()
+        time.sleep(options.after)
+    finally:
+        load.communicate()
+        health.stop()
+        ready.stop()
+    fault.restore(everything)
+    known = list(reporter.acknowledged)
+    return Result(
+        name=fault.name,
+        figures=figures(_warm(seen), began, ended),
+        health=health.found,
+        ready=ready.found,
+        acknowledged=len(known) - acknowledged,
+        lost=len(known) - everything.kept(known),
+        sent_again=reporter.failures.total() - failures,
+    )
+
+
+def _warm(file: Path) -> list[Seen]:
+    """What was seen once the connections were open."""
+    seen = [Seen(*one) for one in orjson.loads(file.read_bytes())]
+    first = min(one.due for one in seen) + WARM_SECONDS
+    return [one for one in seen if one.due >= first]
+
+
+def _keep_logs(everything: Stage, folder: Path) -> None:
+    for file in sorted(everything.folder.glob("*/*")):
+        if file.name in {"output", "log", "nginx.log"}:
+            (folder / f"{file.parent.name}.{file.name}").write_bytes(file.read_bytes())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,253 @@
+"""The other programs of a deployment, each to be ended and started again at the same address."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from bench.faults.postgres import DATABASE, PORT, ROLE, Postgres, own, owner
+from bench.serving import ROOT, free_port
+from config import Settings
+
+PATIENCE_SECONDS: Final = 60
+_PATH: Final = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
+NEEDED: Final = ("nginx", "pgbouncer", "redis-server")
+FAKETIME: Final = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+
+_BOUNCER: Final = """\
+[databases]
+{database} = host={primary} port={port}
+replica = host={replica} port={port} dbname={database}
+[pgbouncer]
+pool_mode = transaction
+auth_type = trust
+auth_file = {folder}/users
+unix_socket_dir = {folder}
+listen_port = {port}
+default_pool_size = 40
+max_client_conn = 2000
+query_wait_timeout = 5
+server_login_retry = 1
+"""
+
+_NGINX: Final = """\
+worker_processes 1;
+worker_rlimit_nofile 16384;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+events {{ worker_connections 8192; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    upstream gateways {{
+        least_conn;
+        {servers}
+        keepalive 64;
+        keepalive_timeout 60s;
+    }}
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    proxy_set_header Host $host;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    proxy_set_header X-Forwarded-Proto https;
+    proxy_connect_timeout 1s;
+    proxy_read_timeout 15s;
+    proxy_next_upstream error timeout;
+    proxy_next_upstream_tries 2;
+    proxy_next_upstream_timeout 10s;
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        keepalive_requests 100000;
+        location / {{ proxy_pass http://gateways; }}
+        # Asked by POST, and changes nothing.
+        location = /v2/getTransferStatus {{
+            proxy_next_upstream error timeout non_idempotent;
+            proxy_pass http://gateways;
+        }}
+        # The same event again is the same fact.
+        location /ingest/ {{
+            client_max_body_size 64m;
+            proxy_read_timeout 60s;
+            proxy_next_upstream error timeout non_idempotent;
+            proxy_pass http://gateways;
+        }}
+    }}
+}}
+"""
+
+
+class Program:
+    """A process that is started with a command, and ended with the run."""
+
+    def __init__(self, command: list[str], folder: Path, *, user: str | None = None) -> None:
+        self.folder = folder
+        self._command = command
+        self._user = user
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> psutil.Process:
+        """The one that runs."""
+        assert self._child is not None
+        return psutil.Process(self._child.pid)
+
+    def start(self, settings: Mapping[str, str] | None = None) -> None:
+        """Start it.
+
+        :param settings: its environment, beside what every program needs.
+        """
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+        with (self.folder / "output").open("ab") as output:
+            self._child = subprocess.Popen(
+                self._command,
+                cwd=ROOT,
+                env={**kept, **(settings or {})},
+                user=self._user,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Tell it to end, and wait until it has."""
+        if self._child is not None:
+            self._child.send_signal(number)
+            try:
+                self._child.wait(timeout=45)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+            self._child = None
+
+
+class Bouncer(Program):
+    """PgBouncer in transaction mode, on a socket in its folder."""
+
+    def __init__(self, folder: Path, primary: Postgres, replica: Postgres) -> None:
+        super().__init__([_found("pgbouncer"), "-q", str(folder / "pgbouncer.ini")], folder, user=owner())
+        self._replica = replica
+        own(folder)
+        (folder / "users").write_text(f'"{ROLE}" ""\n')
+        self.lead_to(primary)
+
+    def lead_to(self, primary: Postgres) -> None:
+        """Write down which server is the primary; one that runs reads it after ``SIGHUP``."""
+        (self.folder / "pgbouncer.ini").write_text(
+            _BOUNCER.format(
+                database=DATABASE,
+                primary=primary.folder,
+                replica=self._replica.folder,
+                folder=self.folder,
+                port=PORT,
+            )
+        )
+
+    def url(self, database: str = DATABASE) -> str:
+        """Of a database, through the pooler."""
+        return f"postgresql+psycopg://{ROLE}@/{database}?host={self.folder}&port={PORT}"
+
+
+class Redis(Program):
+    """Counters of limits, which nobody keeps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+        super().__init__([_found("redis-server"), *options], folder)
+
+
+class Nginx(Program):
+    """The proxy in front of the gateways."""
+
+    def __init__(self, folder: Path, ports: list[int]) -> None:
+        self.port = free_port()
+        servers = " ".join(f"server 127.0.0.1:{port} max_fails=3 fail_timeout=2s;" for port in ports)
+        conf = folder / "nginx.conf"
+        conf.write_text(_NGINX.format(folder=folder, servers=servers, port=self.port))
+        super().__init__([_found("nginx"), "-p", str(folder), "-c", str(conf)], folder)
+
+
+class Gateway(Program):
+    """One gunicorn."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        super().__init__([sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "wsgi:app"], folder)
+        self.port = free_port()
+        self.clock = folder / "clock"
+        self.clock.write_text("+0\n")
+        own_listener = {"HEALTH_PORT": str(free_port())} if "health_port" in Settings.model_fields else {}
+        self.health_port = int(own_listener.get("HEALTH_PORT", self.port))
+        self._settings = {
+            **settings,
+            **own_listener,
+            "PORT": str(self.port),
+            "GUNICORN_CMD_ARGS": "--no-control-socket",
+        }
+
+    def start(self, settings: Mapping[str, str] | None = None) -> None:
+        """Start it, and wait until it is ready."""
+        super().start({**self._settings, **(settings or {})})
+        wait_for(f"the gateway of {self.folder}", lambda: status_of(self.port, "/readyz") == 200)
+
+    def start_with_a_clock(self) -> None:
+        """Start it with a clock of its own, which shows what the file ``clock`` says (``+3600``)."""
+        self.start(
+            {
+                "LD_PRELOAD": str(FAKETIME),
+                "FAKETIME_TIMESTAMP_FILE": str(self.clock),
+                "FAKETIME_CACHE_DURATION": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
+        )
+
+    def kill_worker(self) -> None:
+        """As the kernel kills what needs too much memory."""
+        self.process.children()[0].kill()
+
+
+def status_of(port: int, path: str) -> int:
+    """The status of one answer; 0 where there is none."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (OSError, HTTPException):
+        return 0
+    finally:
+        connection.close()
+
+
+def wait_for(what: str, happens: Callable[[], bool]) -> None:
+    """Wait for something that other processes bring about.
+
+    :raises RuntimeError: it does not happen.
+    """
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not happens():
+        if time.monotonic() > end:
+            raise RuntimeError(f"{what}: it never happened")
+        time.sleep(0.1)
+
+
+def missing() -> list[str]:
+    """Which programs are not here."""
+    return [name for name in NEEDED if shutil.which(name, path=_PATH) is None]
+
+
+def _found(program: str) -> str:
+    return shutil.which(program, path=_PATH) or program

@@ -1,0 +1,114 @@
+"""Two clocks that differ are found, and a slow answer is none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event
+
+from app.runtime.clock_skew import EVERY_SECONDS, MOST_SECONDS, ClockSkew
+from tests.api.shapes import READY, assert_refused
+from tests.applications import gateway_of
+from tests.timer import Timer
+
+AN_HOUR = 3600.0
+
+
+class Clock:
+    """This machine's, moved by some seconds; each look at it takes a while."""
+
+    def __init__(self, ahead: float = 0, takes: float = 0) -> None:
+        self.ahead, self._takes = ahead, takes
+
+    def __call__(self) -> datetime:
+        now = datetime.now(UTC) + timedelta(seconds=self.ahead)
+        self.ahead += self._takes
+        return now
+
+
+@pytest.fixture
+def timer() -> Timer:
+    return Timer()
+
+
+def skew(app: Flask, clock: Clock, timer: Timer) -> ClockSkew:
+    return ClockSkew(gateway_of(app).reads, clock, timer)
+
+
+@pytest.fixture
+def statements(app: Flask) -> Iterator[list[str]]:
+    """What is sent to the database."""
+    sent: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        sent.append(statement)
+
+    event.listen(gateway_of(app).reads, "before_cursor_execute", note)
+    yield sent
+    event.remove(gateway_of(app).reads, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def backend() -> str:
+    """The one that has a clock of its own."""
+    return "postgresql"
+
+
+@pytest.mark.parametrize("ahead", [-AN_HOUR, -MOST_SECONDS - 1, MOST_SECONDS + 1, AN_HOUR])
+def test_clocks_that_differ(app: Flask, timer: Timer, ahead: float) -> None:
+    measured = skew(app, Clock(ahead), timer)
+    assert measured.seconds() == pytest.approx(-ahead, abs=0.9)
+    word = "behind" if ahead > 0 else "ahead of"
+    seconds = f"{abs(measured.seconds()):.0f}"
+    assert measured.complaint() == (
+        f"clocks: the database's is {seconds} s {word} this machine's; check NTP on both"
+    )
+
+
+@pytest.mark.parametrize("ahead", [0, MOST_SECONDS - 1, 1 - MOST_SECONDS])
+def test_clocks_that_agree(app: Flask, timer: Timer, ahead: float) -> None:
+    assert skew(app, Clock(ahead), timer).complaint() is None
+
+
+def test_a_slow_answer_is_no_wrong_clock(app: Flask, timer: Timer) -> None:
+    """The server may have looked at any moment of the minute that this took."""
+    for ahead in (0, -30, -59):
+        measured = skew(app, Clock(ahead, takes=60), timer)
+        assert (measured.complaint(), measured.seconds()) == (None, 0)
+    assert skew(app, Clock(-60 - AN_HOUR, takes=60), timer).seconds() == pytest.approx(AN_HOUR, abs=0.9)
+    assert skew(app, Clock(AN_HOUR, takes=60), timer).seconds() == pytest.approx(-AN_HOUR, abs=0.9)
+
+
+def test_it_is_measured_every_few_seconds_with_one_statement(
+    app: Flask, timer: Timer, statements: list[str]
+) -> None:
+    clock = Clock()
+    measured = skew(app, clock, timer)
+    assert measured.complaint() is None
+    statements.clear()
+    clock.ahead = AN_HOUR
+    timer.now += EVERY_SECONDS
+    assert measured.complaint() is None
+    assert statements == []
+    timer.now += 0.1
+    assert measured.complaint() is not None
+    assert len(statements) == 1
+    clock.ahead = 0
+    timer.now += EVERY_SECONDS + 0.1
+    assert measured.complaint() is None
+
+
+def test_not_ready_while_the_clocks_differ(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_gateway = gateway_of(app).clock_skew
+    assert client.get("/readyz").status_code == 200
+    monkeypatch.setattr(of_gateway, "_clock", Clock(AN_HOUR))
+    monkeypatch.setattr(of_gateway, "_measured", None)
+    message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
+    assert message.startswith("clocks: the database's is 3600 s behind")
+    assert client.get("/healthz").status_code == 200

@@ -1,0 +1,53 @@
+"""A real gunicorn whose clock is moved, on a real PostgreSQL whose clock is not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serving.server import Server, serving
+
+LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+
+
+def ready(server: Server) -> tuple[int, Any]:
+    """The status of /readyz, and its reason."""
+    answer = server.ask("GET", "/readyz")
+    error = json.loads(answer.read())["err"]
+    return answer.status, error and error["msg"]
+
+
+def eventually(happens: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not happens():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.2)
+
+
+@pytest.mark.full("a server of its own, and seconds until it notices")
+@pytest.mark.skipif(not LIBRARIES, reason="libfaketime is not here: apt-get install faketime")
+@pytest.mark.parametrize(("moved", "word"), [(3600, "behind"), (-3600, "ahead of")])
+def test_a_clock_that_is_moved_by_an_hour(postgres_url: str, tmp_path: Path, moved: int, word: str) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text("+0\n")
+    settings = {
+        "DATABASE_URL": postgres_url,
+        "AUDIT_KEY": "test-only audit key, 32 characters or more",
+        "LD_PRELOAD": str(LIBRARIES[0]),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_CACHE_DURATION": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    with serving("wsgi:app", tmp_path / "log", **settings) as server:
+        eventually(lambda: ready(server) == (200, None))
+        clock.write_text(f"{moved:+d}\n")
+        complaint = f"clocks: the database's is 3600 s {word} this machine's; check NTP on both"
+        eventually(lambda: ready(server) == (503, complaint))
+        assert server.ask("GET", "/healthz").status == 200
+        clock.write_text("+0\n")
+        eventually(lambda: ready(server) == (200, None))
