@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 
 from alembic import context
 from flask import current_app
@@ -55,7 +56,12 @@ def run_online() -> None:
     engine = create_engine(database.engine.url, poolclass=NullPool, hide_parameters=True)
     prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
     on_postgresql = engine.dialect.name == "postgresql"
-    with taking_turns(engine, say), engine.connect().execution_options(**{WRITER: True}) as connection:
+    changes = _changes_the_schema()
+    applied: list[str] = []
+    with (
+        taking_turns(engine, say) if changes else nullcontext(),
+        engine.connect().execution_options(**{WRITER: changes}) as connection,
+    ):
 
         def attempt() -> None:
             context.configure(
@@ -65,6 +71,7 @@ def run_online() -> None:
                 compare_type=same_type,
                 render_as_batch=True,
                 transaction_per_migration=on_postgresql,
+                on_version_apply=lambda step, **_: applied.append(str(step)),
             )
             with context.begin_transaction():
                 context.run_migrations()
@@ -73,6 +80,17 @@ def run_online() -> None:
             again_while_locked(attempt, say)
         finally:
             engine.dispose()
+    if changes and not applied:
+        say("the database is there already: nothing to do")
+
+
+def _changes_the_schema() -> bool:
+    """Whether this is an upgrade, a downgrade or a stamp: others only look, and wait for nobody."""
+    try:
+        context.get_revision_argument()
+    except KeyError:
+        return False
+    return True
 
 
 def run_offline() -> None:

@@ -33,7 +33,7 @@ COMMAND: Final = Patience(lock=60, statement=0)
 """Commands: whole logs are read, and whoever runs one can end it."""
 
 MIGRATION: Final = Patience(lock=0.5, statement=0)
-"""Migrations may take long, but while one waits for a table, everybody else waits behind it. They ask again."""
+"""Migrations may take long, but while one waits for a table, all others wait behind it. They ask again."""
 
 
 def set_patience(engine: Engine, patience: Patience) -> None:

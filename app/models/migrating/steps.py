@@ -1,7 +1,8 @@
 """What migrations of large tables are made of, so that they stop nobody.
 
-PostgreSQL takes every lock until the end of its transaction; so what takes long is outside of one, or in a
-short one for each range of keys. SQLite has one writer and rolls back the whole upgrade: there it is plain SQL.
+PostgreSQL takes every lock until the end of its transaction; so what takes long is outside of one,
+or in a short one for each range of keys. SQLite has one writer and rolls back the whole upgrade: there it is
+plain SQL.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Any, Final
 import sqlalchemy as sa
 from alembic import context, op
 
+from app.models.connections.patience import MIGRATION
+
 ROWS: Final = 5_000
 """Rows of a range, which its transaction locks for so long as it takes: tens of milliseconds."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two ranges, for whoever waits."""
 
-_INVALID = sa.text(
-    "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid"
-)
+_INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid")
 
 
 def is_postgresql() -> bool:
@@ -76,10 +77,10 @@ def drop_index(name: str, table: str) -> None:
 
 @contextmanager
 def _waiting_for_others() -> Iterator[None]:
-    before = None if is_offline() else op.get_bind().scalar(sa.text("SHOW lock_timeout"))
+    limit = f"{round(MIGRATION.lock * 1000)}ms"
     op.execute("SET lock_timeout = 0")
     yield
-    op.execute("RESET lock_timeout" if before is None else f"SET lock_timeout = '{before}'")
+    op.execute(f"SET lock_timeout = '{limit}'")
 
 
 def add_columns(table: str, *columns: sa.Column[Any]) -> None:
@@ -106,24 +107,27 @@ def by_range(table: str, key: str, statement: str) -> None:
 def ranges(
     connection: sa.Connection, table: str, key: str, rows: int = ROWS
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Conditions that divide a table by its key, with their values; rows that come meanwhile are in the last."""
-    ends = sa.text(
-        f"SELECT max(k) FROM (SELECT {key} AS k FROM {table} WHERE {key} > :after ORDER BY {key} LIMIT {rows})"
-        " AS next_rows"
+    """Conditions that divide a table by its key, with their values.
+
+    Rows that come meanwhile are in one of them if their keys come after.
+    """
+    # Not max(): PostgreSQL before 18 has none of bytes.
+    end_of = (
+        "SELECT k FROM (SELECT {key} AS k FROM {table} WHERE {above} ORDER BY {key} LIMIT {rows})"
+        " AS next_rows ORDER BY k DESC LIMIT 1"
     )
-    first = sa.text(f"SELECT {key} FROM {table} ORDER BY {key} LIMIT {rows}")  # noqa: S608  names in migrations
-    found = connection.scalars(first).all()
-    if not found:
-        return
-    last = found[-1]
-    yield f"{key} <= :last", {"last": last}
-    while (end := connection.scalar(ends, {"after": last})) is not None:
-        yield f"{key} > :after AND {key} <= :last", {"after": last, "last": end}
-        last = end
+    above, values = "1 = 1", dict[str, Any]()
+    while True:
+        question = end_of.format(key=key, table=table, above=above, rows=rows)
+        end = connection.scalar(sa.text(question), values)
+        if end is None:
+            return
+        yield f"{above} AND {key} <= :last", {**values, "last": end}
+        above, values = f"{key} > :after", {"after": end}
 
 
 def refuse_rows_offline(*tables: str) -> bool:
-    """Whether SQL is only written out. Then it says so itself where a table has rows, which only Python can move.
+    """Whether SQL is only written out. Then that SQL fails where a table has rows that only Python can move.
 
     :returns: True where the caller must not read.
     """
@@ -132,7 +136,7 @@ def refuse_rows_offline(*tables: str) -> bool:
     for table in tables:
         if is_postgresql():
             op.execute(
-                f"DO $$ BEGIN IF EXISTS (SELECT 1 FROM {table}) THEN RAISE EXCEPTION"
-                f" 'rows of {table} are moved by Python: run flask --app wsgi db upgrade instead'; END IF; END $$"
+                f"DO $$ BEGIN IF EXISTS (SELECT 1 FROM {table}) THEN RAISE EXCEPTION 'rows of {table}"
+                " are moved by Python: run flask --app wsgi db upgrade instead'; END IF; END $$"  # noqa: S608  names in migrations
             )
     return True
