@@ -23,8 +23,12 @@ from app import create_app
 from app.cli.actor import cli_actor
 from app.domain.operators import Role
 from app.extensions import db
+from app.models.engine import ask
+from app.queries.runtime.readiness import applied_migrations
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.key_file import KeyFileUnusable, kept_key
+from app.runtime.readiness import database_complaint
+from app.runtime.schema_range import is_ahead
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
@@ -85,7 +89,7 @@ def prepare_database(app: Flask) -> None:
     url = app.config["SQLALCHEMY_DATABASE_URI"]
     with app.app_context():
         try:
-            upgrade(directory=str(ROOT / "migrations"))
+            migrate_database(current_gateway())
             if make_url(url).get_backend_name() == "sqlite":
                 sys.stdout.write(ensure_sandbox(current_gateway(), actor=cli_actor()) + "\n")
             if "admin" in app.config["SETTINGS"].doors:
@@ -99,6 +103,17 @@ def prepare_database(app: Flask) -> None:
         finally:
             for engine in db.engines.values():
                 engine.dispose()
+
+
+def migrate_database(gateway: Gateway) -> None:
+    """Migrate, unless a newer version has: its schema is either good enough or cannot be served.
+
+    :raises SystemExit: this version cannot run on that schema.
+    """
+    if not is_ahead(ask(gateway.reads, applied_migrations)):
+        upgrade(directory=str(ROOT / "migrations"))
+    elif complaint := database_complaint(gateway):
+        raise SystemExit(f"DATABASE_URL: {complaint}")
 
 
 def first_account(gateway: Gateway) -> str:

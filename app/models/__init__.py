@@ -21,6 +21,7 @@ from app.models import (
 )
 from app.models.desk import notes, saved_filters
 from app.models.refunds import asks
+from app.models.schema import floors
 from app.models.watching import readings, watches
 from app.models.webhooks import deliveries, subscriptions
 
@@ -34,6 +35,7 @@ __all__ = [
     "estimates",
     "events",
     "factors",
+    "floors",
     "ingest_tokens",
     "latencies",
     "network",

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from functools import cache
-from pathlib import Path
-from typing import Final
-
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.domain.errors import Unavailable
 from app.models.connections.writes import writes_of
 from app.models.engine import ask
-from app.queries.runtime.readiness import applied_migrations, is_read_only
+from app.queries.runtime.readiness import applied_migrations, is_read_only, schema_floors
 from app.runtime.gateway import Gateway
 from app.runtime.pooler import pooler_complaint
-
-_MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
+from app.runtime.schema_range import is_ahead, schema_complaint
 
 
 def what_is_wrong(gateway: Gateway) -> str | None:
@@ -43,12 +35,10 @@ def database_complaint(gateway: Gateway) -> str | None:
     """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
         applied = ask(gateway.reads, applied_migrations)
+        floors = ask(gateway.reads, schema_floors) if is_ahead(applied) else frozenset()
     except SQLAlchemyError as error:
         return f"the database cannot be reached ({type(error).__name__})"
-    needed = migration_heads()
-    if applied != needed:
-        return f"migrations: the database has revision {_named(applied)}, this version needs {_named(needed)}"
-    return None
+    return schema_complaint(applied, floors)
 
 
 def _writing_complaint(gateway: Gateway) -> str | None:
@@ -62,15 +52,3 @@ def _writing_complaint(gateway: Gateway) -> str | None:
     if refusal := writes_of(gateway.engine).complaint(gateway.engine):
         return f"the database accepts no writes ({refusal})"
     return None
-
-
-@cache
-def migration_heads() -> frozenset[str]:
-    """The revisions that a database must be at for this code."""
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    return frozenset(ScriptDirectory.from_config(config).get_heads())
-
-
-def _named(revisions: Set[str]) -> str:
-    return ", ".join(sorted(revisions)) or "none"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, String, column, func, inspect, select, table
 
+from app.models.schema.floors import SchemaFloor
+
 _VERSIONS = select(column("version_num", String)).select_from(table("alembic_version"))
 
 
@@ -12,6 +14,11 @@ def applied_migrations(connection: Connection) -> frozenset[str]:
     if not inspect(connection).has_table("alembic_version"):
         return frozenset()
     return frozenset(connection.scalars(_VERSIONS).all())
+
+
+def schema_floors(connection: Connection) -> frozenset[str]:
+    """What the migrations that took something away say that code must know to run here."""
+    return frozenset(connection.scalars(select(SchemaFloor.oldest_code)).all())
 
 
 def is_read_only(connection: Connection) -> bool:

@@ -1,0 +1,1 @@
+"""What migrations keep about the schema itself."""

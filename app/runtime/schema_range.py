@@ -1,0 +1,73 @@
+"""Which schemas this version runs on: its own, some that are older, and newer ones that say that it may.
+
+A rolling upgrade runs two versions on one database (docs/decisions/0050-range-of-schemas.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+OLDEST_SCHEMA: Final = "0034"
+"""The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
+with a test that runs it there."""
+
+_MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
+
+
+@cache
+def newest_schema() -> str:
+    """The revision that the migrations beside this code lead to."""
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    (head,) = ScriptDirectory.from_config(config).get_heads()
+    return head
+
+
+def schema_complaint(
+    applied: Set[str], floors: Set[str], *, oldest: str = OLDEST_SCHEMA, newest: str = ""
+) -> str | None:
+    """Why code cannot run on a schema, in words for its operator; None when it can.
+
+    :param applied: the revisions that the database is at.
+    :param floors: what its migrations say is the newest revision that the oldest code knows which runs there.
+    :param oldest: the oldest revision that the code runs on.
+    :param newest: the newest revision that the code knows; this version's when empty.
+    """
+    newest = newest or newest_schema()
+    said = ", ".join(sorted(applied)) or "none"
+    there = [_number(revision) for revision in applied]
+    if len(there) != 1 or there[0] is None or there[0] < _known(oldest):
+        needs = newest if oldest == newest else f"{oldest} to {newest}"
+        return f"migrations: the database has revision {said}, this version needs {needs}"
+    if there[0] > _known(newest) and (too_new := [floor for floor in floors if not _reaches(newest, floor)]):
+        return (
+            f"migrations: the database has revision {said}, which needs a version that knows {max(too_new)}; "
+            f"this one knows {newest}"
+        )
+    return None
+
+
+def is_ahead(applied: Set[str]) -> bool:
+    """Whether the database has a revision that this code does not know: a newer version migrated it."""
+    return any((_number(revision) or 0) > _known(newest_schema()) for revision in applied)
+
+
+def _reaches(newest: str, floor: str) -> bool:
+    needed = _number(floor)
+    return needed is not None and _known(newest) >= needed
+
+
+def _known(revision: str) -> int:
+    """The place of one of our own revisions, whose ids are numbers in the order of the migrations."""
+    return int(revision)
+
+
+def _number(revision: str) -> int | None:
+    """The place of a revision that somebody else named; None where it is not one of this project's."""
+    return int(revision) if revision.isascii() and revision.isdecimal() else None

@@ -1,0 +1,129 @@
+"""Which schemas this version runs on, and what it says of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete, insert, text
+
+from app.models.schema.floors import SchemaFloor
+from app.runtime.readiness import database_complaint
+from app.runtime.schema_range import OLDEST_SCHEMA, is_ahead, newest_schema, schema_complaint
+from scripts.start import migrate_database
+from tests.applications import gateway_of
+
+SetSchema = Callable[..., None]
+
+NEWER = f"{int(newest_schema()) + 1:04}"
+NEWEST = f"{int(newest_schema()) + 2:04}"
+
+
+def of(applied: str, floors: str = "") -> str | None:
+    """What code for the revisions 0040 to 0045 says of a database."""
+    return schema_complaint(set(applied.split()), set(floors.split()), oldest="0040", newest="0045")
+
+
+@pytest.mark.parametrize(
+    ("applied", "floors"),
+    [
+        ("0040", ""),
+        ("0043", ""),
+        ("0045", ""),
+        ("0045", "0040 0045"),
+        ("0046", ""),
+        ("0099", "0041 0045"),
+        ("0043", "0046"),  # by a migration that was undone and left its word: the schema counts
+    ],
+)
+def test_it_runs(applied: str, floors: str) -> None:
+    assert of(applied, floors) is None
+
+
+@pytest.mark.parametrize("applied", ["", "0039", "0001", "0040 0041", "head", "²", "0046 0047"])
+def test_too_old_or_not_ours(applied: str) -> None:
+    said = ", ".join(applied.split()) or "none"
+    assert of(applied) == f"migrations: the database has revision {said}, this version needs 0040 to 0045"
+
+
+@pytest.mark.parametrize(("floors", "needed"), [("0046", "0046"), ("0041 0047 0046", "0047"), ("?", "?")])
+def test_too_new(floors: str, needed: str) -> None:
+    assert of("0047", floors) == (
+        f"migrations: the database has revision 0047, which needs a version that knows {needed}; "
+        "this one knows 0045"
+    )
+
+
+def test_code_for_one_schema_names_that_one() -> None:
+    complaint = schema_complaint({"0039"}, set(), oldest="0040", newest="0040")
+    assert complaint == "migrations: the database has revision 0039, this version needs 0040"
+
+
+def test_the_oldest_schema_is_one_that_this_version_knows() -> None:
+    assert newest_schema() >= OLDEST_SCHEMA
+    assert [is_ahead({each}) for each in ("0001", OLDEST_SCHEMA, newest_schema(), NEWER)] == [0, 0, 0, 1]
+
+
+@pytest.fixture
+def set_schema(app: Flask) -> Iterator[SetSchema]:
+    """Sets the revision that the database has, and what its newer migrations say; undone afterwards."""
+
+    def to(revision: str, **floors: str) -> None:
+        with gateway_of(app).engine.begin() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
+            connection.execute(delete(SchemaFloor).where(SchemaFloor.revision >= NEWER))
+            for made_by, oldest in floors.items():
+                row = {"revision": made_by.removeprefix("by_"), "oldest_code": oldest}
+                connection.execute(insert(SchemaFloor).values(row))
+
+    yield to
+    to(newest_schema())
+
+
+def ready(app: Flask) -> str | None:
+    """What keeps the gateway from serving."""
+    answer = app.test_client().get("/readyz")
+    assert answer.status_code == (200 if answer.get_json()["err"] is None else 503)
+    return None if answer.status_code == 200 else str(answer.get_json()["err"]["msg"])
+
+
+@pytest.mark.every_database
+def test_ready_on_every_schema_of_the_range(app: Flask, set_schema: SetSchema) -> None:
+    for revision in (OLDEST_SCHEMA, newest_schema(), NEWER, NEWEST):
+        set_schema(revision)
+        assert ready(app) is None
+    set_schema(NEWEST, **{f"by_{NEWER}": newest_schema()})
+    assert ready(app) is None
+
+
+@pytest.mark.every_database
+def test_not_ready_on_a_schema_that_took_something_away(app: Flask, set_schema: SetSchema) -> None:
+    set_schema(NEWEST, **{f"by_{NEWER}": newest_schema(), f"by_{NEWEST}": NEWER})
+    complaint = ready(app)
+    assert complaint is not None
+    assert f"which needs a version that knows {NEWER}" in complaint
+    assert database_complaint(gateway_of(app)) == complaint  # which commands, watchers and senders ask
+    set_schema(f"{int(OLDEST_SCHEMA) - 1:04}")
+    assert f"this version needs {OLDEST_SCHEMA} to {newest_schema()}" in (ready(app) or "")
+
+
+def test_a_schema_without_floors_is_one_of_the_range(app: Flask, set_schema: SetSchema) -> None:
+    """Before revision 0035 there was no such table: it is asked only where the database is ahead."""
+    set_schema(OLDEST_SCHEMA)
+    engine = gateway_of(app).engine
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE schema_floors RENAME TO elsewhere"))
+    try:
+        assert ready(app) is None
+    finally:
+        with engine.begin() as connection:
+            connection.execute(text("ALTER TABLE elsewhere RENAME TO schema_floors"))
+
+
+def test_a_start_migrates_no_schema_of_a_newer_version(app: Flask, set_schema: SetSchema) -> None:
+    set_schema(NEWER)
+    migrate_database(gateway_of(app))
+    set_schema(NEWER, **{f"by_{NEWER}": NEWER})
+    with pytest.raises(SystemExit, match=f"^DATABASE_URL: migrations: .* knows {NEWER}; this one knows"):
+        migrate_database(gateway_of(app))
