@@ -36,10 +36,11 @@ check: lint format-check types test ## run what CI runs: lint, format-check, typ
 
 ##@ Parts of make check, and measurements
 
-lint: ## find mistakes (ruff), and imports that break the layers (import-linter)
+lint: ## find mistakes (ruff), imports that break the layers (import-linter), migrations that lock (squawk)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m scripts.lint_migrations
 
 format-check: ## check whether `make format` would change anything
 	$(VENV) requirements-dev.txt

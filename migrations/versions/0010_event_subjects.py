@@ -25,6 +25,12 @@ down_revision = "0009"
 branch_labels = None
 depends_on = None
 
+SQUAWK = {
+    "changing-column-type": "wider, or without a limit: PostgreSQL writes no row",
+    "ban-drop-constraint": "its successor is built beside readers and takes its place in the same transaction",
+    "ban-drop-default": "the default was for this migration's own rows",
+}
+
 ID_COLUMNS = ("retracted_events", "fed_validator_sets", "fed_fees", "pruned_reporters")
 SUBJECT = sa.String(96)
 NEW_TYPES = ("refund.failed", "refund.delayed")

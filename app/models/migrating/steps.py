@@ -133,10 +133,8 @@ def refuse_rows_offline(*tables: str) -> bool:
     """
     if not is_offline():
         return False
-    for table in tables:
-        if is_postgresql():
-            op.execute(
-                f"DO $$ BEGIN IF EXISTS (SELECT 1 FROM {table}) THEN RAISE EXCEPTION 'rows of {table}"
-                " are moved by Python: run flask --app wsgi db upgrade instead'; END IF; END $$"  # noqa: S608  names in migrations
-            )
+    for table in tables if is_postgresql() else ():
+        instead = f"rows of {table} are moved by Python: run flask --app wsgi db upgrade instead"
+        found = f"EXISTS (SELECT 1 FROM {table})"  # noqa: S608  names in migrations
+        op.execute(f"DO $$ BEGIN IF {found} THEN RAISE EXCEPTION '{instead}'; END IF; END $$")
     return True
