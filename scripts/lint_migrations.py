@@ -59,7 +59,7 @@ def main() -> int:
     """Print the complaints; 1 when there are any."""
     complaints = [each for script in revisions() for each in complaints_about(script)]
     for complaint in complaints:
-        print(complaint)
+        sys.stdout.write(f"{complaint}\n")
     return 1 if complaints else 0
 
 
@@ -78,7 +78,7 @@ def exemptions(script: Script) -> Mapping[str, str]:
 def complaints_about(script: Script) -> list[Complaint]:
     """What squawk does not like in the way up, without what is exempt."""
     exempt = {**EVERYWHERE, **exemptions(script)}
-    found = list(_squawk(script.revision, sql_of(f"{script.down_revision}:{script.revision}")))
+    found = complaints_in(script.revision, sql_of(f"{script.down_revision}:{script.revision}"))
     return [complaint for complaint in found if complaint.rule not in exempt]
 
 
@@ -103,6 +103,11 @@ def _application() -> Flask:
     """For a PostgreSQL that nobody asks anything."""
     values = {"database_url": "postgresql+psycopg://nobody@localhost/none", "secret_key": "lint" * 8}
     return create_app(Settings.model_validate({**values, "audit_key": "lint" * 8, "doors": ("api",)}))
+
+
+def complaints_in(revision: str, sql: str) -> list[Complaint]:
+    """Everything that squawk does not like in SQL."""
+    return list(_squawk(revision, sql))
 
 
 def _squawk(revision: str, sql: str) -> Iterator[Complaint]:

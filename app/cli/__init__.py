@@ -3,6 +3,7 @@
 from flask import Flask
 
 from app.cli.audit import audit
+from app.cli.backfill import backfill
 from app.cli.events import events
 from app.cli.evidence import evidence
 from app.cli.ingest_tokens import ingest_tokens
@@ -12,6 +13,7 @@ from app.cli.sandbox import sandbox
 
 
 def register(app: Flask) -> None:
-    """Add every group to the application's command line."""
+    """Add every group, and the commands that are in none, to the application's command line."""
     for group in (audit, events, evidence, ingest_tokens, network, operators, sandbox):
         app.cli.add_command(group)
+    app.cli.add_command(backfill)

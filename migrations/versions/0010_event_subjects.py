@@ -27,7 +27,7 @@ depends_on = None
 
 SQUAWK = {
     "changing-column-type": "wider, or without a limit: PostgreSQL writes no row",
-    "ban-drop-constraint": "its successor is built beside readers and takes its place in the same transaction",
+    "ban-drop-constraint": "its successor is built beside readers and takes its place in one transaction",
     "ban-drop-default": "the default was for this migration's own rows",
 }
 

@@ -57,8 +57,10 @@ def taking_turns(
 
 def _taken(connection: Connection) -> bool:
     """Take the lock until the transaction ends, which may be hours idle; behind a pooler, too."""
-    connection.execute(text("SELECT set_config('idle_in_transaction_session_timeout', '0', true)"))
-    return bool(connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _KEY}))
+    taken = connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _KEY})
+    # Last: PostgreSQL keeps the view of a SELECT until the next statement, and this one needs none.
+    connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+    return bool(taken)
 
 
 def again_while_locked(
