@@ -171,7 +171,8 @@ def test_other_errors_are_not_tried_again() -> None:
 
     def fail() -> None:
         calls.append(1)
-        raise OperationalError("SELECT 1", {}, sqlite3.OperationalError("no such table: t"))
+        with create_engine("sqlite://").connect() as connection:
+            connection.execute(text("SELECT 1 FROM nowhere"))
 
     with pytest.raises(OperationalError):
         again_while_locked(fail, lambda _words: None, sleep=lambda _s: None)
