@@ -89,17 +89,17 @@ async def _ask(port: int, rate: int, paths: list[bytes]) -> None:
 
 async def _one(port: int, free: asyncio.Queue[Stream | None], path: bytes, due: float) -> None:
     stream = await free.get()
-    status = 0
+    status, kept = 0, False
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             stream = stream or await asyncio.open_connection("127.0.0.1", port)
             status, kept = await _exchange(stream, path)
     except (OSError, EOFError, TimeoutError, ValueError):
-        kept = False
-    if stream and not kept:
-        stream[1].close()
-        stream = None
-    free.put_nowait(stream)
+        pass
+    finally:
+        if stream and not kept:
+            stream[1].close()
+        free.put_nowait(stream if kept else None)
     with suppress(BrokenPipeError):
         sys.stdout.write(f"{due:.4f} {(time.time() - due) * 1000:.2f} {status}\n")
         sys.stdout.flush()

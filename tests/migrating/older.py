@@ -10,10 +10,9 @@ from typing import Final
 
 import pytest
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from bench.rolling import OLDEST_CODE
 
-OLDEST_CODE: Final = "19b18c9e28ebb952b260c3412c52c5d38c752c0e"
-"""The first commit that knows the range of schemas; that of the last release once there is one."""
+ROOT: Final = Path(__file__).resolve().parents[2]
 
 ASK_EVERYTHING: Final = """
 import json, sys
