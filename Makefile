@@ -56,7 +56,7 @@ types: ## check the types (mypy)
 	@$(BIN)/mypy
 
 BENCHES := http server wait feed scale console watch
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, feed, scale, console or watch; docs/performance.md)
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, feed, scale, console, watch, and by name alone migrations or rolling; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
