@@ -95,7 +95,8 @@ def _written(run: Callable[[Config], None]) -> str:
         config = current_app.extensions["migrate"].migrate.get_config(str(ROOT / "migrations"))
         config.output_buffer = StringIO()
         run(config)
-        return config.output_buffer.getvalue()
+        written: str = config.output_buffer.getvalue()
+        return written
 
 
 @cache

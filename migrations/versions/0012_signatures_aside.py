@@ -17,6 +17,7 @@ SQUAWK = {"ban-drop-constraint": "a name may be given again; no code relies on t
 
 
 def upgrade() -> None:
+    create_index(op.f("ix_ingest_tokens_name"), "ingest_tokens", ["name"])
     op.create_table(
         "signatures_aside",
         sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
@@ -53,7 +54,6 @@ def upgrade() -> None:
         for column in columns:
             batch_op.add_column(column)
         batch_op.drop_constraint(batch_op.f("uq_ingest_tokens_name"), type_="unique")
-    create_index(op.f("ix_ingest_tokens_name"), "ingest_tokens", ["name"])
 
 
 def downgrade() -> None:

@@ -17,6 +17,7 @@ ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
+    create_index("ix_transfers_id_end", "transfers", [sa.text("substr(transfer_id, 31, 2)")])
     op.create_table(
         "transfer_notes",
         sa.Column("id", ID, nullable=False),
@@ -41,7 +42,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_saved_filters")),
         sa.UniqueConstraint("operator_id", "name", name=op.f("uq_saved_filters_operator_id_name")),
     )
-    create_index("ix_transfers_id_end", "transfers", [sa.text("substr(transfer_id, 31, 2)")])
 
 
 def downgrade() -> None:

@@ -6,10 +6,13 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from flask import Flask
 from flask_migrate import stamp, upgrade
 from sqlalchemy import create_engine, text
@@ -135,6 +138,32 @@ def test_an_index_that_was_broken_off_is_built_anew(empty: Flask) -> None:
             "SELECT indisvalid FROM pg_index WHERE indexrelid = 'ix_transfers_id_end'::regclass"
         ).fetchone()
     assert valid == (True,)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+@pytest.mark.parametrize("revision_id", ["0010", "0011", "0012", "0013", "0017", "0027", "0034"])
+def test_a_revision_of_several_steps_begins_anew(
+    empty: Flask, monkeypatch: pytest.MonkeyPatch, revision_id: str, number: int
+) -> None:
+    """Broken off behind any of the places where it commits, it runs to its end the next time."""
+    before = ScriptDirectory(DIRECTORY).get_revision(revision_id).down_revision
+    upgrade(directory=DIRECTORY, revision=str(before))
+    blocks, through = [0], MigrationContext.autocommit_block
+
+    @contextmanager
+    def breaks_off(context: MigrationContext) -> Iterator[None]:
+        with through(context):
+            yield
+        blocks[0] += 1
+        if blocks[0] == number:
+            raise InterruptedError
+
+    with monkeypatch.context() as patched, suppress(InterruptedError):
+        patched.setattr(MigrationContext, "autocommit_block", breaks_off)
+        upgrade(directory=DIRECTORY, revision=revision_id)
+    assert blocks[0] >= 1
+    upgrade(directory=DIRECTORY, revision=revision_id)
+    assert revision() == revision_id
 
 
 def test_who_only_looks_waits_for_nobody(empty: Flask) -> None:
