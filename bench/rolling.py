@@ -32,6 +32,9 @@ OLDEST_CODE: Final = "19b18c9e28ebb952b260c3412c52c5d38c752c0e"
 REQUESTS: Final = 100_000
 RATE: Final = 500
 PATIENCE_SECONDS: Final = 120.0
+SETTLE_SECONDS: Final = 3.0
+"""From ready to the next replacement: longer than nginx leaves a gateway out that did not answer (1 s)."""
+
 KEYS: Final = {"SECRET_KEY": "bench" * 8, "AUDIT_KEY": "bench" * 8}
 
 PATHS: Final = [
@@ -119,6 +122,7 @@ def roll(requests: int, rate: int, commit: str = OLDEST_CODE) -> Rolled:
                     gateway.end()
                     gateways[number] = _Gateway(ROOT, keys, gateway.port, folder)
                     gateways[number].wait()
+                    time.sleep(SETTLE_SECONDS)
                 took = time.time() - began
                 time.sleep(max(2.0, requests / rate - (time.time() - start)))
                 end = time.time()
