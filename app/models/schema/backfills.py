@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import LargeBinary, String
+from sqlalchemy import BigInteger, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.extensions import Base
@@ -18,7 +18,7 @@ class BackfillProgress(Base):
 
     name: Mapped[str] = mapped_column(String(64), primary_key=True)
     done_to: Mapped[bytes] = mapped_column(LargeBinary, doc="the last key that was looked at; empty at first")
-    looked_at: Mapped[int] = mapped_column(doc="rows")
-    changed: Mapped[int] = mapped_column(doc="rows")
+    looked_at: Mapped[int] = mapped_column(BigInteger, doc="rows")
+    changed: Mapped[int] = mapped_column(BigInteger, doc="rows")
     moved_at: Mapped[datetime] = mapped_column(UtcTime)
     ended_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="none while there are further rows")
