@@ -37,10 +37,11 @@ check: lint format-check types test ## run what CI runs: lint, format-check, typ
 
 ##@ Parts of make check, and measurements
 
-lint: ## find mistakes (ruff), and imports that break the layers (import-linter)
+lint: ## find mistakes (ruff), imports that break the layers (import-linter), migrations that lock (squawk)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m scripts.lint_migrations
 
 format-check: ## check whether `make format` would change anything
 	$(VENV) requirements-dev.txt
@@ -56,7 +57,7 @@ types: ## check the types (mypy)
 	@$(BIN)/mypy
 
 BENCHES := http server wait limits feed scale console watch sight
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, limits, feed, scale, console, watch or sight; docs/performance.md)
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, limits, feed, scale, console, watch or sight, and by name alone migrations or rolling; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \

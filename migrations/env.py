@@ -1,15 +1,22 @@
-"""Alembic's entry: runs the migrations over the application's own engine."""
+"""Alembic's entry: runs the migrations on the application's database, or writes their SQL out."""
 
 from __future__ import annotations
 
+import logging
+from contextlib import nullcontext
+
 from alembic import context
 from flask import current_app
-from sqlalchemy import Column
+from sqlalchemy import Column, NullPool, create_engine
 from sqlalchemy.types import TypeEngine
 
-from app.models.connections.patience import MIGRATION, set_patience
+from app.models.connections.patience import MIGRATION
+from app.models.connections.pooler import is_pooled
+from app.models.engine import WRITER, prepare
+from app.models.migrating.turn import again_while_locked, taking_turns
 from app.models.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
+logger = logging.getLogger("alembic.env")
 database = current_app.extensions["migrate"].db
 
 
@@ -36,19 +43,71 @@ def same_type(
     return False if isinstance(model.type, ExactInteger | Hash32 | UtcTime) else None
 
 
-def run() -> None:
-    """Migrate in one transaction, so that a failure leaves nothing half done."""
-    set_patience(database.engine, MIGRATION)
-    with database.engine.connect() as connection:
-        context.configure(
-            connection=connection,
-            target_metadata=database.metadata,
-            render_item=plain_type,
-            compare_type=same_type,
-            render_as_batch=True,
-        )
-        with context.begin_transaction():
-            context.run_migrations()
+def say(words: str) -> None:
+    """A message for the operator who upgrades."""
+    logger.warning("%s", words)
 
 
-run()
+def run_online() -> None:
+    """Migrate one transaction after another, alone, and without keeping anybody waiting.
+
+    SQLite has one writer and no short locks: there all of it is one transaction.
+    """
+    engine = create_engine(database.engine.url, poolclass=NullPool, hide_parameters=True)
+    prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
+    on_postgresql = engine.dialect.name == "postgresql"
+    changes = _changes_the_schema()
+    applied: list[str] = []
+    with (
+        taking_turns(engine, say) if changes else nullcontext(),
+        engine.connect().execution_options(**{WRITER: changes}) as connection,
+    ):
+
+        def attempt() -> None:
+            context.configure(
+                connection=connection,
+                target_metadata=database.metadata,
+                render_item=plain_type,
+                compare_type=same_type,
+                render_as_batch=True,
+                transaction_per_migration=on_postgresql,
+                on_version_apply=lambda step, **_: applied.append(str(step)),
+            )
+            with context.begin_transaction():
+                context.run_migrations()
+
+        try:
+            again_while_locked(attempt, say)
+        finally:
+            engine.dispose()
+    if changes and not applied:
+        say("the database is there already: nothing to do")
+
+
+def _changes_the_schema() -> bool:
+    """Whether this is an upgrade, a downgrade or a stamp: others only look, and wait for nobody."""
+    try:
+        context.get_revision_argument()
+    except KeyError:
+        return False
+    return True
+
+
+def run_offline() -> None:
+    """Write the SQL out, for the database that DATABASE_URL names, without asking it anything."""
+    context.configure(
+        dialect_name=database.engine.dialect.name,
+        target_metadata=database.metadata,
+        literal_binds=True,
+        transaction_per_migration=True,
+    )
+    with context.begin_transaction():
+        if database.engine.dialect.name == "postgresql":
+            context.execute(f"SET lock_timeout = '{round(MIGRATION.lock * 1000)}ms'")
+        context.run_migrations()
+
+
+if context.is_offline_mode():
+    run_offline()
+else:
+    run_online()

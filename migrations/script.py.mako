@@ -8,6 +8,8 @@ down_revision = ${repr(down_revision)}
 branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
 
+PHASE = "expand"
+
 
 def upgrade() -> None:
     ${upgrades if upgrades else "pass"}

@@ -15,6 +15,8 @@ ONLY_IN_FULL = {
     "clients/test_claims.py",
     "clients/test_evidence.py",
     "clients/test_operations.py",
+    "migrating/test_rolling.py",
+    "migrating/test_versions.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",
 }

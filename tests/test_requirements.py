@@ -68,6 +68,7 @@ USED_OTHERWISE = {
     "pymdown-extensions": "zensical's: named so that one version serves every Python",
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
+    "squawk-cli": "make lint",
     "types-protobuf": "make types",
     "uv": "make requirements",
     "zensical": "make docs",

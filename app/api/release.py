@@ -8,7 +8,7 @@ from app.api.answers import PRIVATE_HEADERS, body
 from app.api.door import VERSION_PATH, VERSION_SHAPE
 from app.release import API_VERSIONS
 from app.runtime.gateway import current_gateway
-from app.runtime.readiness import migration_heads
+from app.runtime.schema_range import newest_schema
 
 release = Blueprint("release", __name__)
 
@@ -20,7 +20,7 @@ def version() -> Response:
     told = {
         "version": running.version,
         "commit": running.commit,
-        "schema": ", ".join(sorted(migration_heads())),
+        "schema": newest_schema(),
         "api_versions": list(API_VERSIONS),
     }
     return Response(body(VERSION_SHAPE, told), headers=PRIVATE_HEADERS)

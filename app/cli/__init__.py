@@ -3,6 +3,7 @@
 from flask import Flask
 
 from app.cli.audit import audit
+from app.cli.backfill import backfill
 from app.cli.events import events
 from app.cli.evidence import evidence
 from app.cli.ingest_tokens import ingest_tokens
@@ -14,5 +15,5 @@ from app.cli.sandbox import sandbox
 
 def register(app: Flask) -> None:
     """Add every group and command to the application's command line."""
-    for group in (audit, events, evidence, ingest_tokens, network, operators, sandbox, version):
+    for group in (audit, backfill, events, evidence, ingest_tokens, network, operators, sandbox, version):
         app.cli.add_command(group)

@@ -16,9 +16,9 @@ from app.services.proposals.results import ReasonMissing, SecondPersonNeeded
 from app.terminal import Refusal
 
 
-class DataGroup(AppGroup):
-    """Commands that need a migrated database. Without one, or when it fails, they end with a message
-    instead of a traceback.
+class _NeedsData(click.Command):
+    """What needs a migrated database. Without one, or when it fails, it ends with a message instead of a
+    traceback.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -36,6 +36,14 @@ class DataGroup(AppGroup):
             raise Refusal(
                 f"the database cannot be reached or is locked ({cause}); run the command again"
             ) from None
+
+
+class DataGroup(_NeedsData, AppGroup):
+    """Commands that need a migrated database."""
+
+
+class CheckedCommand(_NeedsData):
+    """One such command that is in no group."""
 
 
 @with_appcontext

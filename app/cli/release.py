@@ -6,11 +6,11 @@ import click
 from flask.cli import with_appcontext
 
 from app.runtime.gateway import current_gateway
-from app.runtime.readiness import migration_heads
+from app.runtime.schema_range import newest_schema
 
 
 @click.command("version")
 @with_appcontext
 def version() -> None:
     """Say which release this is and which schema it is made for."""
-    click.echo(f"{current_gateway().release}, schema {', '.join(sorted(migration_heads()))}")
+    click.echo(f"{current_gateway().release}, schema {newest_schema()}")

@@ -21,7 +21,7 @@ from app.models import (
 )
 from app.models.desk import notes, saved_filters
 from app.models.refunds import asks
-from app.models.schema import floors
+from app.models.schema import backfills, floors
 from app.models.watching import readings, watches
 from app.models.webhooks import deliveries, subscriptions
 
@@ -30,6 +30,7 @@ __all__ = [
     "api_keys",
     "asks",
     "audit",
+    "backfills",
     "blocked",
     "deliveries",
     "estimates",

@@ -18,10 +18,18 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import add_columns, by_range, create_index, is_postgresql, without_transaction
+
 revision = "0010"
 down_revision = "0009"
 branch_labels = None
 depends_on = None
+
+SQUAWK = {
+    "changing-column-type": "wider, or without a limit: PostgreSQL writes no row",
+    "ban-drop-constraint": "its successor is built beside readers and takes its place in one transaction",
+    "ban-drop-default": "the default was for this migration's own rows",
+}
 
 ID_COLUMNS = ("retracted_events", "fed_validator_sets", "fed_fees", "pruned_reporters")
 SUBJECT = sa.String(96)
@@ -42,6 +50,45 @@ SHARED_IDS = "SELECT event_id FROM events GROUP BY event_id HAVING count(DISTINC
 
 
 def upgrade() -> None:
+    if is_postgresql():
+        _upgrade_events_in_use()
+    else:
+        _upgrade_events()
+    for table in ID_COLUMNS:
+        with op.batch_alter_table(table) as batch_op:
+            batch_op.alter_column("event_id", existing_type=sa.String(128), type_=sa.String(256))
+    with op.batch_alter_table("anomalies") as batch_op:
+        batch_op.alter_column("subject", existing_type=sa.String(256), type_=sa.String(512))
+    _upgrade_retracted_events()
+    _upgrade_anomalies()
+    _upgrade_pruned_events()
+
+
+def _upgrade_events_in_use() -> None:
+    """As ``_upgrade_events``, in steps that are short or lock no table, and may be repeated."""
+    op.alter_column("events", "event_id", existing_type=sa.String(128), type_=sa.String(256))
+    add_columns("events", sa.Column("subject", SUBJECT, nullable=False, server_default=""))
+    op.execute("ALTER TABLE events DROP CONSTRAINT IF EXISTS uq_events_event_id_occurrence")
+    by_range("events", "seq", f"UPDATE events SET subject = {_subject_of_event()} WHERE {{range}}")
+    with without_transaction():
+        _execute(
+            f"UPDATE events SET occurrence = ({ACCEPTANCES_BEFORE} AND o.subject = events.subject) "
+            f"WHERE event_id IN ({SHARED_IDS})"
+        )
+    name = "uq_events_event_id_subject_occurrence"
+    _unique_in_use("events", name, ["event_id", "subject", "occurrence"])
+    op.execute(f"ALTER TABLE events DROP CONSTRAINT IF EXISTS {name}")
+    op.execute(f"ALTER TABLE events ADD CONSTRAINT {name} UNIQUE USING INDEX {name}_next")
+    op.alter_column("events", "subject", existing_type=SUBJECT, server_default=None)
+    with without_transaction():
+        pass  # commits: the rest reads the log
+
+
+def _unique_in_use(table: str, name: str, columns: list[str]) -> None:
+    create_index(f"{name}_next", table, columns, unique=True)
+
+
+def _upgrade_events() -> None:
     with op.batch_alter_table("events") as batch_op:
         batch_op.alter_column("event_id", existing_type=sa.String(128), type_=sa.String(256))
         batch_op.add_column(sa.Column("subject", SUBJECT, nullable=False, server_default=""))
@@ -56,27 +103,15 @@ def upgrade() -> None:
         batch_op.create_unique_constraint(
             batch_op.f("uq_events_event_id_subject_occurrence"), ["event_id", "subject", "occurrence"]
         )
-    for table in ID_COLUMNS:
-        with op.batch_alter_table(table) as batch_op:
-            batch_op.alter_column("event_id", existing_type=sa.String(128), type_=sa.String(256))
-    with op.batch_alter_table("anomalies") as batch_op:
-        batch_op.alter_column("subject", existing_type=sa.String(256), type_=sa.String(512))
-    _upgrade_retracted_events()
-    _upgrade_anomalies()
-    _upgrade_pruned_events()
 
 
 def _execute(statement: str) -> None:
     op.execute(sa.text(statement))
 
 
-def _is_postgresql() -> bool:
-    return op.get_bind().dialect.name == "postgresql"
-
-
 def _subject_of_event() -> str:
     """What a row of the log is about, as ``Event.subject`` of the application spells it."""
-    if _is_postgresql():
+    if is_postgresql():
         transfer = "encode(transfer_id, 'hex')"
         src, dst, symbol = (f"(body::json)->>'{name}'" for name in ("src_chain_id", "dst_chain_id", "symbol"))
     else:
@@ -93,8 +128,7 @@ def _subject_of_event() -> str:
 
 def _upgrade_retracted_events() -> None:
     """Before this, an id was of one thing only: the one that the log has."""
-    with op.batch_alter_table("retracted_events") as batch_op:
-        batch_op.add_column(sa.Column("subject", SUBJECT, nullable=False, server_default="operators"))
+    _add_column("retracted_events", sa.Column("subject", SUBJECT, nullable=False, server_default="operators"))
     of_id = "events.event_id = retracted_events.event_id AND events.occurrence = 0"
     _execute(
         f"UPDATE retracted_events SET subject = (SELECT min(events.subject) FROM events WHERE {of_id}) "
@@ -122,18 +156,30 @@ def _upgrade_anomalies() -> None:
 
 
 def _upgrade_pruned_events() -> None:
-    empty = "''::bytea" if _is_postgresql() else "x''"
+    empty = "''::bytea" if is_postgresql() else "x''"
+    digest = sa.Column("subject_digest", sa.LargeBinary(8), nullable=False, server_default=sa.text(empty))
+    _add_column("pruned_events", digest)
     with op.batch_alter_table("pruned_events") as batch_op:
-        batch_op.add_column(
-            sa.Column("subject_digest", sa.LargeBinary(8), nullable=False, server_default=sa.text(empty))
-        )
         batch_op.alter_column("content_digest", existing_type=sa.LargeBinary(8), type_=sa.LargeBinary())
     _new_key("pruned_events", ["id_digest", "subject_digest"])
     with op.batch_alter_table("pruned_events") as batch_op:
         batch_op.alter_column("subject_digest", existing_type=sa.LargeBinary(8), server_default=None)
 
 
+def _add_column(table: str, column: sa.Column[Any]) -> None:
+    if is_postgresql():
+        add_columns(table, column)
+        return
+    with op.batch_alter_table(table) as batch_op:
+        batch_op.add_column(column)
+
+
 def _new_key(table: str, columns: list[str]) -> None:
+    if is_postgresql():
+        _unique_in_use(table, f"pk_{table}", columns)
+        op.execute(f"ALTER TABLE {table} DROP CONSTRAINT pk_{table}")
+        op.execute(f"ALTER TABLE {table} ADD CONSTRAINT pk_{table} PRIMARY KEY USING INDEX pk_{table}_next")
+        return
     with op.batch_alter_table(table) as batch_op:
         batch_op.drop_constraint(f"pk_{table}", type_="primary")
         batch_op.create_primary_key(f"pk_{table}", columns)

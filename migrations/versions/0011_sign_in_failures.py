@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import create_index
+
 revision = "0011"
 down_revision = "0010"
 branch_labels = None
@@ -12,7 +14,7 @@ depends_on = None
 def upgrade() -> None:
     # These keys have what was typed as an email. They count for an hour at most.
     op.execute(sa.text("DELETE FROM sign_in_failures WHERE key LIKE 'pair:%' OR key LIKE 'account:%'"))
-    op.create_index("ix_sign_in_failures_last_at", "sign_in_failures", ["last_at"])
+    create_index("ix_sign_in_failures_last_at", "sign_in_failures", ["last_at"])
 
 
 def downgrade() -> None:

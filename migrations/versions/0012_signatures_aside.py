@@ -6,13 +6,18 @@ Going down, of two tokens of one reporter the older gets its public part added t
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import create_index
+
 revision = "0012"
 down_revision = "0011"
 branch_labels = None
 depends_on = None
 
+SQUAWK = {"ban-drop-constraint": "a name may be given again; no code relies on the refusal"}
+
 
 def upgrade() -> None:
+    create_index(op.f("ix_ingest_tokens_name"), "ingest_tokens", ["name"])
     op.create_table(
         "signatures_aside",
         sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
@@ -40,12 +45,15 @@ def upgrade() -> None:
         sa.Column("events", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("reporter", name=op.f("pk_ingest_usage")),
     )
+    columns = (
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("quota_events", sa.BigInteger(), nullable=True),
+        sa.Column("quota_seconds", sa.BigInteger(), nullable=True),
+    )
     with op.batch_alter_table("ingest_tokens", schema=None) as batch_op:
-        batch_op.add_column(sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True))
-        batch_op.add_column(sa.Column("quota_events", sa.BigInteger(), nullable=True))
-        batch_op.add_column(sa.Column("quota_seconds", sa.BigInteger(), nullable=True))
+        for column in columns:
+            batch_op.add_column(column)
         batch_op.drop_constraint(batch_op.f("uq_ingest_tokens_name"), type_="unique")
-        batch_op.create_index(batch_op.f("ix_ingest_tokens_name"), ["name"], unique=False)
 
 
 def downgrade() -> None:

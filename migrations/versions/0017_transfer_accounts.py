@@ -1,7 +1,7 @@
 """What transfers are listed by: their accounts and since when, and what each receiver was paid.
 
-On PostgreSQL every row of ``transfers`` is written once: some minutes at ten million transfers, about the
-same for the list of accounts. Run it while the feed may wait; VACUUM the table afterwards.
+On PostgreSQL every row of ``transfers`` is written once, a range of ids at a time: some minutes at ten
+million transfers, about the same for the list of accounts. VACUUM the table afterwards.
 """
 
 import json
@@ -12,6 +12,14 @@ from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
+
+from app.models.migrating.steps import (
+    add_columns,
+    by_range,
+    is_postgresql,
+    refuse_rows_offline,
+    without_transaction,
+)
 
 revision = "0017"
 down_revision = "0016"
@@ -44,12 +52,8 @@ EVENTS = sa.table(
     sa.column("at", sa.DateTime(timezone=True)),
     sa.column("body", sa.Text()),
 )
-ACCOUNTS = sa.table(
-    "transfer_accounts",
-    sa.column("account", sa.String(384)),
-    sa.column("began_ms", sa.BigInteger()),
-    sa.column("transfer_id", sa.LargeBinary(32)),
-)
+ASCII_ONLY = "octet_length({0}) = char_length({0})"
+ASCII_ONLY_SQLITE = "length(CAST({0} AS BLOB)) = length({0})"
 
 
 def upgrade() -> None:
@@ -60,13 +64,23 @@ def upgrade() -> None:
         sa.Column("transfer_id", sa.LargeBinary(32), nullable=False),
         sa.PrimaryKeyConstraint("account", "began_ms", "transfer_id", name=op.f("pk_transfer_accounts")),
         sqlite_with_rowid=False,
+        if_not_exists=True,
     )
     # Without a batch: SQLite would write the table anew, and dropping the old one empties what refers to it.
-    op.add_column("transfers", sa.Column("began_at", sa.DateTime(timezone=True), nullable=True))
-    op.add_column("transfers", sa.Column("received_amount", EXACT, nullable=True))
+    add_columns(
+        "transfers",
+        sa.Column("began_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("received_amount", EXACT, nullable=True),
+    )
+    with without_transaction():
+        pass  # commits: the rows are written after the lock on their table has gone
     _fill_times_and_pool_payouts()
-    _fill_other_payouts()
     _fill_accounts()
+    if refuse_rows_offline("transfers"):
+        return
+    with without_transaction():
+        _fill_other_payouts()
+        _fold_in_python()
 
 
 def downgrade() -> None:
@@ -77,7 +91,9 @@ def downgrade() -> None:
 
 def _fill_times_and_pool_payouts() -> None:
     """The earliest submission or send that no operator retracted; without a log, what the row has."""
-    op.execute(
+    by_range(
+        "transfers",
+        "transfer_id",
         """
         UPDATE transfers SET
             received_amount = relayed_amount,
@@ -94,8 +110,8 @@ def _fill_times_and_pool_payouts() -> None:
                 sent_at,
                 updated_at
             )
-        WHERE src_chain_id IS NOT NULL
-        """
+        WHERE src_chain_id IS NOT NULL AND {range}
+        """,
     )
 
 
@@ -162,31 +178,35 @@ def _fill_accounts() -> None:
     Letter case is folded by SQL where text is ASCII, which nearly all is, and by Python elsewhere: the
     databases do not agree on other alphabets.
     """
-    connection = op.get_bind()
-    if connection.dialect.name == "postgresql":
-        fold, ascii_only = 'lower({} COLLATE "C")', "octet_length({0}) = char_length({0})"
+    if is_postgresql():
+        fold, ascii_only = 'lower({} COLLATE "C")', ASCII_ONLY
         ms = "CAST(extract(epoch FROM date_trunc('milliseconds', began_at)) * 1000 AS bigint)"
     else:
-        fold, ascii_only = "lower({})", "length(CAST({0} AS BLOB)) = length({0})"
+        fold, ascii_only = "lower({})", ASCII_ONLY_SQLITE
         ms = (
             "CAST(strftime('%s', substr(began_at, 1, 19)) AS INTEGER) * 1000"
             " + CAST(substr(began_at, 21, 3) AS INTEGER)"
         )
     for party, other in (("sender", None), ("receiver", "sender")):
         only_new = f"AND ({other} IS NULL OR {fold.format(party)} <> {fold.format(other)})" if other else ""
-        op.execute(
+        by_range(
+            "transfers",
+            "transfer_id",
             f"""
             INSERT INTO transfer_accounts (account, began_ms, transfer_id)
             SELECT {fold.format(party)}, {ms}, transfer_id FROM transfers
             WHERE began_at IS NOT NULL AND {party} <> '' AND {ascii_only.format(party)} {only_new}
+                AND {{range}}
             ORDER BY 1, 2
-            """  # noqa: S608  constants of this file
+            ON CONFLICT DO NOTHING
+            """,  # noqa: S608  constants of this file
         )
+
+
+def _fold_in_python() -> None:
+    connection = op.get_bind()
+    ascii_only = ASCII_ONLY if is_postgresql() else ASCII_ONLY_SQLITE
     rest = " OR ".join(f"NOT ({ascii_only.format(party)})" for party in ("sender", "receiver"))
-    _fold_in_python(connection, rest)
-
-
-def _fold_in_python(connection: sa.Connection, rest: str) -> None:
     columns = (TRANSFERS.c[name] for name in ("transfer_id", "began_at", "sender", "receiver"))
     wanted = sa.select(*columns).where(TRANSFERS.c.began_at.is_not(None), sa.text(f"({rest})"))
     entries = {
@@ -197,7 +217,11 @@ def _fold_in_python(connection: sa.Connection, rest: str) -> None:
     }
     if entries:
         names = ("account", "began_ms", "transfer_id")
-        connection.execute(ACCOUNTS.insert(), [dict(zip(names, entry, strict=True)) for entry in entries])
+        written = sa.text(
+            "INSERT INTO transfer_accounts (account, began_ms, transfer_id)"
+            " VALUES (:account, :began_ms, :transfer_id) ON CONFLICT DO NOTHING"
+        )
+        connection.execute(written, [dict(zip(names, entry, strict=True)) for entry in entries])
 
 
 def _milliseconds(at: datetime) -> int:

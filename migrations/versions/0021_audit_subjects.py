@@ -5,6 +5,8 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import refuse_rows_offline
+
 revision = "0021"
 down_revision = "0020"
 branch_labels = None
@@ -27,6 +29,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("record_id", "subject", name=op.f("pk_audit_subjects")),
         sqlite_with_rowid=False,
     )
+    if refuse_rows_offline("audit_records"):
+        return
     connection = op.get_bind()
     last = 0
     while True:

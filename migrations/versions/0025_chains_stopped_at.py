@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import refuse_rows_offline
+
 revision = "0025"
 down_revision = "0023"
 branch_labels = None
@@ -30,20 +32,28 @@ MADE = sa.or_(RECORDS.c.action.like("network.%"), RECORDS.c.action == "sandbox.l
 
 
 def upgrade() -> None:
+    # The audit log is read first: from the new column on, nobody can read the chains until the end.
+    found = {} if refuse_rows_offline("audit_records") else records_of_stops(op.get_bind())
     op.add_column("chains", sa.Column("disabled_at", sa.DateTime(timezone=True), nullable=True))
-    connection = op.get_bind()
-    open_ = set(connection.scalars(sa.select(CHAINS.c.chain_id).where(CHAINS.c.disabled)))
-    for record_id, chain_id in stops(connection):
-        if chain_id in open_:
-            open_.remove(chain_id)
-            at = sa.select(RECORDS.c.at).where(RECORDS.c.id == record_id).scalar_subquery()
-            connection.execute(sa.update(CHAINS).where(CHAINS.c.chain_id == chain_id).values(disabled_at=at))
-        if not open_:
-            return
+    for chain_id, record_id in found.items():
+        at = sa.select(RECORDS.c.at).where(RECORDS.c.id == record_id).scalar_subquery()
+        op.execute(sa.update(CHAINS).where(CHAINS.c.chain_id == chain_id).values(disabled_at=at))
 
 
 def downgrade() -> None:
     op.drop_column("chains", "disabled_at")
+
+
+def records_of_stops(connection: sa.Connection) -> dict[int, int]:
+    """The chains that are stopped, each with the last record that stopped it."""
+    open_ = set(connection.scalars(sa.select(CHAINS.c.chain_id).where(CHAINS.c.disabled)))
+    found: dict[int, int] = {}
+    for record_id, chain_id in stops(connection):
+        if chain_id in open_:
+            found.setdefault(chain_id, record_id)
+        if len(found) == len(open_):
+            break
+    return found
 
 
 def stops(connection: sa.Connection) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,8 @@ The index is built in one go: some seconds at ten million transfers, in which th
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import create_index, drop_index
+
 revision = "0027"
 down_revision = "0025"
 branch_labels = None
@@ -15,7 +17,7 @@ ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    op.create_index("ix_transfers_id_end", "transfers", [sa.text("substr(transfer_id, 31, 2)")])
+    create_index("ix_transfers_id_end", "transfers", [sa.text("substr(transfer_id, 31, 2)")])
     op.create_table(
         "transfer_notes",
         sa.Column("id", ID, nullable=False),
@@ -43,7 +45,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    drop_index("ix_transfers_id_end", "transfers")
     op.drop_table("saved_filters")
     op.drop_index("ix_transfer_notes_transfer_id", table_name="transfer_notes")
     op.drop_table("transfer_notes")
-    op.drop_index("ix_transfers_id_end", table_name="transfers")

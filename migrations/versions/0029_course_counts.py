@@ -6,6 +6,8 @@ Every transfer is read twice. Run it while the feed may wait.
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import is_postgresql
+
 revision = "0029"
 down_revision = "0027"
 branch_labels = None
@@ -43,7 +45,7 @@ def downgrade() -> None:
 
 def _counted(hours: int) -> str:
     """Counts as the feed would have kept them. SQLite's connections have the aggregate ``exact_sum``."""
-    if op.get_bind().dialect.name == "postgresql":
+    if is_postgresql():
         hour, total = "CAST(floor(extract(epoch FROM began_at) / 3600) AS bigint)", "coalesce(sum({}), 0)"
         whole_day = f"CAST(floor({hour} / 24.0) AS bigint)"
     else:

@@ -8,6 +8,8 @@ and only what has moved the middles along takes the note away.
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import is_postgresql
+
 revision = "0031"
 down_revision = "0029"
 branch_labels = None
@@ -29,7 +31,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("src_chain_id", "dst_chain_id", name=op.f("pk_latency_middles")),
     )
     op.add_column("latency_window", sa.Column("middles_since", sa.DateTime(timezone=True), nullable=True))
-    if op.get_bind().dialect.name == "postgresql":
+    if is_postgresql():
         op.execute(
             "CREATE FUNCTION forget_latency_middles() RETURNS trigger LANGUAGE plpgsql"
             f" SET search_path FROM CURRENT AS $$ BEGIN {FORGET}; RETURN NULL; END $$"
@@ -52,7 +54,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    if op.get_bind().dialect.name == "postgresql":
+    if is_postgresql():
         op.execute("DROP TRIGGER forget_latency_middles ON latency_records")
         op.execute("DROP TRIGGER forget_latency_middles_on_delete ON latency_records")
         op.execute("DROP FUNCTION forget_latency_middles()")

@@ -6,6 +6,8 @@ Asks that were kept before have no place. Processes of an earlier release go on 
 import sqlalchemy as sa
 from alembic import op
 
+from app.models.migrating.steps import add_columns, create_index
+
 revision = "0034"
 down_revision = "0033"
 branch_labels = None
@@ -13,8 +15,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("refund_asks", sa.Column("log_seq", sa.BigInteger(), nullable=True))
-    op.create_index(op.f("ix_refund_asks_log_seq"), "refund_asks", ["log_seq"])
+    add_columns("refund_asks", sa.Column("log_seq", sa.BigInteger(), nullable=True))
+    create_index(op.f("ix_refund_asks_log_seq"), "refund_asks", ["log_seq"])
 
 
 def downgrade() -> None:

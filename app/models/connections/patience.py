@@ -32,8 +32,8 @@ FEED: Final = Patience(lock=20, statement=60)
 COMMAND: Final = Patience(lock=60, statement=0)
 """Commands: whole logs are read, and whoever runs one can end it."""
 
-MIGRATION: Final = Patience(lock=10, statement=0)
-"""Migrations may take long, but while one waits for a table, everybody else waits behind it."""
+MIGRATION: Final = Patience(lock=0.5, statement=0)
+"""Migrations may take long, but while one waits for a table, all others wait behind it. They ask again."""
 
 
 def set_patience(engine: Engine, patience: Patience) -> None:

@@ -1,0 +1,1 @@
+"""What backfills look at, and how far they are."""

@@ -1,0 +1,55 @@
+"""The backfills that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.queries.backfills.transfers import next_transfers
+from app.queries.feed.facts import load_network_facts
+from app.services.feed.grown import refuse_grown
+from app.services.feed.projection import refold
+from app.services.webhooks.outbox import tell_nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What was looked at in one transaction."""
+
+    last: bytes
+    """The greatest key of it."""
+    looked_at: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """Something to do for every row of a table, in the order of its key. To do it again changes nothing."""
+
+    name: str
+    about: str
+    fill: Callable[[Connection, bytes, int, datetime], Range | None]
+    """Fills the rows after a key, at most so many, at a time that is now; None when there are none."""
+
+
+def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
+    """Fold those transfers anew that code from before revision 0017 wrote while that was running."""
+    refuse_grown(connection)
+    found = next_transfers(connection, after, rows)
+    if not found:
+        return None
+    unlisted = [transfer_id for transfer_id, missing in found if missing]
+    if unlisted:
+        tell_nothing(connection)
+        refold(connection, unlisted, load_network_facts(connection), now)
+    return Range(found[-1][0], len(found), len(unlisted))
+
+
+KNOWN: Final = (
+    Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
+)
+"""In the order in which they run."""

@@ -1,0 +1,1 @@
+"""What a migration does to those who use the database meanwhile."""

@@ -1,0 +1,51 @@
+"""The oldest code that must run on this schema, as it was committed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from bench.rolling import OLDEST_CODE
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+ASK_EVERYTHING: Final = """
+import json, sys
+from pathlib import Path
+from tests.contract import recorded_answers
+
+recorded_answers.upgrade = lambda **_: None  # a version that this one does not know has migrated
+app = recorded_answers.sandbox_app(Path(sys.argv[1]))
+exchanges = json.loads(recorded_answers.RECORDED.read_text(encoding="utf-8"))
+assert len(exchanges) > 200
+changed = [each for each in exchanges if recorded_answers.ask(app, each["request"]) != each["answer"]]
+print(json.dumps([len(changed), changed[:1]]))
+"""
+"""Loads the sandbox, reports events, asks every recorded request, and runs commands."""
+
+
+def checked_out(folder: Path, commit: str = OLDEST_CODE) -> Path:
+    """A folder with the code of a commit. A clone without its history skips the test, except in CI."""
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=False)
+    if archive.returncode:
+        words = f"commit {commit[:8]} is not in this clone: git fetch --unshallow"
+        pytest.fail(words) if os.environ.get("CI") else pytest.skip(words)
+    folder.mkdir()
+    subprocess.run(["tar", "x", "-C", str(folder)], input=archive.stdout, check=True)
+    return folder
+
+
+def answers_of(code: Path, database: Path) -> str:
+    """What code says on the SQLite database ``gateway.db`` of a folder: how many answers changed, and one."""
+    environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
+    }
+    command = [sys.executable, "-c", ASK_EVERYTHING, str(database)]
+    done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip().splitlines()[-1]

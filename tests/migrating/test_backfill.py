@@ -1,0 +1,144 @@
+"""Backfills go on where they stopped, do nothing twice, and fill what they say."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from click.testing import Result
+from flask import Flask
+from flask.testing import FlaskCliRunner
+from sqlalchemy import Connection, delete, insert, select, update
+
+from app.models.engine import reading, writing
+from app.models.pruned import GrownDatabase
+from app.models.schema.backfills import BackfillProgress
+from app.models.transfers import Transfer, TransferAccount
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.backfills.known import KNOWN, Backfill, Range
+from app.services.backfills.run import progress_of, run_backfill
+from tests.databases import SharedDatabase
+from tests.services.feed.world import NOW, feed, fill_network, projections, sent, small_network
+
+LISTED = KNOWN[0]
+TRANSFERS = 12
+
+
+@pytest.fixture
+def fed(database: SharedDatabase, app: Flask) -> Gateway:
+    """Transfers, of which every third was written by code that did not know when it began."""
+    gateway = replace(small_network(database), clock=lambda: NOW)
+    feed(gateway, *(sent(n) for n in range(TRANSFERS)))
+    return gateway
+
+
+def forget(gateway: Gateway) -> None:
+    """As code from before revision 0017 would have written every third."""
+    with writing(gateway.engine) as connection:
+        ids = list(connection.scalars(select(Transfer.transfer_id).order_by(Transfer.transfer_id)))[::3]
+        connection.execute(
+            update(Transfer).where(Transfer.transfer_id.in_(ids)).values(began_at=None, received_amount=None)
+        )
+        connection.execute(delete(TransferAccount).where(TransferAccount.transfer_id.in_(ids)))
+
+
+def rows(gateway: Gateway) -> dict[str, object]:
+    with reading(gateway.engine) as connection:
+        found = projections(connection)
+        accounts = sorted(map(repr, connection.execute(select(*TransferAccount.__table__.columns))))
+        began = sorted(map(repr, connection.execute(select(Transfer.transfer_id, Transfer.began_at))))
+    return {**found, "accounts": accounts, "began": began}
+
+
+@pytest.mark.every_database
+def test_what_older_code_left_out_is_filled(fed: Gateway) -> None:
+    before = rows(fed)
+    forget(fed)
+    assert rows(fed) != before
+    done = run_backfill(fed, LISTED, rows=5, sleep=lambda _s: None)
+    after = rows(fed)
+    assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
+    assert (done.looked_at, done.changed, done.ended_at) == (TRANSFERS, TRANSFERS // 3, NOW)
+
+
+def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:
+    looked_at: list[bytes] = []
+
+    def look(connection: Connection, after: bytes, size: int, now: object) -> Range | None:
+        if len(looked_at) == 2:
+            looked_at.append(b"")
+            raise InterruptedError
+        looked_at.append(after)
+        return Range(bytes([len(looked_at)]), size, 0) if len(looked_at) < 6 else None
+
+    backfill = Backfill("test", "", look)
+    pauses: list[float] = []
+    with pytest.raises(InterruptedError):
+        run_backfill(fed, backfill, rows=3, pause_seconds=0.5, sleep=pauses.append)
+    assert progress_of(fed)["test"].done_to == b"\x02"
+    done = run_backfill(fed, backfill, rows=3, sleep=lambda _s: None)
+    assert looked_at == [b"", b"\x01", b"", b"\x02", b"\x04", b"\x05"]
+    assert (done.looked_at, done.ended_at, pauses) == (12, NOW, [0.5, 0.5])
+    assert run_backfill(fed, backfill).looked_at == 12  # ended: nothing is looked at again
+    assert len(looked_at) == 6
+
+
+@pytest.fixture
+def run(app: Flask, database: SharedDatabase) -> Callable[..., Result]:
+    fill_network(database, current_gateway().engine)
+    runner: FlaskCliRunner = app.test_cli_runner()
+    return lambda *args: runner.invoke(args=["backfill", *args])
+
+
+@pytest.mark.one_database
+def test_the_command_says_how_far_it_is(run: Callable[..., Result]) -> None:
+    assert "listed-transfers: not begun (transfers that are in no list" in run("--status").stdout
+    assert "0 rows looked at, 0 filled" in run().stdout
+    assert "listed-transfers: ended at " in run("--status").stdout
+    assert run("--again", "--rows", "0").exit_code == 2
+
+
+@pytest.mark.one_database
+def test_a_database_without_a_log_is_refused(run: Callable[..., Result]) -> None:
+    gateway = current_gateway()
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(GrownDatabase), {"id": 1, "transfers": 1, "grown_at": gateway.clock()})
+    result = run()
+    assert result.exit_code == 1
+    assert "filled by `sandbox grow`" in result.stderr
+
+
+@pytest.mark.full("processes that are killed; where it goes on is tested above")
+@pytest.mark.postgresql_alone
+def test_it_survives_being_killed(fed: Gateway, database: SharedDatabase) -> None:
+    """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""
+    before = rows(fed)
+    forget(fed)
+    keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": database.url}
+    program = [sys.executable, "-m", "flask", "--app", "wsgi", "backfill", "--rows", "2", "--pause", "0.6"]
+    places = list[bytes]()
+    for _ in range(3):
+        child = subprocess.Popen(program, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
+        end, start = time.monotonic() + 30, done_to(fed)
+        while done_to(fed) == start and time.monotonic() < end and child.poll() is None:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        places.append(done_to(fed))
+    assert places == sorted(set(places))
+    done = run_backfill(fed, LISTED, rows=5, sleep=lambda _s: None)
+    after = rows(fed)
+    assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
+    assert (done.looked_at, done.changed) == (TRANSFERS, TRANSFERS // 3)
+
+
+def done_to(gateway: Gateway) -> bytes:
+    with reading(gateway.engine) as connection:
+        found = connection.scalar(select(BackfillProgress.done_to))
+    return bytes(found or b"")

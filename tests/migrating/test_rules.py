@@ -1,0 +1,73 @@
+"""The rules for migrations (CONTRIBUTING, "A migration") hold for every one, and would be broken visibly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from alembic.script import Script
+
+from scripts import lint_migrations
+from scripts.lint_migrations import complaints_about, complaints_in, exemptions, revisions, sql_of
+
+FIRST_WITH_PHASE = "0036"
+"""Before, no migration said whether it expands or contracts."""
+
+TAKES_AWAY = {
+    "ban-drop-column", "ban-drop-table", "ban-drop-not-null", "ban-drop-default", "ban-drop-constraint",
+    "renaming-column", "renaming-table", "changing-column-type", "adding-not-nullable-field",
+    "adding-required-field",
+}  # fmt: skip
+"""Rules of squawk about what the code before would not survive, or might rely on."""
+
+PHASED = [script for script in revisions() if script.revision >= FIRST_WITH_PHASE]
+
+
+@pytest.mark.parametrize("script", PHASED, ids=lambda script: script.revision)
+def test_a_migration_says_whether_it_expands_or_contracts(script: Script) -> None:
+    phase = script.module.PHASE
+    assert phase in {"expand", "contract"}
+    sql = sql_of(f"{script.down_revision}:{script.revision}")
+    if phase == "expand":
+        assert not TAKES_AWAY & exemptions(script).keys(), "what takes something away contracts"
+    else:
+        assert "INSERT INTO schema_floors" in sql, "code that it takes something from must not be ready"
+
+
+def test_no_migration_locks_what_is_in_use() -> None:
+    assert [str(complaint) for script in PHASED for complaint in complaints_about(script)] == []
+
+
+def test_an_exemption_has_a_reason_and_is_needed() -> None:
+    for script in revisions():
+        exempt = exemptions(script)
+        assert all(len(reason) > 10 for reason in exempt.values())
+        if exempt:
+            sql = sql_of(f"{script.down_revision}:{script.revision}")
+            assert exempt.keys() <= {each.rule for each in complaints_in(script.revision, sql)}
+
+
+@pytest.mark.parametrize(
+    ("sql", "rule"),
+    [
+        ("CREATE INDEX i ON transfers (status);", "require-concurrent-index-creation"),
+        ("ALTER TABLE transfers DROP COLUMN kind;", "ban-drop-column"),
+        ("ALTER TABLE transfers RENAME COLUMN kind TO sort;", "renaming-column"),
+        ("ALTER TABLE transfers ALTER COLUMN kind SET NOT NULL;", "adding-not-nullable-field"),
+        ("ALTER TABLE transfers ALTER COLUMN kind TYPE int;", "changing-column-type"),
+        ("DROP TABLE transfers;", "ban-drop-table"),
+    ],
+)
+def test_what_locks_or_takes_away_is_found(sql: str, rule: str) -> None:
+    found = {each.rule for each in complaints_in("9999", f"SET lock_timeout = '1s';\nBEGIN;\n{sql}\nCOMMIT;")}
+    assert rule in found
+    assert rule not in lint_migrations.EVERYWHERE
+
+
+def test_the_template_says_what_a_migration_is() -> None:
+    assert 'PHASE = "expand"' in Path("migrations/script.py.mako").read_text()
+
+
+def test_the_sql_of_moved_rows_refuses_a_table_that_has_some() -> None:
+    sql = sql_of("0020:0021")
+    assert "IF EXISTS (SELECT 1 FROM audit_records) THEN RAISE EXCEPTION" in sql

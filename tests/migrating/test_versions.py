@@ -1,0 +1,83 @@
+"""Old code on the new schema, new code on the old one: during a rolling upgrade both are there."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from flask_migrate import upgrade
+
+from app import create_app
+from app.runtime.schema_range import OLDEST_SCHEMA
+from tests.applications import close_connections, make_settings
+from tests.migrating.older import ROOT, answers_of, checked_out
+
+NEWER = "9998"
+EXPANDS = (
+    "CREATE TABLE of_a_newer_version (id INTEGER PRIMARY KEY)",
+    "ALTER TABLE transfers ADD COLUMN of_a_newer_version INTEGER",
+    "ALTER TABLE chains ADD COLUMN of_a_newer_version VARCHAR(8) NOT NULL DEFAULT 'none'",
+    "ALTER TABLE events ADD COLUMN of_a_newer_version BOOLEAN NOT NULL DEFAULT 0",
+    "CREATE INDEX ix_of_a_newer_version ON transfers (of_a_newer_version)",
+    f"UPDATE alembic_version SET version_num = '{NEWER}'",
+)
+"""What a migration that expands may do."""
+
+UNCHANGED = "[0, []]"
+
+
+def migrated(folder: Path, revision: str = "head") -> Path:
+    """A folder with a database of a revision."""
+    folder.mkdir()
+    application = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
+    with application.app_context():
+        upgrade(directory="migrations", revision=revision)
+        close_connections()
+    return folder
+
+
+def run(folder: Path, *statements: str) -> None:
+    with sqlite3.connect(folder / "gateway.db") as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.full("a process of a whole gateway; the range itself is tested in runtime")
+def test_this_code_runs_on_the_oldest_schema(tmp_path: Path) -> None:
+    """Whatever a later revision added, an answer does without, and so do the feed and the commands."""
+    assert answers_of(ROOT, migrated(tmp_path / "old", OLDEST_SCHEMA)) == UNCHANGED
+
+
+@pytest.mark.full("a process of a whole gateway")
+def test_the_oldest_code_runs_on_this_schema(tmp_path: Path) -> None:
+    code = checked_out(tmp_path / "code")
+    assert answers_of(code, migrated(tmp_path / "new")) == UNCHANGED
+
+
+@pytest.mark.full("a process of a whole gateway")
+def test_this_code_runs_on_a_schema_that_is_expanded(tmp_path: Path) -> None:
+    folder = migrated(tmp_path / "newer")
+    run(folder, *EXPANDS)
+    assert answers_of(ROOT, folder) == UNCHANGED
+
+
+@pytest.mark.full("a process of a whole gateway")
+def test_a_floor_would_be_noticed(tmp_path: Path) -> None:
+    """On a schema that says that this code may not run there, commands refuse and /readyz says no."""
+    folder = migrated(tmp_path / "newer")
+    run(folder, *EXPANDS, f"INSERT INTO schema_floors VALUES ('{NEWER}', '{NEWER}')")
+    with pytest.raises(AssertionError, match="needs a version that knows 9998"):
+        answers_of(ROOT, folder)
+
+
+@pytest.mark.full("a process of a whole gateway")
+def test_a_column_that_is_missed_would_be_noticed(tmp_path: Path) -> None:
+    folder = migrated(tmp_path / "broken")
+    run(folder, "DROP INDEX ix_refund_asks_log_seq", "ALTER TABLE refund_asks DROP COLUMN log_seq")
+    try:
+        said = json.loads(answers_of(ROOT, folder))[0]
+    except AssertionError as error:
+        said = "no such column" in str(error)
+    assert said
