@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     database_pooler: bool = False
     replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
     secret_key: str = ""
+    secret_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key: str = ""
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key_file: Path = INSTANCE / "audit_key"
@@ -117,8 +118,9 @@ class Settings(BaseSettings):
         return self.wait_routed or "wait" in self.doors
 
     @field_validator(
-        "ingest_tokens", "audit_keys_old", "doors", "two_persons", "webhook_allow_networks", mode="before"
-    )
+        "ingest_tokens", "audit_keys_old", "secret_keys_old", "doors", "two_persons", "webhook_allow_networks",
+        mode="before",
+    )  # fmt: skip
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
@@ -145,6 +147,13 @@ class Settings(BaseSettings):
     def _secret_key_length(cls, value: str, info: ValidationInfo) -> str:
         if value and len(value) < MIN_SECRET_KEY:
             _weak(info, f"must have at least {MIN_SECRET_KEY} characters, such as: openssl rand -hex 32")
+        return value
+
+    @field_validator("secret_keys_old")
+    @classmethod
+    def _old_keys_length(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if any(len(key) < MIN_SECRET_KEY for key in value):
+            _weak(info, f"each key must have at least {MIN_SECRET_KEY} characters")
         return value
 
     @field_validator("ingest_tokens")

@@ -65,6 +65,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
+        SECRET_KEY_FALLBACKS=list(settings.secret_keys_old),
         SQLALCHEMY_DATABASE_URI=settings.database_url,
         # Before a transaction of many lines one round trip to make sure of the connection is nothing, and
         # a restart of the database costs no upload.
@@ -176,6 +177,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
     admin.open_console(
         app,
         secret_key=settings.secret_key,
+        secret_keys_old=settings.secret_keys_old,
         public_origin=settings.public_origin,
         public_url=settings.public_url,
         trusted_proxies=settings.trusted_proxies,
