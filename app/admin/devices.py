@@ -28,8 +28,9 @@ def known_device(account: Account) -> str | None:
     match = _COOKIE.fullmatch(request.cookies.get(_cookie_name(account.id), ""))
     if match is None:
         return None
-    seals = [_seal(account, match[1], int(match[2]), key) for key in current_app.config["CONSOLE_DEVICE_KEYS"]]
-    if not any([hmac.compare_digest(seal, match[3]) for seal in seals]):
+    keys = current_app.config["CONSOLE_DEVICE_KEYS"]
+    seals = [_seal(account, match[1], int(match[2]), key) for key in keys]
+    if not any(hmac.compare_digest(seal, match[3]) for seal in seals):
         return None
     signed_in_at = UNIX_EPOCH + int(match[2]) * _SECOND
     return match[1] if current_gateway().clock() - signed_in_at < DEVICE_LIFETIME else None

@@ -3,6 +3,7 @@
 from flask import Flask
 
 from app.cli.audit import audit
+from app.cli.backup import backup
 from app.cli.events import events
 from app.cli.evidence import evidence
 from app.cli.ingest_tokens import ingest_tokens
@@ -15,3 +16,4 @@ def register(app: Flask) -> None:
     """Add every group to the application's command line."""
     for group in (audit, events, evidence, ingest_tokens, network, operators, sandbox):
         app.cli.add_command(group)
+    app.cli.add_command(backup)

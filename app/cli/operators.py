@@ -176,9 +176,8 @@ def reencrypt_(unnamed: str | None) -> None:
         ) from None
     say(f"secrets encrypted with the present key: {done.moved}; already so: {done.already}")
     if done.unreadable:
-        raise Refusal(
-            f"encrypted with a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: {', '.join(done.unreadable)}"
-        )
+        emails = ", ".join(done.unreadable)
+        raise Refusal(f"encrypted with a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: {emails}")
 
 
 def _second_factor(account: Account, has_passkey: bool) -> str:

@@ -18,7 +18,9 @@ from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import Visitor, email_of, gateway_of, signed_in
 from tests.applications import OpenApp
 
-FIRST, SECOND, THIRD = (f"{word} secret key of the tests, 32 characters" for word in ("first", "second", "third"))
+FIRST, SECOND, THIRD = (
+    f"{word} secret key of the tests, 32 characters" for word in ("first", "second", "third")
+)
 VIEWER = email_of(Role.VIEWER)
 
 

@@ -107,9 +107,9 @@ def reencrypt(gateway: Gateway, keys: CodeKeys, *, actor: Actor, unnamed: str | 
     with reading(gateway.engine) as connection:
         accounts = [(row["id"], row["email"], row["tf_totp_secret"]) for row in all_accounts(connection)]
     secrets = {number: secret for number, _email, secret in accounts if secret}
-    if unnamed is None and len(keys.by_name) > 1:
-        if found := sum(name_of(secret) == UNNAMED for secret in secrets.values()):
-            raise KeyNotNamed(found)
+    ambiguous = unnamed is None and len(keys.by_name) > 1
+    if ambiguous and (found := sum(name_of(secret) == UNNAMED for secret in secrets.values())):
+        raise KeyNotNamed(found)
     totp = keys.factory()
     moved: dict[int, str] = {}
     already, unreadable = 0, []
