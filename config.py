@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from config_addresses import console_origin, is_loopback, shown_to_users
+from config_addresses import audit_anchor, console_origin, is_loopback, shown_to_users
 from config_sources import ConfigError, RpcUrls, SecretFiles, Urls
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
@@ -69,6 +69,7 @@ class Settings(BaseSettings):
     audit_key: str = ""
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key_file: Path = INSTANCE / "audit_key"
+    audit_anchors: Annotated[tuple[str, ...], NoDecode] = ()
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons_hours: int = Field(default=72, ge=1, le=8760)
@@ -118,8 +119,8 @@ class Settings(BaseSettings):
         return self.wait_routed or "wait" in self.doors
 
     @field_validator(
-        "ingest_tokens", "audit_keys_old", "secret_keys_old", "doors", "two_persons", "webhook_allow_networks",
-        mode="before",
+        "ingest_tokens", "audit_keys_old", "secret_keys_old", "audit_anchors", "doors", "two_persons",
+        "webhook_allow_networks", mode="before",
     )  # fmt: skip
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
@@ -141,6 +142,11 @@ class Settings(BaseSettings):
         if value and len(value) < MIN_AUDIT_KEY:
             raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
         return value
+
+    @field_validator("audit_anchors")
+    @classmethod
+    def _anchors(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(audit_anchor, value))
 
     @field_validator("secret_key")
     @classmethod

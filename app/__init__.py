@@ -28,6 +28,7 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
+from app.runtime.anchors import Anchors, place_of
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
@@ -98,7 +99,12 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=snapshots,
             waiting=Waiting(public_reads, snapshots, settings.most_waiting),
-            audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
+            audit_keys=AuditKeys(
+                settings.audit_key,
+                settings.audit_keys_old,
+                settings.audit_key_file,
+                Anchors([place_of(url) for url in settings.audit_anchors]),
+            ),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds),
             key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
             request_limits=RequestLimits(settings.rate_limit, settings.rate_limit_storage_url),

@@ -25,7 +25,7 @@ from app.queries.webhooks.log import holding_alerts
 from app.runtime.gateway import Gateway
 from app.services.audit.log import verify_audit
 from app.services.watching.chains import watched_chains
-from app.services.webhooks.outbox import delivery_row
+from app.services.webhooks.outbox import AUDIT_LOG, delivery_row
 
 MOST: Final = 5_000
 """Alerts of a kind that are told one by one."""
@@ -72,6 +72,8 @@ class Alerts:
                 return _quiet_chains(gateway)
             case AlertKind.AUDIT_BROKEN:
                 return self._audit(gateway)
+            case AlertKind.AUDIT_HEAD:
+                return None  # told with each record (services/webhooks/outbox.py)
 
     def _audit(self, gateway: Gateway) -> Found | None:
         now = gateway.clock()
@@ -79,7 +81,7 @@ class Alerts:
             return None
         self._audit_next = now + AUDIT_EVERY
         fault = verify_audit(gateway).fault
-        return {} if fault is None else {"audit log": fault}
+        return {} if fault is None else {AUDIT_LOG: fault}
 
 
 def _subjects(known: Mapping[tuple[str, str], str], kind: AlertKind) -> set[str]:

@@ -54,6 +54,9 @@ class AlertKind(StrEnum):
     CHAIN_QUIET = "chain_quiet"
     AUDIT_BROKEN = "audit_broken"
 
+    AUDIT_HEAD = "audit_head"
+    """Nothing that holds for a while: each head of the audit log, to be kept by the receiver."""
+
 
 class DeliveryState(StrEnum):
     """What became of a delivery."""
