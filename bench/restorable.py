@@ -1,4 +1,4 @@
-"""A PostgreSQL that keeps what it writes in an archive, is lost, and is restored from base backup and archive.
+"""A PostgreSQL that archives what it writes, is lost, and is restored from a base backup and the archive.
 
 The programs are those of an installation: Debian's, or the wheel's. As root they run as an own user.
 """

@@ -1,8 +1,8 @@
-"""How long it takes to back up and to restore a database of many transfers (PostgreSQL 18, base backup and WAL).
+"""How long backing up and restoring many transfers takes (PostgreSQL 18, base backup and WAL).
 
 ``python -m bench.restore --filled DIR`` takes a folder that ``python -m bench.scale --keep DIR`` has filled,
-such as ``DIR/10000000``, **and uses it up**: its data directory is moved, lost and restored. Without it a small
-one is filled first. The folder of ``--folder`` needs room for twice the database, and short name: it holds a socket.
+such as ``DIR/10000000``, **and uses it up**: its data directory is moved, lost and restored. Without it a
+small one is filled first. ``--folder`` needs room for twice the database, and a short name, for a socket.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ class Anchors:
 
 
 def anchored_heads(lines: Iterable[str]) -> Iterator[str]:
-    """The heads ``ID:MAC`` in a file of ``AUDIT_ANCHORS`` or of a syslog, or in bodies of webhooks, one a line.
+    """The heads ``ID:MAC`` in a file of ``AUDIT_ANCHORS``, of a syslog or of bodies of webhooks, one a line.
 
     Other lines are passed over, as one is that was cut off.
     """
