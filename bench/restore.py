@@ -132,9 +132,9 @@ def _report(gateway: Gateway, before: int, further: int) -> None:
     for line in events:
         lines.append(line)
         if len(lines) == _BATCH:
-            ingest_lines(gateway, lines)
+            ingest_lines(gateway, lines, "bench")
             lines = []
-    ingest_lines(gateway, lines)
+    ingest_lines(gateway, lines, "bench")
 
 
 def _count(gateway: Gateway) -> int:
