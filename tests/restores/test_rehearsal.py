@@ -66,8 +66,8 @@ def rehearse(way: Way) -> None:
         assert len(again) == len(lines) - (2 * third if way.keeps_wal else third)
         assert report(app, again) == len(again)
         assert answers(app) == before
-        assert report(app, lines) == 0, "what is sent once more counts once"
-        assert answers(app) == before
+        report(app, lines)  # from the beginning, as a reporter does that does not know the cursor's event
+        assert answers(app) == before, "what is sent once more counts once"
 
 
 def test_sqlite(tmp_path: Path) -> None:
