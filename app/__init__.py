@@ -28,7 +28,6 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
-from app.runtime.anchors import Anchors, place_of
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.garbage import collect_seldom
@@ -37,6 +36,7 @@ from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
+from app.runtime.outside.anchors import Anchors, place_of
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting

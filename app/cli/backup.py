@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 from flask.cli import with_appcontext
 
-from app.runtime.backup import BackupRefused, back_up
 from app.runtime.gateway import current_gateway
+from app.runtime.outside.backup import BackupRefused, back_up
 from app.terminal import Refusal, say
 
 

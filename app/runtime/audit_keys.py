@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from app.domain.audit import key_id
-from app.runtime.anchors import Anchors
 from app.runtime.key_file import KeyFileUnusable, kept_key
+from app.runtime.outside.anchors import Anchors
 
 
 class AuditKeyUnusable(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runtime.anchors import Anchors, Place, anchored_heads, place_of
+from app.runtime.outside.anchors import Anchors, Place, anchored_heads, place_of
 from tests.anchors.receivers import Stream, receiver
 
 AT = datetime(2026, 11, 22, 12, 0, 0, 5, tzinfo=UTC)
@@ -120,7 +120,7 @@ def test_the_newest_is_tried_again_though_none_follows() -> None:
 
 
 def test_a_place_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.runtime.anchors._MOST", 3)
+    monkeypatch.setattr("app.runtime.outside.anchors._MOST", 3)
     place = Kept()
     place.may_go_on.clear()
     anchors = Anchors([place])

@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.runtime import backup as module
 from app.runtime.gateway import current_gateway
+from app.runtime.outside import backup as module
 from app.runtime.readiness import migration_heads
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER

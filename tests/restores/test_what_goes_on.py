@@ -14,8 +14,8 @@ from sqlalchemy import func, select
 
 from app.models.engine import reading
 from app.models.events import Event
-from app.runtime.backup import back_up
 from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.outside.backup import back_up
 from app.services.webhooks.delivering import CLAIM, take
 from tests.applications import application
 from tests.contract.recorded_answers import ROOT
