@@ -17,6 +17,9 @@ MAX_SUBSCRIPTIONS: Final = 100
 MAX_NAME: Final = 100
 """Characters of a subscription's name."""
 
+AUDIT_LOG: Final = "audit log"
+"""The subject of alerts about it."""
+
 
 class Audience(StrEnum):
     """What a subscription is about."""

@@ -24,7 +24,7 @@ from app.models.engine import after_commit, writing
 from app.queries.audit.records import audit_head
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
-from app.services.webhooks.outbox import tell_head
+from app.services.audit.told import tell_head
 
 DETAIL_LENGTH = 1000
 
