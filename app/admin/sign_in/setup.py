@@ -151,7 +151,7 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
     security = Security(
         app,
         OperatorDatastore(),
-        totp_cls=partial(OneTimeCodes, codes),
+        totp_cls=partial(OneTimeCodes, codes),  # type: ignore[arg-type]  # it is only called
         login_form=forms.SignInForm,
         two_factor_verify_code_form=forms.CodeForm,
         change_password_form=forms.NewPasswordForm,
