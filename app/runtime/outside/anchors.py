@@ -146,10 +146,16 @@ class Anchors:
                 self._thread = Thread(target=self._run, name="audit-anchors", daemon=True)
                 self._thread.start()
                 atexit.register(self.flush)
-        try:
-            self._heads.put_nowait((head, at))
-        except Full:
-            self._failed("all places", OSError("they hang"))
+        while True:
+            try:
+                self._heads.put_nowait((head, at))
+            except Full:
+                self._failed("all places", OSError("they hang"))
+                with suppress(Empty):  # the newest head stands for the oldest
+                    self._heads.get_nowait()
+                    self._heads.task_done()
+            else:
+                return
 
     def flush(self, seconds: float = LEAVE_SECONDS) -> None:
         """Wait until what came before has been tried."""
