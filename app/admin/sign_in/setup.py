@@ -16,7 +16,6 @@ from flask_security.signals import (
     wan_registered,
 )
 from flask_wtf.csrf import CSRFProtect
-from itsdangerous.serializer import Serializer
 
 from app.admin import devices
 from app.admin.forms import sign_in as forms
@@ -186,5 +185,5 @@ def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[s
     It puts the present key first, and itsdangerous signs with the last.
     """
     for signer in vars(security).values():
-        if isinstance(signer, Serializer):
+        if hasattr(signer, "secret_keys"):
             signer.secret_keys = [key.encode() for key in (*old, secret_key)]
