@@ -70,6 +70,7 @@ def rehearse(way: Way) -> None:
         assert answers(app) == before, "what is sent once more counts once"
 
 
+@pytest.mark.full("asks everything that is recorded four times")
 def test_sqlite(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 
