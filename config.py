@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from config_addresses import console_origin, is_loopback, shown_to_users
+from config_addresses import audit_anchor, console_origin, is_loopback, shown_to_users
 from config_feed import feed_limits
 from config_sources import ConfigError, RpcUrls, SecretFiles, Urls
 
@@ -70,9 +70,11 @@ class Settings(BaseSettings):
     database_pooler: bool = False
     replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
     secret_key: str = ""
+    secret_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key: str = ""
     audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
     audit_key_file: Path = INSTANCE / "audit_key"
+    audit_anchors: Annotated[tuple[str, ...], NoDecode] = ()
     ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons: Annotated[tuple[str, ...], NoDecode] = ()
     two_persons_hours: int = Field(default=72, ge=1, le=8760)
@@ -126,8 +128,9 @@ class Settings(BaseSettings):
         return self.wait_routed or "wait" in self.doors
 
     @field_validator(
-        "ingest_tokens", "audit_keys_old", "doors", "two_persons", "webhook_allow_networks", mode="before"
-    )
+        "ingest_tokens", "audit_keys_old", "secret_keys_old", "audit_anchors", "doors", "two_persons",
+        "webhook_allow_networks", mode="before",
+    )  # fmt: skip
     @classmethod
     def _from_commas(cls, value: Any) -> Any:
         return _split(value)
@@ -149,11 +152,23 @@ class Settings(BaseSettings):
             raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
         return value
 
+    @field_validator("audit_anchors")
+    @classmethod
+    def _anchors(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(audit_anchor, value))
+
     @field_validator("secret_key")
     @classmethod
     def _secret_key_length(cls, value: str, info: ValidationInfo) -> str:
         if value and len(value) < MIN_SECRET_KEY:
             _weak(info, f"must have at least {MIN_SECRET_KEY} characters, such as: openssl rand -hex 32")
+        return value
+
+    @field_validator("secret_keys_old")
+    @classmethod
+    def _old_keys_length(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if any(len(key) < MIN_SECRET_KEY for key in value):
+            _weak(info, f"each key must have at least {MIN_SECRET_KEY} characters")
         return value
 
     @field_validator("ingest_tokens")

@@ -56,6 +56,22 @@ def shown_to_users(name: str, value: str) -> str:
     return value
 
 
+def audit_anchor(value: str) -> str:
+    """Where heads of the audit log are noted: a file, or a syslog.
+
+    :raises ValueError: it is neither.
+    """
+    parts = urlsplit(value)
+    local = parts.scheme in ("file", "unix") and not parts.netloc and parts.path.startswith("/")
+    remote = parts.scheme in ("udp", "tcp") and parts.hostname and _port(parts) and not parts.path
+    if not (local or remote) or parts.query or parts.fragment:
+        raise ValueError(
+            f"{value!r} must be a file such as file:/var/log/gateway/heads, or a syslog such as "
+            "unix:/dev/log, udp://logs.example.org:514 or tcp://logs.example.org:601"
+        )
+    return value
+
+
 def is_http_url(text: str) -> bool:
     """Whether it is an http or https URL."""
     try:

@@ -16,6 +16,7 @@ FROM_FILES = (
     "database_url",
     "database_replica_url",
     "secret_key",
+    "secret_keys_old",
     "audit_keys_old",
     "ingest_tokens",
     "rate_limit_storage_url",

@@ -42,6 +42,7 @@ from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
 from app.runtime.limits.store import LimitStore
+from app.runtime.outside.anchors import Anchors, place_of
 from app.runtime.public_reads import PublicReads
 from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
@@ -71,6 +72,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
+        SECRET_KEY_FALLBACKS=list(settings.secret_keys_old),
         SQLALCHEMY_DATABASE_URI=settings.database_url,
         # Before a transaction of many lines one round trip to make sure of the connection is nothing, and
         # a restart of the database costs no upload.
@@ -106,7 +108,12 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             max_reorg_blocks=settings.max_reorg_blocks,
             snapshots=snapshots,
             waiting=Waiting(public_reads, snapshots, settings.most_waiting),
-            audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
+            audit_keys=AuditKeys(
+                settings.audit_key,
+                settings.audit_keys_old,
+                settings.audit_key_file,
+                Anchors([place_of(url) for url in settings.audit_anchors]),
+            ),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds, counters),
             key_uses=KeyUses(db.engine, clock, settings.estimate_counts_seconds),
             limit_store=limit_store,
@@ -190,6 +197,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
     admin.open_console(
         app,
         secret_key=settings.secret_key,
+        secret_keys_old=settings.secret_keys_old,
         public_origin=settings.public_origin,
         public_url=settings.public_url,
         trusted_proxies=settings.trusted_proxies,

@@ -17,6 +17,7 @@ ONLY_IN_FULL = {
     "clients/test_operations.py",
     "migrating/test_rolling.py",
     "migrating/test_versions.py",
+    "restores/test_rehearsal.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",
 }

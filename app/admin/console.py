@@ -44,6 +44,7 @@ def open_console(
     app: Flask,
     *,
     secret_key: str,
+    secret_keys_old: tuple[str, ...],
     public_origin: str,
     public_url: str,
     trusted_proxies: int,
@@ -56,7 +57,7 @@ def open_console(
     before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
     blueprints = set(app.blueprints)
     ids.register(app)
-    csrf = secure(app, secret_key)
+    csrf = secure(app, secret_key, secret_keys_old)
     assets = Blueprint(
         "console", __name__, url_prefix=PREFIX, static_folder="static", template_folder="templates"
     )

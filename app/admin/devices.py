@@ -26,7 +26,11 @@ _SECOND: Final = timedelta(seconds=1)
 def known_device(account: Account) -> str | None:
     """The name of the browser that asks, where it signed in to the account before; else None."""
     match = _COOKIE.fullmatch(request.cookies.get(_cookie_name(account.id), ""))
-    if match is None or not hmac.compare_digest(_seal(account, match[1], int(match[2])), match[3]):
+    if match is None:
+        return None
+    keys = current_app.config["CONSOLE_DEVICE_KEYS"]
+    seals = [_seal(account, match[1], int(match[2]), key) for key in keys]
+    if not any(hmac.compare_digest(seal, match[3]) for seal in seals):
         return None
     signed_in_at = UNIX_EPOCH + int(match[2]) * _SECOND
     return match[1] if current_gateway().clock() - signed_in_at < DEVICE_LIFETIME else None
@@ -37,13 +41,14 @@ def remember_device(_sender: Any, user: Any, **_more: Any) -> None:
     account: Account = user.account
     device = known_device(account) or secrets.token_hex(16)
     now = (current_gateway().clock() - UNIX_EPOCH) // _SECOND
+    seal = _seal(account, device, now, current_app.config["CONSOLE_DEVICE_KEYS"][0])
     interface = current_app.session_interface
 
     @after_this_request
     def send(response: Response) -> Response:
         response.set_cookie(
             _cookie_name(account.id),
-            f"{device}.{now}.{_seal(account, device, now)}",
+            f"{device}.{now}.{seal}",
             max_age=DEVICE_LIFETIME,
             path=interface.get_cookie_path(current_app),
             secure=interface.get_cookie_secure(current_app),
@@ -58,10 +63,9 @@ def _cookie_name(account_id: int) -> str:
     return f"{current_app.session_interface.get_cookie_name(current_app)}_device_{account_id}"
 
 
-def _seal(account: Account, device: str, at: int) -> str:
+def _seal(account: Account, device: str, at: int, key: str) -> str:
     """
     :param at: when it signed in, in Unix seconds.
     """
-    key = current_app.config["CONSOLE_DEVICE_KEY"]
     sealed = f"{account.id} {account.fs_uniquifier} {device} {at}"
     return hmac.new(key.encode(), sealed.encode(), "sha256").hexdigest()

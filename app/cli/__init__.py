@@ -4,6 +4,7 @@ from flask import Flask
 
 from app.cli.audit import audit
 from app.cli.backfill import backfill
+from app.cli.backup import backup
 from app.cli.events import events
 from app.cli.evidence import evidence
 from app.cli.ingest_tokens import ingest_tokens
@@ -15,5 +16,6 @@ from app.cli.sandbox import sandbox
 
 def register(app: Flask) -> None:
     """Add every group and command to the application's command line."""
-    for group in (audit, backfill, events, evidence, ingest_tokens, network, operators, sandbox, version):
+    groups = (audit, events, evidence, ingest_tokens, network, operators, sandbox)
+    for group in (*groups, backfill, backup, version):
         app.cli.add_command(group)

@@ -14,6 +14,7 @@ from app.domain.difference import difference
 from app.domain.times import rfc3339
 from app.runtime.gateway import current_gateway
 from app.runtime.log_lines import audit_heads
+from app.runtime.outside.anchors import anchored_heads
 from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time
 from app.terminal import Refusal, say
@@ -45,6 +46,13 @@ def _logged(_context: click.Context, _option: click.Parameter, files: Sequence[T
     heads = [head for file in files for head in audit_heads(file)]
     if files and not heads:
         raise click.BadParameter("must contain at least one line with the head of an audit record")
+    return heads
+
+
+def _anchored(_context: click.Context, _option: click.Parameter, files: Sequence[TextIO]) -> list[str]:
+    heads = [head for file in files for head in anchored_heads(file)]
+    if files and not heads:
+        raise click.BadParameter("must contain at least one noted head of an audit record")
     return heads
 
 
@@ -89,14 +97,22 @@ def _filters(command: F) -> F:
     type=click.File("r", encoding="utf-8", errors="replace"),
     help="Log file of the gateway (- for standard input): check every head in it.",
 )
-def verify(heads: tuple[str, ...], logged: list[str]) -> None:
+@click.option(
+    "--anchors",
+    "anchored",
+    multiple=True,
+    callback=_anchored,
+    type=click.File("r", encoding="utf-8", errors="replace"),
+    help="File that AUDIT_ANCHORS names, or of the syslog (- for standard input): check every head in it.",
+)
+def verify(heads: tuple[str, ...], logged: list[str], anchored: list[str]) -> None:
     """Verify the integrity of the log from the first record to the last. Exits with 1 at the first fault.
 
     Prints the head, which is the last record as ID:MAC. Keep it outside the database (the server's log has
-    it, too) and give it to --head later, or the log to --log: only then are records found that were
-    removed at the end.
+    it, too) and give it to --head later, or the log to --log, or what AUDIT_ANCHORS wrote to --anchors: only
+    then are records found that were removed at the end.
     """
-    found = verify_audit(current_gateway(), _heads([*heads, *logged]))
+    found = verify_audit(current_gateway(), _heads([*heads, *logged, *anchored]))
     if found.fault is not None:
         raise Refusal(f"{found.fault} (valid up to {found.head})")
     say(f"verified records: {found.count}; head {found.head}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 import click
+from flask import current_app
 from flask.cli import AppGroup
 
 from app.cli.actor import cli_actor
@@ -21,6 +22,7 @@ from app.services.operators.accounts import (
     reset_password,
     update_account,
 )
+from app.services.operators.code_keys import CodeKeys, KeyNotNamed, reencrypt
 from app.services.operators.factors import accounts_that_have_passkeys, forget_second_factors
 from app.terminal import Refusal, say, table, time
 
@@ -145,6 +147,37 @@ def reset_second_factor(email: str, break_glass: str | None) -> None:
     gateway, actor = current_gateway(), cli_actor()
     changed = forget_second_factors(gateway, _account(email).id, actor=actor, break_glass=break_glass)
     say(f"{changed.email} has no second factor now")
+
+
+@operators.command("reencrypt")
+@click.option(
+    "--unnamed",
+    type=click.Choice(["oldest", "present"]),
+    help="Which key encrypts secrets that name none, as earlier versions wrote them: the first of "
+    "SECRET_KEYS_OLD, or SECRET_KEY. Needed only where there are such secrets and several keys.",
+)
+def reencrypt_(unnamed: str | None) -> None:
+    """Encrypt the secrets of one-time codes with the present SECRET_KEY.
+
+    To be run after SECRET_KEY was replaced and before the old one is taken from SECRET_KEYS_OLD. Running it
+    again changes nothing. Exits with 1 if secrets need a key that is not configured.
+    """
+    settings = current_app.config["SETTINGS"]
+    if not settings.secret_key:
+        raise Refusal("SECRET_KEY is not set; nothing was changed")
+    keys = CodeKeys(settings.secret_key, settings.secret_keys_old)
+    name = {"oldest": keys.oldest, "present": keys.present, None: None}[unnamed]
+    try:
+        done = reencrypt(current_gateway(), keys, actor=cli_actor(), unnamed=name)
+    except KeyNotNamed as refused:
+        raise Refusal(
+            f"{refused}: say with --unnamed which one encrypts them (docs/operations.md#rotate-keys); "
+            "nothing was changed"
+        ) from None
+    say(f"secrets encrypted with the present key: {done.moved}; already so: {done.already}")
+    if done.unreadable:
+        emails = ", ".join(done.unreadable)
+        raise Refusal(f"encrypted with a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: {emails}")
 
 
 def _second_factor(account: Account, has_passkey: bool) -> str:

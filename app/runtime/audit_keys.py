@@ -1,4 +1,4 @@
-"""The keys that seal the audit log: kept outside the database."""
+"""The keys that seal the audit log, and where its heads are noted: outside of the database."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.domain.audit import key_id
 from app.runtime.key_file import KeyFileUnusable, kept_key
+from app.runtime.outside.anchors import Anchors
 
 
 class AuditKeyUnusable(Exception):
@@ -15,14 +16,21 @@ class AuditKeyUnusable(Exception):
 
 
 class AuditKeys:
-    """The present key and those it followed. One per application; read at first need, then kept."""
+    """The present key and those it followed. One per application; read at first need, then kept.
 
-    def __init__(self, present: str, old: tuple[str, ...], file: Path) -> None:
+    ``anchors`` is where the heads of sealed records are noted.
+    """
+
+    def __init__(
+        self, present: str, old: tuple[str, ...], file: Path, anchors: Anchors | None = None
+    ) -> None:
         """Take the keys of the settings.
 
         :param present: empty where none is set; then the one kept in ``file`` counts.
         :param old: keys of earlier records, the oldest first.
+        :param anchors: nowhere, where left out.
         """
+        self.anchors = anchors or Anchors()
         self._present = present
         self._old = old
         self._file = file

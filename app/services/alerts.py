@@ -13,9 +13,9 @@ from app.domain.transfer.latency import window
 from app.domain.transfer.stuck import STATUSES, MustAct, Thresholds
 from app.domain.watching.watched import WatchedChain, WatchState
 from app.domain.webhooks.changes import event_body
-from app.domain.webhooks.subscription import AlertKind
+from app.domain.webhooks.subscription import AUDIT_LOG, AlertKind
 from app.models.engine import ask, reading, writing
-from app.models.webhooks.deliveries import SUBJECT_LENGTH, Alert, Delivery
+from app.models.webhooks.deliveries import SUBJECT_LENGTH, Alert, Delivery, delivery_row
 from app.queries.latency.by_pair import pair_orders
 from app.queries.transfers.anomalies import first_open_anomalies
 from app.queries.transfers.listing import Cursor
@@ -25,7 +25,6 @@ from app.queries.webhooks.log import holding_alerts
 from app.runtime.gateway import Gateway
 from app.services.audit.log import verify_audit
 from app.services.watching.chains import watched_chains
-from app.services.webhooks.outbox import delivery_row
 
 MOST: Final = 5_000
 """Alerts of a kind that are told one by one."""
@@ -72,6 +71,8 @@ class Alerts:
                 return _quiet_chains(gateway)
             case AlertKind.AUDIT_BROKEN:
                 return self._audit(gateway)
+            case AlertKind.AUDIT_HEAD:
+                return None  # told with each record (services/audit/told.py)
 
     def _audit(self, gateway: Gateway) -> Found | None:
         now = gateway.clock()
@@ -79,7 +80,7 @@ class Alerts:
             return None
         self._audit_next = now + AUDIT_EVERY
         fault = verify_audit(gateway).fault
-        return {} if fault is None else {"audit log": fault}
+        return {} if fault is None else {AUDIT_LOG: fault}
 
 
 def _subjects(known: Mapping[tuple[str, str], str], kind: AlertKind) -> set[str]:

@@ -58,6 +58,7 @@ def test_a_log_that_holds_tells_its_head(app: Flask) -> None:
     assert run(app, "audit", "verify", "--head", head).exit_code == 0
     cut = run(app, "audit", "verify", "--head", head.replace("3:", "4:"))
     assert cut.exit_code == 1
+    assert "records after 3 are missing" in cut.stderr
     assert "record 4 is known: records were removed at the end" in cut.stderr
     assert len(cut.stderr.splitlines()) == 1
 

@@ -24,6 +24,7 @@ from app.services.operators.accounts import (
     update_account,
     use_code,
 )
+from app.services.operators.code_keys import CodeKeys, name_of, totp_class
 from app.services.operators.factors import second_factor_demanded
 from app.services.operators.passkeys import (
     NewPasskey,
@@ -208,6 +209,19 @@ class OperatorDatastore(UserDatastore):
 
 class OneTimeCodes(Totp):
     """TOTP (RFC 6238) whose codes work once, in whichever process they are presented."""
+
+    def __init__(self, keys: CodeKeys, secrets: dict[str, str], issuer: str) -> None:
+        super().__init__(secrets, issuer)
+        self._keys = keys
+        self._totp = totp_class(secrets, keys.present, issuer=issuer)
+
+    def verify_totp(self, token: str, totp_secret: str, user: Any, window: int = 0) -> bool:
+        """Whether the code is the secret's. A secret that names no key may be encrypted by each."""
+        return any(
+            super(OneTimeCodes, self).verify_totp(token, secret, user, window)
+            for secret in self._keys.readings(totp_secret)
+            if name_of(secret) in self._keys.by_name
+        )
 
     def generate_totp_secret(self) -> str:
         """A new secret; until that is confirmed the same one, as the app on the phone has it already."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from flask import Flask
@@ -25,6 +24,7 @@ from app.admin.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.admin.sign_in.hashing import NativeHashes
 from app.admin.sign_in.passkeys import ANSWERED_WITHIN, PasskeyUtil
 from app.domain.operators import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
+from app.services.operators.code_keys import UNNAMED, CodeKeys, derived
 
 PREFIX: Final = "/admin"
 
@@ -122,14 +122,22 @@ _SETTINGS: Final[dict[str, Any]] = {
 }
 
 
-def secure(app: Flask, secret_key: str) -> CSRFProtect:
-    """Set up sign-in, sessions and CSRF tokens. Returns the CSRF protection, which the guard calls."""
+def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -> CSRFProtect:
+    """Set up sign-in, sessions and CSRF tokens. Returns the CSRF protection, which the guard calls.
+
+    :param secret_keys_old: what they signed and encrypted is still taken. Nothing new is made with them.
+    """
+    codes = CodeKeys(secret_key, secret_keys_old)
+    every_key = (secret_key, *secret_keys_old)
     app.config.update({f"SECURITY_{name}": value for name, value in _SETTINGS.items()})
     app.config.update(
         # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
-        SECURITY_PASSWORD_SALT=_derived(secret_key, "password salt"),
-        SECURITY_TOTP_SECRETS={1: _derived(secret_key, "one-time codes")},
-        CONSOLE_DEVICE_KEY=_derived(secret_key, "known browsers"),
+        SECURITY_PASSWORD_SALT=derived(secret_key, "password salt"),
+        SECURITY_TOTP_SECRETS={UNNAMED: codes.by_name[codes.oldest], **codes.by_name},
+        CONSOLE_DEVICE_KEYS=[derived(key, "known browsers") for key in every_key],
+        # Flask signs sessions with SECRET_KEY and takes SECRET_KEY_FALLBACKS. Forms of a page that was opened
+        # before a change of keys must be taken as well: itsdangerous signs with the last key of a list.
+        WTF_CSRF_SECRET_KEY=[*secret_keys_old, secret_key],
         PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
         SESSION_COOKIE_NAME="console",
         SESSION_COOKIE_PATH=PREFIX,
@@ -142,7 +150,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
     security = Security(
         app,
         OperatorDatastore(),
-        totp_cls=OneTimeCodes,
+        totp_cls=partial(OneTimeCodes, codes),  # type: ignore[arg-type]  # it is only called
         login_form=forms.SignInForm,
         two_factor_verify_code_form=forms.CodeForm,
         change_password_form=forms.NewPasswordForm,
@@ -154,6 +162,7 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
         wan_signin_response_form=passkey_forms.AnsweredForm,
         wan_delete_form=passkey_forms.RemovePasskeyForm,
     )
+    _sign_with_the_present_key(security, secret_key, secret_keys_old)
     # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
     security.want_json(lambda _request: False)
     security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
@@ -170,6 +179,11 @@ def secure(app: Flask, secret_key: str) -> CSRFProtect:
     return csrf
 
 
-def _derived(secret_key: str, purpose: str) -> str:
-    """A separate key for each purpose."""
-    return hmac.new(secret_key.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[str, ...]) -> None:
+    """Let what Flask-Security signs between two steps (a passkey, a setup) bear the present key.
+
+    It puts the present key first, and itsdangerous signs with the last.
+    """
+    for signer in vars(security).values():
+        if hasattr(signer, "secret_keys"):
+            signer.secret_keys = [key.encode() for key in (*old, secret_key)]

@@ -85,6 +85,7 @@ class AuditView(ConsoleView):
             until_day=_last_day(wanted.until),
             actions=_ACTIONS,
             sources=_SOURCES,
+            unnoted=current_gateway().audit_keys.anchors.complaint(),
         )
 
     @expose("/<int:record_id>")

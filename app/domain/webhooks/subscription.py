@@ -17,6 +17,9 @@ MAX_SUBSCRIPTIONS: Final = 100
 MAX_NAME: Final = 100
 """Characters of a subscription's name."""
 
+AUDIT_LOG: Final = "audit log"
+"""The subject of alerts about it."""
+
 
 class Audience(StrEnum):
     """What a subscription is about."""
@@ -53,6 +56,9 @@ class AlertKind(StrEnum):
     ANOMALY = "anomaly"
     CHAIN_QUIET = "chain_quiet"
     AUDIT_BROKEN = "audit_broken"
+
+    AUDIT_HEAD = "audit_head"
+    """Nothing that holds for a while: each head of the audit log, to be kept by the receiver."""
 
 
 class DeliveryState(StrEnum):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -62,3 +64,19 @@ class Alert(Base):
     subject: Mapped[str] = mapped_column(String(512), primary_key=True)
     since: Mapped[datetime] = mapped_column(UtcTime)
     detail: Mapped[str] = mapped_column(Text)
+
+
+def delivery_row(subscription_id: int, type_: str, subject: str, body: str, now: datetime) -> dict[str, Any]:
+    """A new delivery, due at once."""
+    return {
+        "message_id": f"msg_{uuid.uuid4().hex}",
+        "subscription_id": subscription_id,
+        "type": type_,
+        "subject": subject,
+        "body": body,
+        "created_at": now,
+        "state": DeliveryState.WAITING.value,
+        "next_at": now,
+        "claims": 0,
+        "attempts": 0,
+    }

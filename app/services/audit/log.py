@@ -77,7 +77,8 @@ def _verify(records: Iterator[AuditRow], keys: Mapping[str, bytes], noted: Heads
         last_id, last_mac, newest_key = row.id, row.mac, order[row.key_id]
     cut_off = max(noted, default=0)
     fault = (
-        f"the log ends with record {last_id}, but record {cut_off} is known: records were removed at the end"
+        f"records after {last_id} are missing: the log ends with it, but record {cut_off} is known: "
+        "records were removed at the end, or an older backup was restored"
     )
     return Verification(last_id, head_text(last_id, last_mac), fault if cut_off > last_id else None)
 

@@ -24,6 +24,7 @@ from app.models.engine import after_commit, writing
 from app.queries.audit.records import audit_head
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
+from app.services.audit.told import tell_head
 
 DETAIL_LENGTH = 1000
 
@@ -83,6 +84,8 @@ def record(
     # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
+    after_commit(connection, lambda: keys.anchors.note(head, now))
+    tell_head(connection, head, now)
     return new.id
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -13,9 +12,9 @@ from app.domain.following.change import STATUS_EVENT, StatusChange
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
 from app.domain.webhooks.changes import change_body, status_changes
-from app.domain.webhooks.subscription import DeliveryState, account_subject, transfer_subject
+from app.domain.webhooks.subscription import account_subject, transfer_subject
 from app.models.connections.append import append
-from app.models.webhooks.deliveries import Delivery
+from app.models.webhooks.deliveries import Delivery, delivery_row
 from app.queries.feed.positions import load_positions
 from app.queries.webhooks.listeners import Listeners, by_subject, listeners
 
@@ -53,22 +52,6 @@ def tell_changes(
         subject = f"0x{change.transfer_id.hex()}"
         rows += [delivery_row(i, STATUS_EVENT, subject, body, now) for i in subscriptions]
     append(connection, Delivery, rows)
-
-
-def delivery_row(subscription_id: int, type_: str, subject: str, body: str, now: datetime) -> dict[str, Any]:
-    """A new delivery, due at once."""
-    return {
-        "message_id": f"msg_{uuid.uuid4().hex}",
-        "subscription_id": subscription_id,
-        "type": type_,
-        "subject": subject,
-        "body": body,
-        "created_at": now,
-        "state": DeliveryState.WAITING.value,
-        "next_at": now,
-        "claims": 0,
-        "attempts": 0,
-    }
 
 
 def _told(

@@ -25,12 +25,11 @@ from app.domain.webhooks.subscription import (
 )
 from app.domain.webhooks.urls import Target, parse_url
 from app.models.engine import writing
-from app.models.webhooks.deliveries import Delivery
+from app.models.webhooks.deliveries import Delivery, delivery_row
 from app.models.webhooks.subscriptions import ACTOR_LENGTH, REASON_LENGTH, Subject, Subscription
 from app.queries.webhooks.subscriptions import SubscriptionRow, subscription
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
-from app.services.webhooks.outbox import delivery_row
 from app.services.webhooks.secrets import new_salt, secrets_of
 
 

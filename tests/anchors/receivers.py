@@ -1,0 +1,55 @@
+"""Syslog servers of the tests: what they were sent, as text."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Datagrams:
+    """Takes one message a datagram."""
+
+    socket: socket.socket
+
+    def next(self) -> str:
+        return self.socket.recv(4096).decode().rstrip("\0")
+
+
+@dataclass
+class Stream:
+    """Takes one message a line."""
+
+    socket: socket.socket
+    _peer: socket.socket | None = None
+    _read: bytes = b""
+
+    def next(self) -> str:
+        if self._peer is None:
+            self._peer, _ = self.socket.accept()
+            self._peer.settimeout(10)
+        while b"\n" not in self._read:
+            self._read += self._peer.recv(4096)
+        line, _, self._read = self._read.partition(b"\n")
+        return line.decode()
+
+    def close(self) -> None:
+        if self._peer is not None:
+            self._peer.close()
+
+
+@contextmanager
+def receiver(kind: str, folder: Path) -> Iterator[tuple[str, Datagrams | Stream]]:
+    """A server, and its part of ``AUDIT_ANCHORS``."""
+    stream = kind == "tcp"
+    family = socket.AF_UNIX if kind == "unix" else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM if stream else socket.SOCK_DGRAM) as server:
+        server.settimeout(10)
+        server.bind(str(folder / "log") if kind == "unix" else ("127.0.0.1", 0))
+        if stream:
+            server.listen()
+        url = f"unix:{folder}/log" if kind == "unix" else f"{kind}://127.0.0.1:{server.getsockname()[1]}"
+        yield url, Stream(server) if stream else Datagrams(server)

@@ -1,0 +1,163 @@
+"""``flask backup``: a copy that is whole, made while others write."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.runtime.gateway import current_gateway
+from app.runtime.outside import backup as module
+from app.runtime.readiness import migration_heads
+from app.sandbox.loader import load_sandbox
+from tests.actors import TESTER
+from tests.applications import OpenApp
+
+
+def run(app: Flask, target: Path) -> Result:
+    return app.test_cli_runner().invoke(args=["backup", str(target)])
+
+
+def source_of(app: Flask) -> str:
+    return str(current_gateway().engine.url.database)
+
+
+@pytest.fixture
+def on_sqlite(app: Flask) -> Flask:
+    if current_gateway().engine.dialect.name != "sqlite":
+        pytest.skip("SQLite alone has it")
+    return app
+
+
+def rows(file: Path | str) -> list[str]:
+    connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+    try:
+        return list(connection.iterdump())
+    finally:
+        connection.close()
+
+
+def test_the_copy_is_whole_and_its_owners_alone(on_sqlite: Flask, tmp_path: Path) -> None:
+    load_sandbox(current_gateway(), actor=TESTER)
+    target = tmp_path / "gateway.backup"
+    before = os.umask(0)
+    try:
+        made = run(on_sqlite, target)
+    finally:
+        os.umask(before)
+    assert made.exit_code == 0, made.output
+    assert f"revision {', '.join(migration_heads())}, integrity checked" in made.output
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert target.stat().st_nlink == 1
+    assert rows(target) == rows(source_of(on_sqlite))
+    assert list(tmp_path.iterdir()) == [target], "one file, with nothing beside it"
+
+
+def test_while_others_write(on_sqlite: Flask, tmp_path: Path) -> None:
+    """Two tables that are always changed together are never seen apart."""
+    live = sqlite3.connect(source_of(on_sqlite), isolation_level=None, check_same_thread=False)
+    for name in ("one", "two"):
+        live.execute(f"CREATE TABLE backup_{name} (n INTEGER)")
+    done, written = threading.Event(), 0
+
+    def write() -> None:
+        nonlocal written
+        while not done.is_set():
+            live.execute("BEGIN IMMEDIATE")
+            for name in ("one", "two"):
+                live.execute(f"INSERT INTO backup_{name} VALUES (?)", (written,))
+            live.execute("COMMIT")
+            written += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        counts = []
+        for number in range(5):
+            target = tmp_path / f"{number}.backup"
+            before = written
+            assert run(on_sqlite, target).exit_code == 0
+            copy = sqlite3.connect(target)
+            counts.append(
+                [copy.execute(f"SELECT count(*) FROM backup_{n}").fetchone()[0] for n in ("one", "two")]
+            )
+            copy.close()
+            assert before <= counts[-1][0]
+    finally:
+        done.set()
+        writer.join()
+        for name in ("one", "two"):
+            live.execute(f"DROP TABLE backup_{name}")
+        live.close()
+    assert all(one == two for one, two in counts)
+    assert counts[-1][0] > counts[0][0], "it wrote meanwhile"
+
+
+def test_nothing_is_overwritten(on_sqlite: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "gateway.backup"
+    target.write_text("precious")
+    refused = run(on_sqlite, target)
+    assert (refused.exit_code, "exists" in refused.output) == (1, True)
+    target.unlink()
+    checked = module._checked
+
+    def taken(draft: Path) -> str:
+        target.write_text("precious")
+        return checked(draft)
+
+    monkeypatch.setattr(module, "_checked", taken)
+    refused = run(on_sqlite, target)
+    assert (refused.exit_code, "meanwhile" in refused.output) == (1, True)
+    assert target.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_damaged_database_is_told(on_sqlite: Flask, tmp_path: Path, open_app: OpenApp) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    load_sandbox(current_gateway(), actor=TESTER)
+    assert run(on_sqlite, good).exit_code == 0
+    bad.write_bytes(good.read_bytes())
+    damaged = sqlite3.connect(bad)
+    damaged.execute("PRAGMA writable_schema=ON")
+    (index,) = damaged.execute(
+        "SELECT name FROM sqlite_master WHERE type='index' AND tbl_name='events' AND sql <> ''"
+    ).fetchone()
+    damaged.execute(
+        "UPDATE sqlite_master SET rootpage=(SELECT rootpage FROM sqlite_master WHERE name='chains')"
+        " WHERE name=?",
+        (index,),
+    )
+    damaged.commit()
+    damaged.close()
+    other = open_app(database_url=f"sqlite:///{bad}")
+    with other.app_context():
+        refused = run(other, tmp_path / "copy")
+    assert (refused.exit_code, "damaged" in refused.output) == (1, True), refused.output
+    assert not (tmp_path / "copy").exists()
+
+
+def test_what_it_is_not_for(open_app: OpenApp, tmp_path: Path) -> None:
+    for url, said in (
+        ("postgresql://nobody@127.0.0.1:1/none", "pgBackRest"),
+        (f"sqlite:///{tmp_path}/none.db", "does not exist"),
+    ):
+        other = open_app(database_url=url)
+        with other.app_context():
+            refused = run(other, tmp_path / "copy")
+        assert (refused.exit_code, said in refused.output) == (1, True), refused.output
+    empty = tmp_path / "empty.db"
+    sqlite3.connect(empty).close()
+    other = open_app(database_url=f"sqlite:///{empty}")
+    empty.touch()
+    with other.app_context():
+        assert "never migrated" in run(other, tmp_path / "copy").output
+
+
+def test_a_folder_that_is_not_there(on_sqlite: Flask, tmp_path: Path) -> None:
+    refused = run(on_sqlite, tmp_path / "none" / "copy")
+    assert (refused.exit_code, "cannot be written" in refused.output) == (1, True)

@@ -1,0 +1,109 @@
+"""What docs/operations.md says about backups, done: the machine is lost, and nothing that was answered is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from app.models.engine import writing
+from app.models.transfers import Transfer
+from app.runtime.gateway import current_gateway
+from bench.restorable import DEBIAN_15, Machine, wheel_programs
+from tests.restores.rehearsal import answers, begin, gateway_on, report, rest_after_cursor, sandbox
+from tests.restores.ways import BaseBackup, OnlineBackup, PgBackRest, Way, clock_of, running
+
+ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder for a socket, that the server's user may enter."""
+    with tempfile.TemporaryDirectory(prefix="gw-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def base_backup(short: Path) -> Iterator[Way]:
+    with running(Machine(wheel_programs(), short / "m", "pgserver" if ROOT else None)) as machine:
+        yield BaseBackup(machine)
+
+
+@pytest.fixture
+def pgbackrest(short: Path) -> Iterator[Way]:
+    if not shutil.which("pgbackrest") or not DEBIAN_15.is_dir():
+        said = "pgBackRest is not installed: apt-get install pgbackrest postgresql-15"
+        pytest.fail(said) if os.environ.get("CI") else pytest.skip(said)
+    with running(Machine(DEBIAN_15, short / "m", "postgres" if ROOT else None)) as machine:
+        yield PgBackRest(machine)
+
+
+def rehearse(way: Way) -> None:
+    """Back up, go on, lose the machine, restore, and have the feed sent again."""
+    lines = sandbox()[1]
+    third = len(lines) // 3
+    begin(way.url)
+    with gateway_on(way.url) as app:
+        assert report(app, lines[:third]) == third
+    way.back_up()
+    with gateway_on(way.url) as app:
+        report(app, lines[third : 2 * third])
+    way.archive()
+    with gateway_on(way.url) as app:
+        report(app, lines[2 * third :])  # in no archive yet when the machine is lost
+        before = answers(app)
+    way.lose()
+    way.restore()
+    with gateway_on(way.url) as app:
+        assert answers(app) != before, "something is lost as yet"
+        again = rest_after_cursor(app, lines)
+        assert len(again) == len(lines) - (2 * third if way.keeps_wal else third)
+        assert report(app, again) == len(again)
+        assert answers(app) == before
+        report(app, lines)  # from the beginning, as a reporter does that does not know the cursor's event
+        assert answers(app) == before, "what is sent once more counts once"
+
+
+@pytest.mark.full("asks everything that is recorded four times")
+def test_sqlite(tmp_path: Path) -> None:
+    rehearse(OnlineBackup(tmp_path))
+
+
+@pytest.mark.full("a server of its own, restored twice")
+def test_base_backup_and_archive(base_backup: Way) -> None:
+    rehearse(base_backup)
+
+
+@pytest.mark.full("a server of its own")
+def test_pgbackrest(pgbackrest: Way) -> None:
+    rehearse(pgbackrest)
+
+
+@pytest.mark.full("a server of its own")
+@pytest.mark.parametrize("name", ["base_backup", "pgbackrest"])
+def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
+    """Somebody does harm: everything until just before it is restored, and nothing of it."""
+    way: Way = request.getfixturevalue(name)
+    lines = sandbox()[1]
+    begin(way.url)
+    way.back_up()
+    with gateway_on(way.url) as app:
+        report(app, lines)
+        before = answers(app)
+    moment = clock_of(way)
+    with gateway_on(way.url) as app:
+        with writing(current_gateway().engine) as connection:
+            connection.execute(update(Transfer).values(status=0))
+        assert answers(app) != before
+    way.archive()
+    way.lose()
+    way.restore(moment)
+    with gateway_on(way.url) as app:
+        assert answers(app) == before
+        assert rest_after_cursor(app, lines) == ()

@@ -1,0 +1,102 @@
+"""After a restore the watcher reads on from its restored cursor, and the sender sends with the same ids."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from flask_migrate import upgrade
+from sqlalchemy import func, select
+
+from app.models.engine import reading
+from app.models.events import Event
+from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.outside.backup import back_up
+from app.services.webhooks.delivering import CLAIM, take
+from tests.applications import application
+from tests.contract.recorded_answers import ROOT
+from tests.services.feed.world import feed, sent, write_network
+from tests.services.watching.world import Clock
+from tests.services.webhooks.hooks import Clock as Timer
+from tests.services.webhooks.hooks import Plenty, to_everything
+from tests.watcher.kit import Watched, answers, row, send
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "gateway.db"
+
+
+@contextmanager
+def opened(file: Path, clock: Clock | Timer) -> Iterator[Gateway]:
+    """The gateway on the file, in a process that knows nothing of another one."""
+    with application(f"sqlite:///{file}", clock):
+        if not file.exists():
+            upgrade(directory=str(ROOT / "migrations"))
+            write_network(current_gateway().engine)
+        yield replace(current_gateway(), max_reorg_blocks=50)
+
+
+def restored(file: Path, backup: Path) -> None:
+    """Lose the database, and put its backup there."""
+    for lost in file.parent.glob(f"{file.name}*"):
+        lost.unlink()
+    shutil.copy(backup, file)
+
+
+def events(gateway: Gateway) -> list[str]:
+    with reading(gateway.engine) as connection:
+        return list(connection.scalars(select(Event.event_id).order_by(Event.event_id)))
+
+
+@pytest.mark.parametrize("reorganised", [False, True])
+def test_the_watcher_reads_on_from_where_the_backup_ends(file: Path, reorganised: bool) -> None:
+    backup, clock = file.with_name("backup"), Clock()
+    with opened(file, clock) as gateway:
+        watched = Watched(gateway)
+        chain = watched.chain
+        for number in range(1, 6):
+            chain.mine(send(number))
+        watched.settle(watched.reader())
+        back_up(gateway.engine.url, backup)
+        at_backup = row(gateway).live_to
+        for number in range(6, 12):
+            chain.mine(send(number))
+        chain.mine_many(4)
+        watched.settle(watched.reader())
+        before, told, read_to = answers(gateway), events(gateway), row(gateway).live_to
+    restored(file, backup)
+    with opened(file, clock) as gateway:
+        assert answers(gateway) != before
+        assert row(gateway).live_to == at_backup < read_to
+        again = Watched(gateway, chain)
+        if reorganised:
+            chain.reorg(2)
+            chain.mine_many(3)
+        again.takes = watched.takes
+        again.settle(again.reader())
+        assert answers(gateway) == before
+        if not reorganised:
+            assert events(gateway) == told
+        with reading(gateway.engine) as connection:
+            doubles = select(Event.event_id).group_by(Event.event_id, Event.type).having(func.count() > 1)
+            assert connection.scalars(doubles).all() == []
+
+
+def test_what_was_due_is_sent_with_the_same_id(file: Path) -> None:
+    backup, clock = file.with_name("backup"), Timer()
+    with opened(file, clock) as gateway:
+        to_everything(gateway)
+        feed(gateway, sent(1), sent(2))
+        back_up(gateway.engine.url, backup)
+        first = {(due.message_id, due.body, due.secrets) for due in take(gateway, Plenty())}
+        assert len(first) == 2
+    restored(file, backup)
+    clock.move(CLAIM)
+    with opened(file, clock) as gateway:
+        again = {(due.message_id, due.body, due.secrets) for due in take(gateway, Plenty())}
+        assert again == first, "a receiver tells them from new ones, and the signature is of the same secret"

@@ -1,0 +1,1 @@
+"""Keys and tokens are replaced without a moment in which neither works."""
