@@ -68,7 +68,11 @@ def test_the_configuration_is_accepted(tmp_path: Path) -> None:
 
 
 def test_the_gateway_is_told_who_asks(places: Places) -> None:
-    headers = {"X-Forwarded-For": "198.51.100.7", "X-Forwarded-Proto": "http", "X-Request-Id": "a-callers-own-id.1"}
+    headers = {
+        "X-Forwarded-For": "198.51.100.7",
+        "X-Forwarded-Proto": "http",
+        "X-Request-Id": "a-callers-own-id.1",
+    }
     response, body = places.nginx.ask("GET", "/v2/getTransferConfigs?x=1", headers=headers)
     told = json.loads(body)
     assert response.status == 200
@@ -109,7 +113,8 @@ def test_who_waits_is_sent_elsewhere(places: Places, path: str, place: str) -> N
 
 
 @pytest.mark.parametrize(
-    "path", ["/admin", "/admin/", "//admin/", "/%61dmin/", "/ingest/v1/events", "/x/../ingest/v1/cursor", "/readyz"]
+    "path",
+    ["/admin", "/admin/", "//admin/", "/%61dmin/", "/ingest/v1/events", "/x/../ingest/v1/cursor", "/readyz"],
 )
 def test_the_public_reaches_no_console_and_no_feed(places: Places, path: str) -> None:
     response, body = places.nginx.ask("GET", path)
@@ -128,7 +133,10 @@ def test_only_their_networks_reach_it(tmp_path: Path) -> None:
     nginx = install(tmp_path, dict.fromkeys(PLACES.values(), 1))
     allowed = (nginx.folder / "gateway-place/operators.conf").read_text().split("\n")
     assert [line for line in allowed if line][-1] == "deny all;"
-    assert "include gateway-place/operators.conf;" in (nginx.folder / "gateway.conf").read_text().split("8443")[0]
+    assert (
+        "include gateway-place/operators.conf;"
+        in (nginx.folder / "gateway.conf").read_text().split("8443")[0]
+    )
 
 
 def test_http_leads_to_https(places: Places) -> None:
@@ -142,7 +150,11 @@ KIB = 1024
 
 @pytest.mark.parametrize(
     ("path", "port", "most"),
-    [(STATUS, 443, 64 * KIB), ("/admin/import", OPERATORS, 16 * KIB * KIB), ("/ingest/v1/events", OPERATORS, 64 * KIB * KIB)],
+    [
+        (STATUS, 443, 64 * KIB),
+        ("/admin/import", OPERATORS, 16 * KIB * KIB),
+        ("/ingest/v1/events", OPERATORS, 64 * KIB * KIB),
+    ],
 )
 def test_bodies_are_bounded(places: Places, path: str, port: int, most: int) -> None:
     connection = places.nginx.connect(port)
