@@ -1,4 +1,4 @@
-"""nginx with the shipped configuration: ports, certificates and addresses are of the test, the rest as it is."""
+"""nginx with the shipped configuration: ports, certificates and addresses are of the test."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Nginx:
 
 
 def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:
-    """Write the shipped files as docs/operations.md has them installed, with ports and addresses of this test.
+    """Write the shipped files as docs/operations.md has them installed, with addresses of this test.
 
     :param upstreams: ports on the loopback, by the names of ``PLACES``.
     """
@@ -91,7 +91,8 @@ def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:
     (folder / "gateway-place/tls").mkdir()
     subprocess.run(
         [
-            program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes",
             "-days", "1", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
             "-keyout", str(folder / "gateway-place/tls/privkey.pem"),
             "-out", str(folder / "gateway-place/tls/fullchain.pem"),

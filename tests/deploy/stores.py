@@ -1,4 +1,4 @@
-"""PostgreSQL 15, PgBouncer and Redis of Debian, with the shipped files; folders, ports and passwords are of the test."""
+"""PostgreSQL 15, PgBouncer and Redis of Debian with the shipped files; folders and ports are of the test."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def running(
 
 @contextmanager
 def postgresql(folder: Path) -> Iterator[int]:
-    """Debian's PostgreSQL 15 with deploy/postgres: settings, roles and the database; its port on the loopback."""
+    """Debian's PostgreSQL 15 with deploy/postgres: settings, roles and the database; its port."""
     data, port, user = folder / "data", free_port(), somebody()
     initdb = [
         program("initdb", "postgresql-15"),

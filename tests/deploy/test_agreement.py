@@ -1,4 +1,4 @@
-"""What deploy/ says of the gateway is so: settings, commands, ports, secrets; and its parts agree with each other."""
+"""What deploy/ says of the gateway is so: settings, commands, ports, secrets. Its parts agree."""
 
 from __future__ import annotations
 
@@ -113,14 +113,20 @@ def test_the_values_are_accepted(
     load_settings()
 
 
+@pytest.fixture(scope="module")
+def line() -> Any:
+    """The application's command line."""
+    return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
+
+
 @pytest.mark.parametrize(("where", "command"), list(commands()))
-def test_every_command_exists(where: str, command: list[str]) -> None:
+def test_every_command_exists(where: str, command: list[str], line: Any) -> None:
     if command[0] == "gunicorn":
         assert command == ["gunicorn", "-c", "gunicorn.conf.py", "wsgi:app"]
         return
     assert command[:3] == ["flask", "--app", "wsgi"]
     words = [word for word in command[3:] if not word.startswith("--")]
-    here: Any = create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
+    here = line
     for word in words:
         here = here.commands[word]
 

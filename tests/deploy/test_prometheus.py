@@ -1,4 +1,4 @@
-"""Prometheus of Debian with the shipped configuration: it scrapes, its alerts fire, the dashboard asks for what is there."""
+"""Prometheus of Debian as shipped: it scrapes, its alerts fire, the dashboard asks for what is there."""
 
 from __future__ import annotations
 
