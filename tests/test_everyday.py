@@ -15,6 +15,7 @@ ONLY_IN_FULL = {
     "clients/test_claims.py",
     "clients/test_evidence.py",
     "clients/test_operations.py",
+    "deploy/test_gateway_behind_nginx.py",
     "deploy/test_stores.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",
