@@ -95,7 +95,7 @@ def ask(server: Server, method: str, path: str, body: str = "") -> HTTPResponse:
 def test_the_settings_are_taken(stores: Stores) -> None:
     """A name that PostgreSQL 15 does not know would end its start; these are the values that it has."""
     with psycopg.connect(stores.url(stores.postgres, owner=True)) as connection:
-        shown = dict(connection.execute("SELECT name, reset_val FROM pg_settings").fetchall())
+        shown = dict(connection.execute("SELECT lower(name), reset_val FROM pg_settings").fetchall())
         version = connection.info.server_version
     assert version // 10_000 == 15
     lines = (
