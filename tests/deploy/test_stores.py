@@ -1,0 +1,177 @@
+"""The gateway on Debian's PostgreSQL 15, behind PgBouncer and with Redis, each with the files of deploy/."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from tests.deploy.files import DEPLOY, ROOT
+from tests.deploy.stores import (
+    OWNER_PASSWORD,
+    PASSWORD,
+    folder_of_somebody,
+    pgbouncer,
+    postgresql,
+    redis_server,
+)
+from tests.serving.server import Server, environment, serving
+
+COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+pytestmark = pytest.mark.full("a PostgreSQL, a PgBouncer, a Redis and a gateway of its own")
+
+
+@dataclass(frozen=True)
+class Stores:
+    """What runs, by what it is reached."""
+
+    postgres: int
+    pgbouncer: int
+    redis: str
+
+    def url(self, port: int, *, owner: bool = False) -> str:
+        name, password = ("gateway_owner", OWNER_PASSWORD) if owner else ("gateway", PASSWORD)
+        return f"postgresql://{name}:{password.replace(' ', '%20')}@127.0.0.1:{port}/gateway"
+
+    def settings(self) -> dict[str, str]:
+        """Of the gateway, as deploy/ sets them."""
+        return {
+            "DATABASE_URL": self.url(self.pgbouncer),
+            "DATABASE_POOLER": "1",
+            "RATE_LIMIT_STORAGE_URL": self.redis,
+            "AUDIT_KEY": "k" * 40,
+        }
+
+
+@pytest.fixture(scope="module")
+def stores() -> Iterator[Stores]:
+    """Running, migrated by the owner and filled with the sandbox by the gateway's role."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(folder_of_somebody())
+        server = stack.enter_context(postgresql(folder))
+        pooler = stack.enter_context(pgbouncer(folder, server))
+        running = Stores(server, pooler, stack.enter_context(redis_server(folder)))
+        flask("db", "upgrade", DATABASE_URL=running.url(server, owner=True), AUDIT_KEY="k" * 40)
+        flask("sandbox", "load", **running.settings())
+        yield running
+
+
+def flask(*words: str, **settings: str) -> str:
+    """What a command prints; it must succeed."""
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", *words]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def server(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    log = tmp_path_factory.mktemp("stores") / "log"
+    with serving(
+        "wsgi:app", log, **stores.settings(), RATE_LIMIT="12/minute", DOORS="api,grpcweb"
+    ) as running:
+        yield running
+    assert "Traceback" not in log.read_text()
+
+
+def ask(server: Server, method: str, path: str, body: str = "") -> HTTPResponse:
+    connection = server.connect()
+    connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+    return connection.getresponse()
+
+
+def test_the_settings_are_taken(stores: Stores) -> None:
+    """A name that PostgreSQL 15 does not know would end its start; these are the values that it has."""
+    with psycopg.connect(stores.url(stores.postgres, owner=True)) as connection:
+        shown = dict(connection.execute("SELECT lower(name), reset_val FROM pg_settings").fetchall())
+        version = connection.info.server_version
+    assert version // 10_000 == 15
+    lines = (
+        line.split("#")[0].strip() for line in (DEPLOY / "postgres/gateway.conf").read_text().splitlines()
+    )
+    names = [line.split("=")[0].strip() for line in lines if line]
+    assert set(names) - shown.keys() == set() and len(names) >= 30, len(names)
+    assert (shown["max_connections"], shown["synchronous_commit"], shown["fsync"]) == ("120", "on", "on")
+
+
+def test_the_gateways_role_can_change_no_table(stores: Stores) -> None:
+    with psycopg.connect(stores.url(stores.pgbouncer), autocommit=True) as connection:
+        for statement in (
+            "CREATE TABLE x (y int)",
+            "DROP TABLE transfers",
+            "ALTER TABLE events ADD x int",
+            "TRUNCATE events",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("20s",)
+
+
+def test_a_wrong_password_gets_nowhere(stores: Stores) -> None:
+    for port in (stores.postgres, stores.pgbouncer):
+        url = stores.url(port).replace(PASSWORD.replace(" ", "%20"), "wrong")
+        with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+            psycopg.connect(url)
+
+
+def test_the_gateway_answers_through_all_of_it(stores: Stores, server: Server) -> None:
+    ready = json.load(ask(server, "GET", "/readyz"))
+    assert ready["err"] is None
+    status = json.load(ask(server, "POST", "/v2/getTransferStatus", f'{{"transfer_id":"{COMPLETED}"}}'))
+    assert (status["err"], status["status"]) == (None, 5)
+    query = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
+    estimate = json.load(ask(server, "GET", f"/v2/estimateAmt?{query}"))
+    assert (estimate["err"], estimate["estimated_receive_amt"]) == (None, "999395562471907988034")
+    latency = json.load(
+        ask(server, "GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
+    )
+    assert latency["err"] is None and latency["median_transfer_latency_in_second"] > 0
+
+
+def test_limits_are_counted_together_in_redis(stores: Stores, server: Server) -> None:
+    """Two workers, one count: what is left falls by one with each question, whichever worker answers."""
+    left = [
+        int(ask(server, "GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)
+    ]
+    assert left == list(range(left[0], left[0] - 4, -1))
+    allowed = redis.Redis.from_url(stores.redis)
+    for forbidden in (("GET", "a key of others"), ("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")):
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            allowed.execute_command(*forbidden)
+    with pytest.raises(redis.exceptions.AuthenticationError):
+        redis.Redis.from_url(stores.redis.replace("gateway:a-redis-password@", "")).ping()
+
+
+def test_the_script_of_compose_makes_secrets_once(tmp_path: Path) -> None:
+    (tmp_path / "compose").mkdir()
+    (tmp_path / "redis").mkdir()
+    script = tmp_path / "compose/make-secrets"
+    script.write_bytes((DEPLOY / "compose/make-secrets").read_bytes())
+    example = "redis/users.acl.example"
+    (tmp_path / example).write_bytes((DEPLOY / example).read_bytes())
+    made = []
+    for _ in range(2):
+        subprocess.run(["sh", str(script)], check=True, env={"PATH": os.environ["PATH"]})
+        made.append({file.name: file.read_text() for file in (tmp_path / "compose/secrets").iterdir()})
+    assert made[0] == made[1]
+    values = made[0]
+    password = values["database_password"].strip()
+    assert values["database_url"] == f"postgresql://gateway:{password}@pgbouncer:6432/gateway\n"
+    assert values["pgbouncer_userlist"] == f'"gateway" "{password}"\n'
+    assert (
+        "CHANGE_ME" not in values["redis_users"] and values["redis_password"].strip() in values["redis_users"]
+    )
+    assert len(set(values.values())) == len(values)
+    assert (tmp_path / "compose/secrets").stat().st_mode & 0o077 == 0
