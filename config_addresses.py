@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 _MAIL = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 
@@ -54,6 +54,17 @@ def shown_to_users(name: str, value: str) -> str:
     if value and not mail and (not _is_web_page(page) or (name == "public_url" and urlsplit(page).path)):
         raise ValueError(f"must be {_SHOWN_TO_USERS[name]}")
     return value
+
+
+def secrets_of_url(url: str) -> tuple[str, ...]:
+    """The parts of a URL by which it lets somebody in: password and query, of a node's also user and path."""
+    parts = urlsplit(url)
+    userinfo = parts.netloc.rpartition("@")[0]
+    user, _, password = userinfo.partition(":")
+    found = [password, unquote(password), *(value for _, value in parse_qsl(parts.query))]
+    if parts.scheme in ("http", "https"):
+        found += [user, parts.path.strip("/"), *parts.path.split("/")]
+    return tuple(filter(None, found))
 
 
 def is_http_url(text: str) -> bool:

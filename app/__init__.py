@@ -23,7 +23,9 @@ from app.domain.reporting.token import environment_token
 from app.domain.webhooks.addresses import parse_networks
 from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
+from app.http.request_log import RequestLog
 from app.http.requests import bound_requests
+from app.logs.private import PRIVATE
 from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
@@ -41,8 +43,11 @@ from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
 from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
+from app.tracing.spans import Tracing
+from app.tracing.start import MissingPackage, start
 from app.watcher.command import watch
 from config import DOCS_SITE, Door, Settings, load_settings
+from config_sources import ConfigError
 
 WRITER_CONNECTIONS = 2
 """Kept open in each process for the feed, and as many for the console and what else writes, beside those for
@@ -61,7 +66,12 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     """
     settings = settings or load_settings()
     collect_seldom()
+    PRIVATE.keep(settings.secrets)
     app = GatewayFlask(__name__)
+    if settings.access_log != "off":
+        app.request_log = RequestLog(settings.access_log)
+    if settings.tracing:
+        app.tracing = _traced(settings.tracing)
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
@@ -121,6 +131,13 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     app.cli.add_command(watch)
     app.cli.add_command(deliver)
     return app
+
+
+def _traced(share: float) -> Tracing:
+    try:
+        return start(share)
+    except MissingPackage as error:
+        raise ConfigError(str(error)) from None
 
 
 def _engines(settings: Settings) -> dict[str, dict[str, Any]]:

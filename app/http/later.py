@@ -16,8 +16,16 @@ from flask import Response
 from werkzeug.datastructures import Headers
 
 _FRAMING: Final = frozenset({"content-length", "content-type"})
+_IDS: Final = "X-Request-Id"
+_REASON: Final = "X-Gateway-Reason"
 _SOCKET: Final = "gunicorn.socket"
 _REQUEST: Final = "werkzeug.request"
+
+LEFT: Final = 499
+"""The status that is logged where the client left before there was an answer, as some proxies write it."""
+
+LogEnd = Callable[[int, str | None], None]
+"""Takes the status of an answer, and its reason where it is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +72,14 @@ class LaterResponse(Response):
     def __init__(self, source: Source, headers: Iterable[tuple[str, str]]) -> None:
         super().__init__(headers=list(headers))
         self._source = source
+        self._log_end: LogEnd | None = None
+
+    def log_end(self, log: LogEnd) -> None:
+        """Have status and reason of the answer logged when it is out, or when nobody wants it any more."""
+        self._log_end = log
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        later = Later(self._source, self.headers)
+        later = Later(self._source, self.headers, self._log_end)
         park = getattr(environ.get(_SOCKET), "park", None)
         if park is not None:
             # The request and its environment name each other: they would stay until garbage is collected.
@@ -87,10 +100,14 @@ class Later:
 
     __slots__ = ("_source", "steps", "stop")
 
-    def __init__(self, source: Source, headers: Headers) -> None:
-        own = [_shared(header) for header in headers.to_wsgi_list() if header[0].lower() not in _FRAMING]
+    def __init__(self, source: Source, headers: Headers, log: LogEnd | None = None) -> None:
+        own = [
+            header if header[0] == _IDS else _shared(header)
+            for header in headers.to_wsgi_list()
+            if header[0].lower() not in _FRAMING
+        ]
         self._source = source
-        self.steps = source.steps(own)
+        self.steps = source.steps(own) if log is None else _logged(source.steps(own), log)
         self.stop = source.stop
 
     def on_wake(self, wake: Callable[[], None]) -> None:
@@ -101,6 +118,18 @@ class Later:
         """See ``Source.close``."""
         self.steps.close()  # type: ignore[attr-defined]
         self._source.close()
+
+
+def _logged(steps: Iterator[Step], log: LogEnd) -> Iterator[Step]:
+    """The same steps; when there are no more, or they are closed, the answer is logged."""
+    status, reason = LEFT, None
+    try:
+        for step in steps:
+            if isinstance(step, Beginning):
+                status, reason = int(step.status[:3]), dict(step.headers).get(_REASON)
+            yield step
+    finally:
+        log(status, reason)
 
 
 def with_own(headers: list[tuple[str, str]], own: list[tuple[str, str]]) -> list[tuple[str, str]]:
