@@ -43,11 +43,9 @@ from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
 from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
-from app.tracing.spans import Tracing
-from app.tracing.start import MissingPackage, start
+from app.tracing.start import start
 from app.watcher.command import watch
 from config import DOCS_SITE, Door, Settings, load_settings
-from config_sources import ConfigError
 
 WRITER_CONNECTIONS = 2
 """Kept open in each process for the feed, and as many for the console and what else writes, beside those for
@@ -71,7 +69,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     if settings.access_log != "off":
         app.request_log = RequestLog(settings.access_log)
     if settings.tracing:
-        app.tracing = _traced(settings.tracing)
+        app.tracing = start(settings.tracing)
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
@@ -131,13 +129,6 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     app.cli.add_command(watch)
     app.cli.add_command(deliver)
     return app
-
-
-def _traced(share: float) -> Tracing:
-    try:
-        return start(share)
-    except MissingPackage as error:
-        raise ConfigError(str(error)) from None
 
 
 def _engines(settings: Settings) -> dict[str, dict[str, Any]]:

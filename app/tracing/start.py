@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from app.tracing.spans import Tracing, started, use
 
 
-class MissingPackage(RuntimeError):
-    """What records traces is not installed."""
+class MissingPackage(SystemExit):
+    """What records traces is not installed. Ends the start with one line on stderr and exit code 1."""
 
 
 def start(share: float) -> Tracing:

@@ -104,7 +104,7 @@ _HINTS: Final = {
     429: _headers("Retry-After"),
     503: _headers("Retry-After"),
 }
-_REASON: Final = _headers("X-Gateway-Reason")
+_ALWAYS: Final = _headers(REQUEST_ID, "X-Gateway-Reason")
 _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
 
@@ -117,7 +117,7 @@ def responses(
     :param more_headers: of the good answer.
     """
     content = {"application/json": {"schema": shape}}
-    every = _REASON | (_STANDING if set(_LIMITED) <= set(failures) else {})
+    every = _ALWAYS | (_STANDING if set(_LIMITED) <= set(failures) else {})
     good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
     answers: dict[str, Any] = {
         "200": {
@@ -129,7 +129,7 @@ def responses(
     for status in sorted((*failures, *_BEFORE_THE_PATH)):
         answers[str(status)] = {
             "description": _FAILURES[status],
-            "headers": (_REASON if status in _BEFORE_THE_PATH else every) | _HINTS.get(status, {}),
+            "headers": (_ALWAYS if status in _BEFORE_THE_PATH else every) | _HINTS.get(status, {}),
             "content": content,
         }
     return answers

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:5dd4a92c72a0751043b6f8b4249c6ddd0f0aae6d99b5f9cbf4ce5bb45c40e1b8. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:12c36d2cb866e86aac937878dd0c54e9e011dacb6b7dc450d9f07429c34d3b96. Do not edit."""
 
 from __future__ import annotations
 
