@@ -60,6 +60,12 @@ def answering_unread() -> Iterator[None]:
         SERVED.reset(token)
 
 
+def failed_request(status: int) -> str | None:
+    """The id that a page of an error shows, where the log has more to say about it."""
+    served = SERVED.get()
+    return served.id if served and status >= 500 else None
+
+
 def id_of_unread() -> str:
     """The id of the request that is being refused."""
     served = SERVED.get()
