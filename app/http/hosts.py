@@ -58,6 +58,7 @@ class GatewayFlask(Flask):
         if served is not None:
             response.headers.add(REQUEST_ID, served.id)
             if served.trace_id is not None:
+                served.settle()  # the endpoint is forgotten before the span ends
                 served.answered = {"http.response.status_code": response.status_code}
             if self.request_log is not None:
                 self._log_request(self.request_log, served, response)
