@@ -18,7 +18,7 @@ from app.logs.served import Served
 
 REASON: Final = "X-Gateway-Reason"
 
-_log = logging.getLogger("app.requests")
+_log = logging.getLogger(__name__)
 _OWN_FAULTS: Final = frozenset({Reason.INTERNAL.value, Reason.UNAVAILABLE.value})
 
 

@@ -88,8 +88,10 @@ def test_what_is_logged_for_the_request_has_it(
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Any:
     """The fields of the entries of the request log so far."""
-    caplog.set_level(logging.INFO, "app.requests")
-    return lambda: [getattr(record, FIELDS) for record in caplog.records if record.name == "app.requests"]
+    caplog.set_level(logging.INFO, "app.http.request_log")
+    return lambda: [
+        getattr(record, FIELDS) for record in caplog.records if record.name == "app.http.request_log"
+    ]
 
 
 def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) -> None:

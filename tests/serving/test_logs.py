@@ -91,8 +91,12 @@ def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: st
     assert WALLET not in access.read_text()
     for line in texts.splitlines():
         assert not (WALLET in line and ("127.0.0.1" in line or "203.0.113.7" in line)), line
-    assert {entry["logger"] for entry in entries} >= {"gunicorn.error", "app.requests", "app.api.errors"}
-    requests = [entry for entry in entries if entry["logger"] == "app.requests"]
+    assert {entry["logger"] for entry in entries} >= {
+        "gunicorn.error",
+        "app.http.request_log",
+        "app.api.errors",
+    }
+    requests = [entry for entry in entries if entry["logger"] == "app.http.request_log"]
     assert [entry["code"] for entry in requests] == [200, 200, *statuses]
     assert [entry["request_id"] for entry in requests].count("of-the-caller") == 4
     assert {entry["operation"] for entry in requests} >= {"unknown", "v2.get_transfer_history"}
