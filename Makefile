@@ -107,7 +107,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--custom-compile-command 'make requirements'
 requirements: ## compile requirements*.in into requirements*.txt, with hashes (ARGS="--upgrade-package NAME")
 	$(VENV) requirements-dev.txt
-	@for file in requirements requirements-docs requirements-dev requirements-bench requirements-tracing clients/python/requirements-dev; do \
+	@for file in requirements requirements-docs requirements-tracing requirements-dev requirements-bench clients/python/requirements-dev; do \
 		$(COMPILE) $(ARGS) $$file.in --output-file $$file.txt || exit 1; \
 	done
 

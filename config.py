@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from config_addresses import audit_anchor, console_origin, is_loopback, shown_to_users
+from config_addresses import audit_anchor, console_origin, is_loopback, secrets_of_url, shown_to_users
 from config_feed import feed_limits
 from config_sources import ConfigError, RpcUrls, SecretFiles, Urls
 
@@ -102,6 +102,10 @@ class Settings(BaseSettings):
     compat_clients: bool = False
     build_commit: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+    log_format: Literal["console", "json"] = "console"
+    access_log: Literal["off", "errors", "all"] = "off"
+    tracing: float = Field(default=0.0, ge=0, le=1)
+    """The share of requests that is traced."""
     web_concurrency: int | None = Field(default=None, ge=1, le=1024)
     web_threads: int = Field(default=8, ge=1, le=1024)
 
@@ -116,6 +120,19 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment, and the files that it names."""
         return init_settings, RpcUrls(settings_cls), env_settings, SecretFiles(settings_cls)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every value by which somebody is let in, here or elsewhere: no log may have one."""
+        urls = (self.database_url, self.database_replica_url, self.rate_limit_storage_url)
+        own = (
+            self.secret_key,
+            *self.secret_keys_old,
+            self.audit_key,
+            *self.audit_keys_old,
+            *self.ingest_tokens,
+        )
+        return (*own, *(part for url in (*urls, *self.rpc_urls.values()) for part in secrets_of_url(url)))
 
     @property
     def most_waiting(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 _MAIL = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 
@@ -70,6 +70,17 @@ def audit_anchor(value: str) -> str:
             "unix:/dev/log, udp://logs.example.org:514 or tcp://logs.example.org:601"
         )
     return value
+
+
+def secrets_of_url(url: str) -> tuple[str, ...]:
+    """The parts of a URL by which it lets somebody in: password and query, of a node's also user and path."""
+    parts = urlsplit(url)
+    userinfo = parts.netloc.rpartition("@")[0]
+    user, _, password = userinfo.partition(":")
+    found = [password, unquote(password), *(value for _, value in parse_qsl(parts.query))]
+    if parts.scheme in ("http", "https"):
+        found += [user, parts.path.strip("/"), *parts.path.split("/")]
+    return tuple(filter(None, found))
 
 
 def is_http_url(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource
@@ -86,6 +86,11 @@ class RpcUrls(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         return {"rpc_urls": self.get_field_value(FieldInfo(), "rpc_urls")[0]}
+
+
+def named_log_format() -> Literal["console", "json"]:
+    """``LOG_FORMAT``, for what is logged before it is known whether all settings are good."""
+    return "json" if os.environ.get("LOG_FORMAT") == "json" else "console"
 
 
 class Urls(dict[str, str]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gevent
 from gevent import monkey
+from gevent.hub import Hub
 
 # Before anything else is imported: a lock or a pool that was made earlier would stop the whole process
 # instead of one greenlet. Signals and children are the master's, which looks after them itself.
@@ -14,28 +15,31 @@ monkey.patch_all(os=False, signal=False, subprocess=False)
 # Where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
 gevent.config.track_greenlet_tree = False
 
-import logging
 import os
 import resource
 import socket
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from gunicorn import glogging, util
 
 from app.api.unread import unread_answer
 from app.extensions import db
+from app.logs.lines import LINE, TIME
+from app.logs.processes import format_handlers, format_last_resort, log_failure, log_to_stderr
 from app.metrics.counting import counts
 from app.metrics.process import ProcessMetrics, keep_telling
 from app.runtime.gateway import current_gateway
 from app.runtime.limits.telling import where_limits_are_counted
-from app.runtime.log_lines import LINE, TIME, LineFormatter, format_by_lines
 from app.runtime.pooler import check_pooler
 from config import INSTANCE, load_settings
+from config_sources import named_log_format
 from serving.refusals import FewRefusals
 from serving.shares import SHARES
 from serving.side.beside import BESIDE
 
+format_last_resort(named_log_format())
 _settings = load_settings()
 BESIDE.count(_settings)
 _host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
@@ -54,7 +58,7 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
         """Set up the handlers as gunicorn does; strangers write few lines into them, and forge none."""
         super().setup(cfg)
         self.error_log.addFilter(FewRefusals())
-        format_by_lines([*self.error_log.handlers, *self.access_log.handlers])
+        format_handlers([*self.error_log.handlers, *self.access_log.handlers], _settings.log_format)
 
 
 def _available_cores() -> int:
@@ -110,13 +114,12 @@ control_socket_disable = len(os.fsencode(control_socket)) > _UNIX_PATH_MAX
 
 # Access logs are the proxy's; to see them here: GUNICORN_CMD_ARGS="--access-logfile -".
 accesslog = None
-access_log_format = '%(h)s "%(r)s" %(s)s %(B)s %(M)sms'
+# Without the query: it names accounts, and this line has the caller's address.
+access_log_format = '%(h)s "%(m)s %(U)s %(H)s" %(s)s %(B)s %(M)sms'
 errorlog = "-"
 loglevel = _settings.log_level.lower()
 logger_class = _Logger
-_handler = logging.StreamHandler()
-_handler.setFormatter(LineFormatter())
-logging.basicConfig(level=_settings.log_level, handlers=[_handler])
+log_to_stderr(_settings.log_format, _settings.log_level)
 
 
 def on_starting(server: Any) -> None:
@@ -131,24 +134,33 @@ def on_starting(server: Any) -> None:
 
 
 def when_ready(server: Any) -> None:
-    """Print where the gateway answers, once it listens."""
+    """Tell where the gateway answers, once it listens: whoever started it, or the log that programs read."""
+    for line in _where_it_answers(server):
+        if _settings.log_format == "json":
+            server.log.info(" ".join(line.split()))
+        else:
+            sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+    BESIDE.start()
+
+
+def _where_it_answers(server: Any) -> Iterator[str]:
     for listener in server.LISTENERS:
         if listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
             continue
         host, port = listener.sock.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         if "api" in _settings.doors:
-            sys.stdout.write(f"API      {address}/v2/\nDocs     {address}/docs\n")
+            yield f"API      {address}/v2/"
+            yield f"Docs     {address}/docs"
         else:
-            sys.stdout.write(f"Doors {','.join(_settings.doors)} at {address}\n")
+            yield f"Doors {','.join(_settings.doors)} at {address}"
         if "admin" in _settings.doors and _settings.secret_key:
-            sys.stdout.write(f"Console  {address}/admin/\n")
+            yield f"Console  {address}/admin/"
     if not _LIMITED_DOORS.isdisjoint(_settings.doors):
         store = server.app.wsgi().extensions["gateway"].limit_store
-        sys.stdout.write(f"Limits   {where_limits_are_counted(store, server.cfg.workers)}\n")
-    sys.stdout.write(BESIDE.shown())
-    sys.stdout.flush()
-    BESIDE.start()
+        yield f"Limits   {where_limits_are_counted(store, server.cfg.workers)}"
+    yield from BESIDE.shown()
 
 
 def post_fork(_server: Any, worker: Any) -> None:
@@ -191,3 +203,11 @@ def _write_error(sock: socket.socket, status: int, reason: str, message: str) ->
 
 
 util.write_error = _write_error  # gunicorn has no setting for it
+
+
+def _log_greenlet(_hub: Any, _greenlet: Any, kind: Any, error: Any, traceback: Any) -> None:
+    """Log what a greenlet died of like everything else; gevent would print it as it is."""
+    log_failure(kind, error, traceback)
+
+
+Hub.print_exception = _log_greenlet

@@ -3,8 +3,10 @@
 from flask.logging import default_handler
 
 from app import create_app
-from app.runtime.log_lines import format_by_lines, format_last_resort_by_lines
+from app.logs.processes import format_handlers, format_last_resort
+from config_sources import named_log_format
 
-format_last_resort_by_lines()
-format_by_lines([default_handler])
+_FORMAT = named_log_format()  # before the settings are read, which may be worth a warning
+format_last_resort(_FORMAT)
+format_handlers([default_handler], _FORMAT)
 app = create_app()

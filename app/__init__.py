@@ -23,7 +23,9 @@ from app.domain.reporting.token import environment_token
 from app.domain.webhooks.addresses import parse_networks
 from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
+from app.http.request_log import RequestLog
 from app.http.requests import bound_requests
+from app.logs.private import PRIVATE
 from app.metrics.counting import count
 from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
@@ -48,6 +50,7 @@ from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
 from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
+from app.tracing.start import start
 from app.watcher.command import watch
 from config import DOCS_SITE, Door, Settings, load_settings
 
@@ -68,7 +71,12 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     """
     settings = settings or load_settings()
     collect_seldom()
+    PRIVATE.keep(settings.secrets)
     app = GatewayFlask(__name__)
+    if settings.access_log != "off":
+        app.request_log = RequestLog(settings.access_log)
+    if settings.tracing:
+        app.tracing = start(settings.tracing)
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,

@@ -13,6 +13,7 @@ from gunicorn import http, util
 from gunicorn.workers.ggevent import GeventWorker
 
 from app.cooperation import give_way
+from app.http.request_ids import answering_unread
 from serving.connection import FIRST_BYTE_SECONDS, PARKED, Connection, TooSlow
 from serving.parking import Later, deliver
 from serving.places import NoPlace, Places
@@ -120,6 +121,11 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 SHARES.note(self.age, len(self._serving))
                 if not self._has_few():
                     break
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
+        """Log and answer as gunicorn does, both with the same id of the request."""
+        with answering_unread():
+            super().handle_error(req, client, addr, exc)
 
     def is_already_handled(self, respiter: Any) -> bool:
         """Whether gunicorn has nothing to send: the answer comes later."""

@@ -82,6 +82,8 @@ PLANTED = {
     "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},
     "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
     "library-json": {"app/domain/planted_json.py": "import orjson\n"},
+    "library-logs": {"app/services/planted_log.py": "import structlog\n"},
+    "library-tracing": {"app/http/planted_trace.py": "import opentelemetry.trace\n"},
     "library-nodes": {
         "app/services/planted_nodes.py": "import httpx\n",
         "app/sender/planted_nodes.py": "import httpx\n",

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,10 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN, DOCS, DEV, BENCH = "requirements", "requirements-docs", "requirements-dev", "requirements-bench"
-FILES = (RUN, DOCS, DEV, BENCH)
-"""Each contains the one before it."""
+TRACING = "requirements-tracing"
+NAMED = {RUN: (), DOCS: (RUN,), TRACING: (RUN,), DEV: (DOCS, TRACING), BENCH: (DEV,)}
+"""The files, and which others each names: it contains them, and what they contain."""
+FILES = tuple(NAMED)
 OURS = {
     "app",
     "bench",
@@ -95,9 +96,9 @@ def by_name(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
 
 def everything_asked_for(file: str) -> dict[str, Requirement]:
     """What the file and those that it contains ask for."""
-    asked: dict[str, Requirement] = {}
-    for contained in FILES[: FILES.index(file) + 1]:
-        asked |= asked_for(contained)
+    asked = asked_for(file)
+    for contained in NAMED[file]:
+        asked |= everything_asked_for(contained)
     return asked
 
 
@@ -133,7 +134,7 @@ for_benchmarks = pytest.mark.skipif(
     not all(is_installed(name) for name, line in pins(BENCH).items() if applies(line)),
     reason=f"`make bench` installs what {BENCH}.txt asks for",
 )
-INSTALLED = [RUN, DOCS, DEV, pytest.param(BENCH, marks=for_benchmarks)]
+INSTALLED = [RUN, DOCS, TRACING, DEV, pytest.param(BENCH, marks=for_benchmarks)]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -172,7 +173,7 @@ def test_the_compiled_file_is_up_to_date(file: str) -> None:
 
 
 def test_larger_files_contain_the_smaller_ones() -> None:
-    for smaller, larger in pairwise(FILES):
+    for smaller, larger in ((inner, file) for file, inside in NAMED.items() for inner in inside):
         assert f"-r {smaller}.in\n-c {smaller}.txt\n" in (ROOT / f"{larger}.in").read_text()
         contained = pins(larger)
         for name, line in pins(smaller).items():
@@ -226,7 +227,7 @@ def test_what_the_gateway_imports_is_asked_for() -> None:
         "wsgi.py",
         "gunicorn.conf.py",
     ]
-    assert_installed_by(set(asked_for(RUN)), places)
+    assert_installed_by({*asked_for(RUN), *asked_for(TRACING)}, places)
 
 
 def test_what_the_tests_import_is_pinned() -> None:
@@ -239,7 +240,7 @@ def test_what_the_benchmarks_import_is_pinned() -> None:
 
 
 def test_what_is_asked_for_is_used() -> None:
-    assert set(everything_asked_for(DEV)) == used_of(RUN) | used_of(DOCS) | used_of(DEV)
+    assert set(everything_asked_for(DEV)) == set().union(*(used_of(file) for file in FILES[:-1]))
     assert set(USED_OTHERWISE) <= set(everything_asked_for(BENCH))
 
 

@@ -13,6 +13,7 @@ from app.admin.formats import sentence
 from app.domain.errors import GatewayError, Unavailable
 from app.http.errors import RETRY_SECONDS
 from app.http.pages import KEPT_FOR_EVER
+from app.http.request_ids import failed_request
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 from app.services.operators.throttle import MustWait
@@ -73,7 +74,10 @@ def answer_error(error: Exception) -> Response:
         FAILURES.report(_log, level, "%s %s answered %d", request.method, request.path, status, error=error)
     # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
-    response = Response(page.render(status=status, title=title, advice=advice, retry=_again(status)), status)
+    text = page.render(
+        status=status, title=title, advice=advice, retry=_again(status), request_id=failed_request(status)
+    )
+    response = Response(text, status)
     if isinstance(error, MustWait):
         response.headers["Retry-After"] = str(error.seconds)
     if status == 503:

@@ -15,6 +15,7 @@ from app.api.answers import PUBLIC_HEADERS
 from app.api.door import READY, VERSION_SHAPE, ApiDoor
 from app.domain.codes import ErrCode, Reason
 from app.http.errors import RETRY_SECONDS
+from app.http.request_ids import REQUEST_ID, id_of_unread
 
 _REMEDIES: Final = {
     414: "omit what is not needed, or send the fields in the body of a POST",
@@ -36,6 +37,7 @@ def unread_answer(status: int, phrase: str, complaint: str) -> bytes:
     headers = (
         *PUBLIC_HEADERS,
         *retry,
+        (REQUEST_ID, id_of_unread()),
         ("X-Gateway-Reason", reason.value),
         ("Content-Length", str(len(body))),
         ("Connection", "close"),

@@ -12,8 +12,8 @@ import click
 from app.cli.group import DataGroup
 from app.domain.difference import difference
 from app.domain.times import rfc3339
+from app.logs.heads import audit_heads
 from app.runtime.gateway import current_gateway
-from app.runtime.log_lines import audit_heads
 from app.runtime.outside.anchors import anchored_heads
 from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
 from app.services.fields import read_time

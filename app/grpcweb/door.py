@@ -20,6 +20,7 @@ from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import methods
 from app.http.public import MAX_QUESTION_BYTES, caller, preflight
+from app.logs.served import OPERATION
 from app.runtime.gateway import current_gateway
 
 PATH: Final = "/sgn.gateway.v1.Web/"
@@ -73,6 +74,7 @@ def call(name: str) -> Response:
     method = _door().methods.get(name)
     if method is None:
         raise GatewayError("unknown method", reason=Reason.PATH_NOT_FOUND)
+    request.environ[OPERATION] = f"grpcweb.{name}"
     encoding = encoding_of(request.headers.get("Content-Type", ""))
     if encoding is None:
         raise UnsupportedFormat(f"send the body with Content-Type: {BINARY} or {TEXT}")

@@ -1,13 +1,22 @@
-"""Flask as this application uses it: what it may trust of the Host header, and what its views are."""
+"""Flask as this application uses it: what it may trust of the Host header, what its views are, and what is
+known of each request from its first moment to its answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask, Request
+from flask import Flask, Request, Response
 from werkzeug.exceptions import BadHost
+
+from app.http.later import LaterResponse
+from app.http.request_ids import REQUEST_ID, request_id
+from app.http.request_log import RequestLog, reason_of
+from app.logs.served import SERVED, Served
+from app.tracing.spans import Span, Tracing
 
 
 class GatewayFlask(Flask):
@@ -15,6 +24,53 @@ class GatewayFlask(Flask):
 
     All views and hooks are plain functions.
     """
+
+    request_log: RequestLog | None = None
+    """Where requests are logged, if they are."""
+
+    tracing: Tracing | None = None
+    """Which requests are traced, if any are."""
+
+    def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
+        """Serve a request: its id is known to whatever is logged meanwhile."""
+        served = Served(request_id(environ), environ)
+        token = SERVED.set(served)
+        try:
+            if self.tracing is not None and (span := self.tracing.operation(environ.get("HTTP_TRACEPARENT"))):
+                with span:
+                    return self._traced(span, served, environ, start_response)
+            return super().wsgi_app(environ, start_response)
+        finally:
+            SERVED.reset(token)
+
+    def _traced(self, span: Span, served: Served, environ: dict[str, Any], start_response: Any) -> Any:
+        served.trace_id = span.trace_id
+        try:
+            return super().wsgi_app(environ, start_response)
+        finally:
+            facts = {"request.id": served.id, "http.request.method": environ["REQUEST_METHOD"]}
+            span.tell(served.operation, facts | served.answered)
+
+    def finalize_request(self, rv: Any, from_error_handler: bool = False) -> Response:
+        """The answer, complete but for the request's id, which every answer tells: through here all pass."""
+        response = super().finalize_request(rv, from_error_handler)
+        served = SERVED.get()
+        if served is not None:
+            response.headers.add(REQUEST_ID, served.id)
+            if served.trace_id is not None:
+                served.settle()  # the endpoint is forgotten before the span ends
+                served.answered = {"http.response.status_code": response.status_code}
+            if self.request_log is not None:
+                self._log_request(self.request_log, served, response)
+        return response
+
+    @staticmethod
+    def _log_request(log: RequestLog, served: Served, response: Response) -> None:
+        if isinstance(response, LaterResponse):
+            served.settle()
+            response.log_end(partial(log.note, served))
+        else:
+            log.note(served, response.status_code, reason_of(response))
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function itself. Flask looks four times a request whether it is a coroutine."""

@@ -16,8 +16,16 @@ from flask import Response
 from werkzeug.datastructures import Headers
 
 _FRAMING: Final = frozenset({"content-length", "content-type"})
+_IDS: Final = "X-Request-Id"
+_REASON: Final = "X-Gateway-Reason"
 _SOCKET: Final = "gunicorn.socket"
 _REQUEST: Final = "werkzeug.request"
+
+LEFT: Final = 499
+"""The status that is logged where the client left before there was an answer, as some proxies write it."""
+
+LogEnd = Callable[[int, str | None], None]
+"""Takes the status of an answer, and its reason where it is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +73,18 @@ class LaterResponse(Response):
         super().__init__(headers=list(headers))
         self._source = source
         self._begun: Callable[[int], None] | None = None
+        self._log_end: LogEnd | None = None
 
     def when_begun(self, begun: Callable[[int], None]) -> None:
         """Have this called with the answer's HTTP status, once that is known."""
         self._begun = begun
 
+    def log_end(self, log: LogEnd) -> None:
+        """Have status and reason of the answer logged when it is out, or when nobody wants it any more."""
+        self._log_end = log
+
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        later = Later(self._source, self.headers, self._begun)
+        later = Later(self._source, self.headers, self._begun, self._log_end)
         park = getattr(environ.get(_SOCKET), "park", None)
         if park is not None:
             # The request and its environment name each other: they would stay until garbage is collected.
@@ -92,11 +105,21 @@ class Later:
 
     __slots__ = ("_begun", "_source", "steps", "stop")
 
-    def __init__(self, source: Source, headers: Headers, begun: Callable[[int], None] | None = None) -> None:
-        own = [_shared(header) for header in headers.to_wsgi_list() if header[0].lower() not in _FRAMING]
+    def __init__(
+        self,
+        source: Source,
+        headers: Headers,
+        begun: Callable[[int], None] | None = None,
+        log: LogEnd | None = None,
+    ) -> None:
+        own = [
+            header if header[0] == _IDS else _shared(header)
+            for header in headers.to_wsgi_list()
+            if header[0].lower() not in _FRAMING
+        ]
         self._source = source
         self._begun = begun
-        self.steps = source.steps(own)
+        self.steps = source.steps(own) if log is None else _logged(source.steps(own), log)
         self.stop = source.stop
 
     def begun(self, status: str) -> None:
@@ -115,6 +138,18 @@ class Later:
         """See ``Source.close``."""
         self.steps.close()  # type: ignore[attr-defined]
         self._source.close()
+
+
+def _logged(steps: Iterator[Step], log: LogEnd) -> Iterator[Step]:
+    """The same steps; when there are no more, or they are closed, the answer is logged."""
+    status, reason = LEFT, None
+    try:
+        for step in steps:
+            if isinstance(step, Beginning):
+                status, reason = int(step.status[:3]), dict(step.headers).get(_REASON)
+            yield step
+    finally:
+        log(status, reason)
 
 
 def with_own(headers: list[tuple[str, str]], own: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from app.domain.blocking import IPAddress
 from app.domain.caller import caller_address
 from app.http.answers import NO_STORE
 from app.http.progress import PROGRESS_HEADERS
+from app.http.request_ids import REQUEST_ID
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
 """The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""
@@ -20,16 +21,17 @@ RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimi
 """How a caller or a key stands with its limit (docs/interface.md#rate-limits)."""
 
 EXPOSED_HEADERS: Final = ", ".join(
-    ("X-Gateway-Reason", "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS)
+    (REQUEST_ID, "X-Gateway-Reason", "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS)
 )
 """Headers of an answer that pages of other origins may read, on every door."""
 
 _ALLOWED_HEADERS: Final = (
     "content-type, cache-control, if-none-match, last-event-id, x-grpc-web, x-user-agent, grpc-timeout, "
-    "authorization, x-requested-with"
+    "authorization, x-requested-with, x-request-id, traceparent, tracestate"
 )
-"""Headers that pages may send. The last one is read by no operation, but pages set it on every request, and a
-browser would not send the question at all; so it is with ``authorization`` that holds no API key."""
+"""Headers that pages may send. ``x-requested-with`` is read by no operation, but pages set it on every
+request, and a browser would not send the question at all; so it is with ``authorization`` that holds no
+API key."""
 
 _PREFLIGHT: Final = (
     ANY_ORIGIN,

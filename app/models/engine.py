@@ -22,6 +22,7 @@ from app.models.connections.pool import FairPool
 from app.models.connections.pooler import prepare_pooled
 from app.models.connections.sqlite import prepare_sqlite
 from app.models.connections.writes import writes_of
+from app.tracing.spans import query, span
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,7 +130,11 @@ def writing(engine: Engine) -> Iterator[Connection]:
         options["isolation_level"] = "READ COMMITTED"
     writes = writes_of(engine)
     try:
-        with engine.connect().execution_options(**options) as connection, connection.begin():
+        with (
+            span("write"),
+            engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             if connection.dialect.name == "postgresql":
                 take_advisory_lock(connection, _ADVISORY_KEY)
             yield connection
@@ -188,12 +193,12 @@ def ask(
     :param question: reads only, and reads to the end: it may be asked twice.
     """
     try:
-        with reading(engine) as connection:
+        with query(question), reading(engine) as connection:
             return question(connection, *args, **kwargs)
     except DBAPIError as error:
         if not error.connection_invalidated:
             raise
-    with reading(engine) as connection:
+    with query(question), reading(engine) as connection:
         return question(connection, *args, **kwargs)
 
 

@@ -18,6 +18,7 @@ from app.domain.times import rfc3339
 from app.http.answers import NO_STORE
 from app.http.errors import as_gateway_error, retry_after
 from app.http.pages import KEPT_FOR_EVER, digest
+from app.http.request_ids import failed_request
 from app.outages import FAILURES
 from app.pages.door import current_door
 from app.runtime.faults import is_unavailable
@@ -107,7 +108,13 @@ def answer_error(error: Exception) -> Response:
         FAILURES.report(_log, level, "%s %s answered %d", request.method, path, words.status, error=error)
     seconds = retry_after(answered)
     again = max(seconds or 0, SHORTEST_RELOAD) if words.status in (429, 503) else 0
-    response = page("error.html", words.status, words=words, again=again if request.method == "GET" else 0)
+    response = page(
+        "error.html",
+        words.status,
+        words=words,
+        again=again if request.method == "GET" else 0,
+        request_id=failed_request(words.status),
+    )
     response.headers["X-Gateway-Reason"] = answered.reason.value
     if seconds:
         response.headers["Retry-After"] = str(seconds)

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.models.engine import ask, reading, reading_consistently
 from app.runtime.faults import is_unavailable
 from app.runtime.replica import Replica
+from app.tracing.spans import query
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class PublicReads:
         replica = self.replica
         if replica is not None and replica.may_be_asked():
             try:
-                with reading(replica.engine) as connection:
+                with query(question), reading(replica.engine) as connection:
                     return question(connection, *args, **kwargs)
             except SQLAlchemyError as error:
                 _note(replica, error)
@@ -50,11 +51,11 @@ class PublicReads:
         replica = self.replica
         if replica is not None and replica.may_be_asked():
             try:
-                with reading_consistently(replica.engine) as connection:
+                with query(question), reading_consistently(replica.engine) as connection:
                     return question(connection, *args, **kwargs)
             except SQLAlchemyError as error:
                 _note(replica, error)
-        with reading_consistently(self._engine) as connection:
+        with query(question), reading_consistently(self._engine) as connection:
             return question(connection, *args, **kwargs)
 
 

@@ -11,8 +11,8 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
+from app.logs.processes import log_to_stderr
 from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.log_lines import LineFormatter
 from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint
 from app.sender.loop import Sender
@@ -38,9 +38,7 @@ def deliver(once: bool) -> None:
     if complaint := pooler_complaint(gateway):
         raise Refusal(complaint)
     settings = current_app.config["SETTINGS"]
-    handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter())
-    logging.basicConfig(level=settings.log_level, handlers=[handler])
+    log_to_stderr(settings.log_format, settings.log_level)
     sent = asyncio.run(_send(gateway, settings.webhook_ca_file, once))
     if once:
         say(f"{sent} attempts were made")

@@ -15,8 +15,8 @@ from flask.cli import with_appcontext
 
 from app.domain.errors import Unavailable
 from app.domain.keys import ChainId
+from app.logs.processes import log_to_stderr
 from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.log_lines import LineFormatter
 from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint
 from app.services.watching.chains import watched_chains
@@ -103,7 +103,7 @@ def _is_meant(chain_id: ChainId, only: frozenset[ChainId] | None) -> bool:
 
 def _watch(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
     settings = current_app.config["SETTINGS"]
-    _log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_format, settings.log_level)
     if not watch_terms(gateway):
         _log.warning("no chain has a watch_from_block yet; waiting for one")
     watcher = Watcher(gateway, settings.rpc_urls, time.monotonic, only)
@@ -132,9 +132,3 @@ class _Signals:
         if self.to_end and number == signal.SIGINT:  # a person who presses it twice does not want to wait
             raise KeyboardInterrupt
         self.to_end = True
-
-
-def _log_to_stderr(level: str) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter())
-    logging.basicConfig(level=level, handlers=[handler])

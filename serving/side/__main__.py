@@ -7,7 +7,6 @@ server it is started by hand: then it listens by itself, and tells everything bu
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import signal
 import socket
@@ -18,13 +17,13 @@ from pathlib import Path
 from typing import Final
 
 from app import create_app
+from app.logs.processes import log_to_stderr
 from app.metrics.exposition import CONTENT_TYPE, Exposition
 from app.metrics.files import MetricFiles
 from app.metrics.kept import Kept
 from app.metrics.state import StateMetrics
 from app.release import VERSION
 from app.runtime.gateway import current_gateway
-from app.runtime.log_lines import LineFormatter
 from config import Settings, load_settings
 from serving.side.addresses import addresses_of, listen, url_of
 from serving.side.health import Health
@@ -44,9 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Answer until told to stop, or until the master is gone."""
     options = _options(arguments)
     settings = load_settings()
-    handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter())
-    logging.basicConfig(level=settings.log_level, handlers=[handler])
+    log_to_stderr(settings.log_format, settings.log_level)
     sockets = _handed_over(options) if options.master else _own(settings)
     if options.master:
         # Of a terminal everybody gets it: the master ends this process when its workers are done.

@@ -84,12 +84,9 @@ class Beside:
             # A greenlet and no thread: workers have a copy of it, which can end there without a word.
             gevent.spawn(self._keep, os.getpid())
 
-    def shown(self) -> str:
+    def shown(self) -> list[str]:
         """The addresses, a line each, for whoever starts the server."""
-        lines = [
-            f"{_SHOWN[name][0]} {url_of(each)}{_SHOWN[name][1]}\n" for name, each in self._sockets.items()
-        ]
-        return "".join(lines)
+        return [f"{_SHOWN[name][0]} {url_of(each)}{_SHOWN[name][1]}" for name, each in self._sockets.items()]
 
     def let_go(self) -> None:
         """In a worker: close what is the master's, so that no address is held when the master is gone."""

@@ -33,6 +33,7 @@ SANDBOX = ROOT / "docs" / "sandbox.md"
 NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 TOKEN = "recorded-answers-token"
 BLOCKED_CALLER = "127.0.0.2"
+NEVER_THE_SAME = {"Date", "X-Request-Id"}
 LONGEST = 100_000
 """Characters of a command's output that are recorded in full."""
 
@@ -86,7 +87,7 @@ def ask(app: Flask, request: Request) -> Answer:
         text = {"body": response.data.decode()}
     except UnicodeDecodeError:
         text = {"base64": base64.b64encode(response.data).decode()}
-    headers = {name: value for name, value in response.headers.items() if name != "Date"}
+    headers = {name: value for name, value in response.headers.items() if name not in NEVER_THE_SAME}
     if headers.pop("Last-Modified", None):  # a file: its ETag is its time, too
         headers.pop("ETag")
     return {"status": response.status_code, "headers": headers, **text}

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,7 +73,8 @@ def serving(application: str, log: Path, **settings: str) -> Iterator[Server]:
         )
     try:
         assert process.stdout
-        host, port = announced(process.stdout, log)
+        in_log = settings.get("LOG_FORMAT") == "json"
+        host, port = announced_in_log(log) if in_log else announced(process.stdout, log)
         yield Server(process, host, port)
     finally:
         if process.poll() is None:
@@ -85,4 +87,14 @@ def announced(output: IO[str], log: Path) -> tuple[str, int]:
     for line in output:
         if found := re.fullmatch(r"API +http://([\d.]+):(\d+)/v2/\n", line):
             return found[1], int(found[2])
+    raise AssertionError(f"gunicorn did not start:\n{log.read_text()}")
+
+
+def announced_in_log(log: Path) -> tuple[str, int]:
+    """The same of a server that writes its log as JSON, where it says so as well."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if found := re.search(r"doors [a-z,]+ at http://([\d.]+):(\d+)\"", log.read_text()):
+            return found[1], int(found[2])
+        time.sleep(0.05)
     raise AssertionError(f"gunicorn did not start:\n{log.read_text()}")

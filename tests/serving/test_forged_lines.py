@@ -5,33 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from app import create_app
 from tests.applications import close_connections, make_settings
-from tests.serving.server import Server, serving
+from tests.serving.guessing import guess
+from tests.serving.server import serving
 
 AUDIT_KEY = "audit key of this test, 32 characters"
 FORGED = f"2026-11-21T12:00:00+0000 INFO 1 app.services.audit.record: audit head 1:{'ab' * 32} sign_in by x"
 TYPED = f"correct horse battery staple\n{FORGED}\r\n{FORGED}\u2028{FORGED}\x1b[2J"
-
-
-def guess(server: Server, email: str, password: str) -> int:
-    """Sign in as a browser does; the status of the answer."""
-    connection = HTTPConnection(server.host, server.port, timeout=20)
-    connection.request("GET", "/admin/sign-in")
-    page = connection.getresponse()
-    token = re.search(r'name="csrf_token" value="([^"]+)"', page.read().decode())
-    assert token
-    cookie = page.headers["Set-Cookie"].split(";")[0]
-    body = urlencode({"csrf_token": token[1], "email": email, "password": password})
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
-    connection.request("POST", "/admin/sign-in", body, headers)
-    answer = connection.getresponse()
-    answer.read()
-    return answer.status
 
 
 def test_no_guess_writes_a_line(tmp_path: Path, sqlite_template: Path) -> None:

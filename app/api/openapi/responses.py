@@ -10,6 +10,7 @@ from app.domain.error_catalogue import ERRORS
 from app.domain.transfer.progress import LONGEST, SHORTEST, NextActor
 from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
 from app.http.public import RATE_LIMIT_HEADERS
+from app.http.request_ids import REQUEST_ID
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
@@ -34,6 +35,11 @@ READ: Final = (400, *_LIMITED, 405, 413, 500, 503)
 """How an operation fails that takes its question from the query."""
 
 HEADERS: Final[dict[str, dict[str, Any]]] = {
+    REQUEST_ID: {
+        "description": "The id of the request: your own `X-Request-Id` where it has 8 to 64 letters, digits, "
+        "`-` and `_`, else one that was made. Tell it to support.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
+    },
     "X-Gateway-Reason": {
         "description": "Reason of the error, for programs; sent with every err.",
         "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
@@ -98,7 +104,7 @@ _HINTS: Final = {
     429: _headers("Retry-After"),
     503: _headers("Retry-After"),
 }
-_REASON: Final = _headers("X-Gateway-Reason")
+_ALWAYS: Final = _headers(REQUEST_ID, "X-Gateway-Reason")
 _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
 
@@ -111,7 +117,7 @@ def responses(
     :param more_headers: of the good answer.
     """
     content = {"application/json": {"schema": shape}}
-    every = _REASON | (_STANDING if set(_LIMITED) <= set(failures) else {})
+    every = _ALWAYS | (_STANDING if set(_LIMITED) <= set(failures) else {})
     good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
     answers: dict[str, Any] = {
         "200": {
@@ -123,7 +129,7 @@ def responses(
     for status in sorted((*failures, *_BEFORE_THE_PATH)):
         answers[str(status)] = {
             "description": _FAILURES[status],
-            "headers": (_REASON if status in _BEFORE_THE_PATH else every) | _HINTS.get(status, {}),
+            "headers": (_ALWAYS if status in _BEFORE_THE_PATH else every) | _HINTS.get(status, {}),
             "content": content,
         }
     return answers

@@ -31,6 +31,7 @@ from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared
 from app.services.refunds.withdraw_ids import WithdrawIds
 from app.services.webhooks.outbox import tell_changes
+from app.tracing.spans import work
 
 _STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
 
@@ -42,7 +43,9 @@ def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: Network
     """Fold transfers anew from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     for start in range(0, len(ids), CHUNK):
-        project(connection, load_histories(connection, ids[start : start + CHUNK]).values(), facts, now)
+        chunk = ids[start : start + CHUNK]
+        with work("fold", transfers=len(chunk)):
+            project(connection, load_histories(connection, chunk).values(), facts, now)
 
 
 def project(

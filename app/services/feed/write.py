@@ -26,6 +26,7 @@ from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.log import append
 from app.services.feed.projection import project
 from app.services.feed.signatures import keep_aside
+from app.tracing.spans import work
 
 
 def write(
@@ -57,7 +58,8 @@ def write(
     keep_aside(connection, may_turn_out_right, reporter, now)
     append(connection, entries, reporter, now)
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
-    _fold(connection, entries, new, known, now)
+    with work("fold", events=len(entries)):
+        _fold(connection, entries, new, known, now)
 
 
 def _fold(

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from app.domain.printable import printable
-from app.runtime.log_lines import LineFormatter, audit_heads, format_by_lines
+from app.logs.heads import audit_heads
+from app.logs.lines import LineFormatter
+from app.logs.processes import format_handlers
 
 MAC = "ab" * 32
 FORGED = f"2026-11-21T12:00:00+0000 INFO 1 app.services.audit.record: audit head 5:{MAC} sign_in by x"
@@ -77,7 +79,7 @@ def test_handlers_of_others_keep_their_format() -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logging.Formatter("[%(levelname)s] %(message)s"))
-    format_by_lines([handler])
+    format_handlers([handler], "console")
     handler.handle(logging.LogRecord("x", logging.INFO, "x", 1, "a\nb", None, None))
     assert stream.getvalue() == "[INFO] a\\nb\n"
 
@@ -104,7 +106,7 @@ def test_commands_write_warnings_by_lines() -> None:
     before = kept.formatter
     try:
         kept.setFormatter(None)
-        format_by_lines([kept])
+        format_handlers([kept], "console")
         record = logging.LogRecord("x", logging.WARNING, "x", 1, "a\nb", None, None)
         assert kept.format(record) == "a\\nb"
     finally:

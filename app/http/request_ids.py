@@ -1,0 +1,72 @@
+"""The id of a request: the caller's own where it is harmless, else one made here (docs/logs.md#ids)."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final
+
+from app.logs.private import PRIVATE
+from app.logs.served import SERVED, Served
+
+REQUEST_ID: Final = "X-Request-Id"
+
+_GIVEN: Final = "HTTP_X_REQUEST_ID"
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
+"""These end no header, steer no terminal, and write no address of a machine."""
+
+_PREFIX_BYTES: Final = 6
+
+
+class _Made:
+    """Ids that no other process makes: a random beginning for each process, then a number."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin anew, as a process does that was forked."""
+        self._prefix = f"{secrets.token_hex(_PREFIX_BYTES)}-"
+        self._numbers = count(1)
+
+    def next(self) -> str:
+        """One more."""
+        return f"{self._prefix}{next(self._numbers):x}"
+
+
+_MADE: Final = _Made()
+os.register_at_fork(after_in_child=_MADE.renew)
+
+
+def request_id(environ: dict[str, Any]) -> str:
+    """The id of a request, from its WSGI environment."""
+    given = environ.get(_GIVEN)
+    if given is not None and _HARMLESS.fullmatch(given) and PRIVATE.is_free(given):
+        return str(given)
+    return _MADE.next()
+
+
+@contextmanager
+def answering_unread() -> Iterator[None]:
+    """While a request is refused that could not be read: its log entry and its answer have the same id."""
+    token = SERVED.set(Served(_MADE.next(), {}))
+    try:
+        yield
+    finally:
+        SERVED.reset(token)
+
+
+def failed_request(status: int) -> str | None:
+    """The id that a page of an error shows, where the log has more to say about it."""
+    served = SERVED.get()
+    return served.id if served and status >= 500 else None
+
+
+def id_of_unread() -> str:
+    """The id of the request that is being refused."""
+    served = SERVED.get()
+    return served.id if served else _MADE.next()

@@ -1,0 +1,1 @@
+"""What the process writes to its log: lines for people or JSON for programs, without anything secret."""

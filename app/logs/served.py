@@ -1,0 +1,45 @@
+"""Which request is being served: what its log entries have in common."""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from typing import Any, Final
+
+OPERATION: Final = "gateway.operation"
+"""Where a door writes the name of an operation into a request's environment: endpoints tell most."""
+
+UNKNOWN: Final = "unknown"
+"""The operation of a request to a path that nobody serves."""
+
+
+class Served:
+    """One request, from its first moment in the application until its answer is handed over."""
+
+    __slots__ = ("_environ", "answered", "began", "id", "trace_id")
+
+    def __init__(self, request_id: str, environ: dict[str, Any]) -> None:
+        self.id = request_id
+        self.began = time.perf_counter()
+        """By ``time.perf_counter``, in seconds."""
+        self.trace_id: str | None = None
+        """In hexadecimal digits, where the request is traced."""
+        self.answered: dict[str, int] = {}
+        """What a trace tells of the answer."""
+        self._environ = environ
+
+    @property
+    def operation(self) -> str:
+        """The name of the view, of a closed set: no path, which callers choose."""
+        named: str | None = self._environ.get(OPERATION)
+        if named is None:
+            named = getattr(self._environ.get("werkzeug.request"), "endpoint", None)
+        return named or UNKNOWN
+
+    def settle(self) -> None:
+        """Keep the operation, and nothing else of the request's environment: thousands may wait."""
+        self._environ = {OPERATION: self.operation}
+
+
+SERVED: Final[ContextVar[Served | None]] = ContextVar("served", default=None)
+"""That of this thread or greenlet; None where no request is served."""

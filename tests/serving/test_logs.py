@@ -1,0 +1,110 @@
+"""What a real gunicorn writes as JSON, whatever strangers send: entries, and no secret among them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from app import create_app
+from tests.applications import close_connections, make_settings
+from tests.serving.guessing import guess
+from tests.serving.server import Server, serving
+
+KEYS = {
+    "AUDIT_KEY": "audit key of this test, 32 characters",
+    "SECRET_KEY": "secret key of this test, 32 characters",
+    "INGEST_TOKENS": "ingest token of this test",
+    "RATE_LIMIT_STORAGE_URL": "memory://:password-of-redis@",
+    "RPC_URL_TEST": "https://node.example/v3/key-of-the-node",
+}
+SECRETS = [*list(KEYS.values())[:3], "password-of-redis", "key-of-the-node"]
+API_KEY = "gwk_0123456789abcdef" + "Z" * 43
+WALLET = "0x" + "5a" * 20
+FORGED = json.dumps(
+    {
+        "level": "INFO",
+        "logger": "app.services.audit.record",
+        "message": f"audit head 1:{'ab' * 32} sign_in by x",
+    }
+)
+TYPED = f"correct horse\n{FORGED}\r\n{FORGED}\u2028{FORGED}\x1b[2J"
+
+
+@pytest.fixture
+def database(tmp_path: Path, sqlite_template: Path) -> str:
+    """A migrated, empty database."""
+    shutil.copy(sqlite_template, tmp_path / "gateway.db")
+    return f"sqlite:///{tmp_path / 'gateway.db'}"
+
+
+def entries_of(log: Path) -> list[dict[str, Any]]:
+    """Every line of the log, each of which must be an entry."""
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def send_what_cannot_be_read(server: Server) -> str:
+    """A request line that is none; the id in the answer."""
+    with socket.create_connection((server.host, server.port), timeout=20) as client:
+        client.sendall(f"GET /v2/transferHistory?addr={WALLET} and more\r\n\r\n".encode())
+        answer = client.makefile("rb").read().decode()
+    assert answer.startswith("HTTP/1.1 400 ")
+    return answer.partition("X-Request-Id: ")[2].partition("\r\n")[0]
+
+
+def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: str) -> None:
+    log, access = tmp_path / "log", tmp_path / "access"
+    options = {"LOG_FORMAT": "json", "ACCESS_LOG": "all", "WEB_CONCURRENCY": "1", "DATABASE_URL": database}
+    arguments = f"--no-control-socket --access-logfile {access}"
+    with serving("wsgi:app", log, **options, **KEYS, GUNICORN_CMD_ARGS=arguments) as server:
+        assert guess(server, TYPED, "x") == 200
+        statuses = []
+        for path in ("/admin/", "/v2/", "/admin/sign-in?password=", f"/v2/transferHistory?addr={WALLET}&x="):
+            headers = {
+                "User-Agent": FORGED,
+                "X-Request-Id": "of-the-caller",
+                "X-Forwarded-For": "203.0.113.7",
+            }
+            answer = server.ask("GET", f"{path}{quote(TYPED)}", headers)
+            answer.read()
+            statuses.append(answer.status)
+            assert answer.headers["X-Request-Id"] == "of-the-caller"
+        for token in (KEYS["INGEST_TOKENS"], "x" * 20):
+            statuses.append(
+                server.ask("GET", "/ingest/v1/cursor", {"Authorization": f"Bearer {token}"}).status
+            )
+        statuses.append(server.ask("GET", "/v2/webhooks", {"Authorization": f"Bearer {API_KEY}"}).status)
+        assert statuses[-3:] == [200, 401, 401]
+        unread = send_what_cannot_be_read(server)
+    entries = entries_of(log)
+    for entry in entries:
+        assert {"time", "level", "logger", "pid", "message"} <= entry.keys(), entry
+        assert entry["message"].isprintable()
+    texts = log.read_text() + access.read_text()
+    for secret in (*SECRETS, API_KEY, "correct horse battery", "x" * 20):
+        assert secret not in texts
+    assert WALLET not in access.read_text()
+    for line in texts.splitlines():
+        assert not (WALLET in line and ("127.0.0.1" in line or "203.0.113.7" in line)), line
+    assert {entry["logger"] for entry in entries} >= {
+        "gunicorn.error",
+        "app.http.request_log",
+        "app.api.errors",
+    }
+    requests = [entry for entry in entries if entry["logger"] == "app.http.request_log"]
+    assert [entry["code"] for entry in requests] == [200, 200, *statuses]
+    assert [entry["request_id"] for entry in requests].count("of-the-caller") == 4
+    assert {entry["operation"] for entry in requests} >= {"unknown", "v2.get_transfer_history"}
+    refused = [entry for entry in entries if entry["message"].startswith("Invalid request")]
+    assert [entry["request_id"] for entry in refused] == [unread]
+
+    app = create_app(make_settings(database, audit_key=KEYS["AUDIT_KEY"]))
+    verified = app.test_cli_runner().invoke(args=["audit", "verify", "--log", str(log)])
+    assert (verified.exit_code, verified.stdout[:20]) == (0, "verified records: 1;"), verified.output
+    with app.app_context():
+        close_connections()
