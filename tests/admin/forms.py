@@ -16,6 +16,7 @@ class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.forms: list[dict[str, str]] = []
+        self.actions: list[str] = []
         self._select: str | None = None
         self._textarea: str | None = None
         self._inside = False
@@ -27,6 +28,7 @@ class _Forms(HTMLParser):
             self._inside = given.get("method") == "post"
             if self._inside:
                 self.forms.append({})
+                self.actions.append(given.get("action", ""))
         if not self._inside or "disabled" in given:
             return
         form = self.forms[-1]
@@ -56,6 +58,15 @@ class _Forms(HTMLParser):
             self._select = None
         elif tag == "form":
             self._inside = False
+
+
+def forms_in(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every form that is posted: where it goes to, empty for the page itself, and its fields."""
+    reader = _Forms()
+    reader.feed(page)
+    return [
+        (action, list(fields.items())) for action, fields in zip(reader.actions, reader.forms, strict=True)
+    ]
 
 
 def form_of(page: TestResponse) -> dict[str, str]:
