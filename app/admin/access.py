@@ -21,6 +21,9 @@ from app.domain.operators import Role
 
 _log = logging.getLogger(__name__)
 
+FILE_FIELD: Final = "file"
+"""What each form that takes a file calls it."""
+
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -132,6 +135,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         allow_forms()
     if changes and (kept := _check_token(csrf, audience)) is not None:
         return kept
+    if changes and any(name != FILE_FIELD for name in request.files):
+        abort(400)  # forms would take the file for the text that they expect
     if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
         # The library would sign out whoever comes here without a reason, and a link can bring anybody.
         return redirect(url_for("account.index"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from werkzeug.test import TestResponse
+if TYPE_CHECKING:  # who reads forms alone, as the processes of the fuzzer do, needs no application
+    from werkzeug.test import TestResponse
 
-from tests.admin.visitor import Visitor
+    from tests.admin.visitor import Visitor
 
 
 class _Forms(HTMLParser):

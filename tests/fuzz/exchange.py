@@ -135,6 +135,8 @@ class Wire:
             answer, data = found
             answers.append(answer)
             method = b""
+        if len(answers) == 1 and question.method == b"HEAD" and _CLOSES.search(answers[0].head):
+            data = b""  # what cannot be read is refused before anybody knows its method, with a body
         return Exchange(answers, data, seconds, cut)
 
 

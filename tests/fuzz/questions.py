@@ -47,7 +47,10 @@ class World:
     email: str
     password: str
     examples: list[dict[str, Any]] = field(default_factory=list)
-    """Right requests: method, path, headers, body."""
+    """Right requests of JSON operations: method, path, body."""
+
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """Right calls of gRPC-Web: path, frames in base64."""
 
     lines: list[dict[str, Any]] = field(default_factory=list)
     """Events that were taken."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from app.services.feed.replay import replay
 from app.services.operators.accounts import create_account
 from bench.database import gateway_on
 from tests.actors import TESTER
+from tests.fuzz.api_doors import GRPC
 from tests.fuzz.exchange import Wire
 from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
@@ -58,9 +60,9 @@ class Stage:
         return {worker.pid: worker.memory_info().rss for worker in master.children()}
 
     def log_faults(self) -> list[str]:
-        """Lines of the log that no input may cause."""
-        words = ("Traceback", " ERROR ", " CRITICAL ", "Error:")
-        return [line for line in self.log.read_text().splitlines() if any(word in line for word in words)]
+        """Lines of the log that no input may cause. What was unavailable for a moment is a warning."""
+        fault = re.compile(r"(Traceback|\S+ (ERROR|CRITICAL) )")
+        return [line for line in self.log.read_text().splitlines() if fault.match(line)]
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def _world(gateway: Gateway) -> World:
     with reading(gateway.engine) as connection:
         keys = connection.scalars(select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)).all()
         accounts = connection.scalars(select(TransferAccount.account).distinct().limit(20)).all()
-    ids = [f"0x{each.hex()}" for each in keys]
+    ids, recorded = [f"0x{each.hex()}" for each in keys], _examples()
     return World(
         ids,
         sorted(accounts),
@@ -105,7 +107,8 @@ def _world(gateway: Gateway) -> World:
         key,
         "fuzz@example.org",
         SECRET,
-        examples=_examples(),
+        examples=[each for each in recorded if str(each["path"]).startswith(("/v1/", "/v2/"))],
+        calls=[each for each in recorded if str(each["path"]).startswith(GRPC) and each["base64"]],
         lines=_lines(),
         public=[*PUBLIC, *(f"/transfer/{each}" for each in ids[:40])],
     )
@@ -117,7 +120,7 @@ def _examples() -> list[dict[str, object]]:
     return [
         {name: each.get(name) for name in ("method", "path", "body", "base64")}
         for each in recorded
-        if "method" in each
+        if "method" in each and "text" not in each.get("headers", {}).get("Content-Type", "")
     ]
 
 

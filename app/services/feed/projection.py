@@ -84,6 +84,8 @@ def _write_transfers(
     rows = [row for before, state in known if (row := _transfer_row(state)) != _transfer_row(before)]
     upsert(connection, Transfer, rows)
     upsert(connection, TransferBlock, [row for _, state in known for row in _block_rows(state)])
+    for before, state in known:
+        _leave_chains(connection, before, state)
 
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:
@@ -98,6 +100,15 @@ def _transfer_row(state: TransferState) -> dict[str, Any]:
 def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
+
+
+def _leave_chains(connection: Connection, before: TransferState, state: TransferState) -> None:
+    """Delete the blocks on chains that another send has taken the transfer away from. Seldom are there any."""
+    chains = {before.src_chain_id, before.dst_chain_id} - {None, *(chain_id for chain_id, _ in state.blocks)}
+    if chains <= {state.src_chain_id, state.dst_chain_id}:
+        return
+    of_transfer = TransferBlock.transfer_id == state.transfer_id
+    connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(chains)))
 
 
 def _write_hashes(
