@@ -135,8 +135,6 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         allow_forms()
     if changes and (kept := _check_token(csrf, audience)) is not None:
         return kept
-    if changes and any(name != FILE_FIELD for name in request.files):
-        abort(400)  # forms would take the file for the text that they expect
     if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
         # The library would sign out whoever comes here without a reason, and a link can bring anybody.
         return redirect(url_for("account.index"))
@@ -145,6 +143,8 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
 
 def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:
     """Check the CSRF token. What came with one that is out of date is kept, to be sent again.
+
+    A file in the place of a text is a bad request: forms would take it for the text.
 
     :raises CSRFError: it is out of date or missing, and nothing is kept.
     """
@@ -158,4 +158,6 @@ def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue |
         if kept is None:
             raise
         return kept
+    if any(name != FILE_FIELD for name in request.files):
+        abort(400)
     return None

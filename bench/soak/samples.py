@@ -66,9 +66,7 @@ class Samples:
         self._note("answers a second", load.per_second, None)
         self._note("p50, ms", load.p50_us / 1000, MIDDLE)
         self._note("p99, ms", load.p99_us / 1000, TAIL)
-        if (now := _processes(self._stage)).values() != self._processes.values() and {
-            process.pid for process in now.values()
-        } != {process.pid for process in self._processes.values()}:
+        if (now := _processes(self._stage)) != self._processes:
             raise SystemExit(f"processes ended or were replaced: {self._processes} are now {now}")
         for name, process in self._processes.items():
             self._note(f"{name}: RSS, MB", process.memory_info().rss / 1e6, MEMORY)

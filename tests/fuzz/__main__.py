@@ -1,7 +1,7 @@
 """A million broken and odd requests: ``python -m tests.fuzz --inputs 1000000 --seed 1``.
 
-Half go to a gunicorn on SQLite and half to one on PostgreSQL. ``--first N --inputs 1 --only postgresql`` sends
-one of them again and shows it.
+Half go to a gunicorn on SQLite and half to one on PostgreSQL. ``--first N --inputs 1 --only postgresql``
+sends one of them again and shows it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def _judge(
 
 
 def _print(backend: str, outcome: Outcome, seconds: float, seed: int) -> None:
-    print(f"\n{backend}: {outcome.inputs:,} inputs in {seconds:,.0f} s, {outcome.inputs / seconds:,.0f} a second")
+    print(
+        f"\n{backend}: {outcome.inputs:,} inputs in {seconds:,.0f} s, {outcome.inputs / seconds:,.0f} a second"
+    )
     doors = sorted({door for door, _ in outcome.statuses})
     for door in doors:
         counts = sorted((status, count) for (of, status), count in outcome.statuses.items() if of == door)

@@ -27,7 +27,8 @@ from tests.fuzz.questions import Question, World, request
 GRPC = "/sgn.gateway.v1.Web/"
 METHOD_NAMES = (
     "EstimateAmt", "GetTransferStatus", "GetLatest7DayTransferLatencyForQuery", "TransferHistory",
-    "GetTransferConfigs", "WithdrawLiquidity", "EstimateWithdrawAmt", "GetTokenBound", "GetTransferConfigsForAll",
+    "GetTransferConfigs", "WithdrawLiquidity", "EstimateWithdrawAmt", "GetTokenBound",
+    "GetTransferConfigsForAll",
 )  # fmt: skip
 
 
@@ -60,7 +61,10 @@ def waiting_question(chance: random.Random, world: World) -> Question:
     """Somebody who waits, and does not wait long."""
     fields = [("transfer_id", chance.choice(world.ids))]
     if chance.random() < 0.5:
-        fields += [("after_status", str(chance.randrange(13))), ("timeout", chance.choice(("0", "1", "0.01")))]
+        fields += [
+            ("after_status", str(chance.randrange(13))),
+            ("timeout", chance.choice(("0", "1", "0.01"))),
+        ]
         where = "/v2/waitTransferStatus"
     else:
         if chance.random() < 0.4:
@@ -98,7 +102,9 @@ def grpc_question(chance: random.Random, world: World) -> Question:
         limit = chance.choice((b"1H", b"0S", b"5", b"S", b"99999999n", b"x" * 50, b"1m", b"\xff", b"-1S"))
         headers.append(b"grpc-timeout: " + limit)
     method = b"POST" if chance.random() < 0.95 else chance.choice(METHODS)
-    return Question("grpcweb", request(method, one_line(path(chance, GRPC + name), spaces=False), headers, body))
+    return Question(
+        "grpcweb", request(method, one_line(path(chance, GRPC + name), spaces=False), headers, body)
+    )
 
 
 def _framed(chance: random.Random, message: bytes) -> bytes:
@@ -138,7 +144,9 @@ def ingest_question(chance: random.Random, world: World) -> Question:
         cut = chance.randrange(len(body) + 1)
         pieces = [each for each in (body[:cut], body[cut:]) if each]
         chunked = b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
-        return Question("ingest", request(b"POST", where, [*headers, b"Transfer-Encoding: chunked"]) + chunked)
+        return Question(
+            "ingest", request(b"POST", where, [*headers, b"Transfer-Encoding: chunked"]) + chunked
+        )
     return Question("ingest", request(b"POST", where, headers, body))
 
 
@@ -157,9 +165,7 @@ def _line(chance: random.Random, world: World) -> bytes:
     return tampered(chance, written) if chance.random() < 0.1 else written
 
 
-def _changed(
-    chance: random.Random, example: dict[str, Any], door: str, headers: list[bytes]
-) -> Question:
+def _changed(chance: random.Random, example: dict[str, Any], door: str, headers: list[bytes]) -> Question:
     where, _, query = example["path"].partition("?")
     fields = parse_qsl(query, keep_blank_values=True)
     target = path(chance, where)

@@ -70,9 +70,7 @@ class Client:
     def send(self, number: int, outcome: Outcome) -> Exchange | None:
         """One input; notes what is wrong."""
         self._sign_in_when_due()
-        asked = question(
-            self._seed, number, self._world, self._operator.cookie, self._operator.token
-        )
+        asked = question(self._seed, number, self._world, self._operator.cookie, self._operator.token)
         try:
             found = self._wire.ask(asked)
             fault = wrong(asked, found)

@@ -59,7 +59,9 @@ def _fault(answer: Answer, raw: bytes) -> str | None:
     if b"Traceback (most recent" in answer.body:
         return "a traceback"
     if answer.status == 503:
-        if answer.header(b"X-Gateway-Reason") is None and b"html" not in (answer.header(b"Content-Type") or b""):
+        if answer.header(b"X-Gateway-Reason") is None and b"html" not in (
+            answer.header(b"Content-Type") or b""
+        ):
             return "503 without a reason"
         return None if answer.header(b"Retry-After") else "503 without Retry-After"
     if answer.status == 501 and _OTHER_CODING.search(raw):

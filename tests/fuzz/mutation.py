@@ -1,4 +1,4 @@
-"""Changes of right requests that somebody means something with: of texts, bytes, documents, queries, headers."""
+"""Changes of right requests: of texts, bytes, documents, queries, paths and headers."""
 
 from __future__ import annotations
 
@@ -14,39 +14,65 @@ TELLING = b"\x00\x01\x02\x7f\x80\x81\xfe\xff=+/A\r\n \t\"'\\{}[],:;%&?#<>0-9"
 """Bytes that mean something to some layer."""
 
 TEXTS = (
-    "", " ", "0", "-1", "-0", "+1", "1.0", "1e18", "1e999", "0x10", "0x", "NaN", "Infinity", "null", "true", "false",
-    "[]", "{}", "9" * 79, "9" * 5000, str(2**32), str(2**63), str(2**64), str(2**256), str(2**256 - 1), "\u0661",
-    "\u00e9" * 129, "a" * 128, "a" * 129, "\U0001f4a3", "\u202e", "\ufeff", "\u0130", "\u00df", "\x00", "a\x00b",
-    "\x1b[31m", "%00", "%", "../../etc/passwd", "..\\..", "'; DROP TABLE events; --", "\" OR 1=1", "<script>", "{{7*7}}",
-    "${jndi:x}", "%s%n", "0x" + "00" * 32, "0x" + "ff" * 32, "0x" + "GG" * 32, "0x" + "00" * 20, "2026-13-45T99:99:99Z",
-    "0000-00-00", "9999-12-31T23:59:59.999999+23:59", "1970-01-01T00:00:00Z", "a@b", "127.0.0.1", "::1", "http://[::1",
+    "", " ", "0", "-1", "-0", "+1", "1.0", "1e18", "1e999", "0x10", "0x", "NaN", "Infinity", "null",
+    "true", "false",
+    "[]", "{}", "9" * 79, "9" * 5000, str(2**32), str(2**63), str(2**64), str(2**256), str(2**256 - 1),
+    "\u0661",
+    "\u00e9" * 129, "a" * 128, "a" * 129, "\U0001f4a3", "\u202e", "\ufeff", "\u0130", "\u00df", "\x00",
+    "a\x00b",
+    "\x1b[31m", "%00", "%", "../../etc/passwd", "..\\..", "'; DROP TABLE events; --", "\" OR 1=1",
+    "<script>", "{{7*7}}",
+    "${jndi:x}", "%s%n", "0x" + "00" * 32, "0x" + "ff" * 32, "0x" + "GG" * 32, "0x" + "00" * 20,
+    "2026-13-45T99:99:99Z",
+    "0000-00-00", "9999-12-31T23:59:59.999999+23:59", "1970-01-01T00:00:00Z", "a@b", "127.0.0.1", "::1",
+    "http://[::1",
     "https://example.org/" + "a" * 3000,
 )  # fmt: skip
 
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64, 2**256, 10**400, 0.1, -0.0, 1e308,
-    float("nan"), float("inf"), [], {}, [None], [[]], {"": ""}, [[[[[[[[]]]]]]]], ["a"] * 501, {"a": {"b": {"c": []}}},
+    float("nan"), float("inf"), [], {}, [None], [[]], {"": ""}, [[[[[[[[]]]]]]]], ["a"] * 501,
+    {"a": {"b": {"c": []}}},
 )  # fmt: skip
 
-METHODS = (b"GET", b"POST", b"HEAD", b"OPTIONS", b"PUT", b"PATCH", b"DELETE", b"TRACE", b"PROPFIND", b"get", b"X")
+METHODS = (
+    b"GET",
+    b"POST",
+    b"HEAD",
+    b"OPTIONS",
+    b"PUT",
+    b"PATCH",
+    b"DELETE",
+    b"TRACE",
+    b"PROPFIND",
+    b"get",
+    b"X",
+)
 
 CONTENT_TYPES = (
     b"application/json", b"application/json; charset=utf-16", b"text/plain", b"", b"application/x-ndjson",
-    b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x", b"multipart/form-data", b"a", b"/",
-    b"application/json; charset=\xff", b"application/grpc-web+proto", b"application/grpc-web-text", b"application/grpc",
+    b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x", b"multipart/form-data",
+    b"a", b"/",
+    b"application/json; charset=\xff", b"application/grpc-web+proto", b"application/grpc-web-text",
+    b"application/grpc",
 )  # fmt: skip
 
 HEADERS = (
-    b"Accept: */*;q=9", b"Accept-Encoding: gzip, br", b"Accept-Language: " + b"x" * 300, b"Authorization: Bearer",
+    b"Accept: */*;q=9", b"Accept-Encoding: gzip, br", b"Accept-Language: " + b"x" * 300,
+    b"Authorization: Bearer",
     b"Authorization: Bearer gwk_0", b"Authorization: Basic \xff\xfe", b"Authorization: " + b"b" * 4000,
     b"Content-Encoding: gzip", b"Content-Encoding: br", b"Cookie: console=x", b"Cookie: " + b"a=b; " * 200,
     b"Cookie: console=\xff\xfe; =; ;", b"Expect: 100-continue", b"Expect: 200-ok", b"Forwarded: for=unknown",
-    b"If-Modified-Since: yesterday", b"If-None-Match: *", b'If-None-Match: W/"x", "', b"If-None-Match: " + b'"a",' * 500,
+    b"If-Modified-Since: yesterday", b"If-None-Match: *", b'If-None-Match: W/"x", "',
+    b"If-None-Match: " + b'"a",' * 500,
     b"Last-Event-ID: 9-9-9", b"Last-Event-ID: \xff", b"Origin: null", b"Origin: https://example.org",
     b"Access-Control-Request-Method: POST", b"Range: bytes=0-0,1-1", b"Range: bytes=9-0", b"Referer: \xff",
-    b"Sec-Fetch-Site: cross-site", b"Transfer-Encoding: identity", b"Upgrade: h2c", b"X-Forwarded-For: 1.2.3.4, ::1, x",
-    b"X-Forwarded-Proto: https", b"X-Forwarded-Host: e\xffil", b"X-HTTP-Method-Override: DELETE", b"grpc-timeout: 1n",
-    b"grpc-timeout: -1S", b"X-Request-Id: " + b"a" * 500, b"X-Request-Id: \x1b[2J", b"X_Under: score", b"X: a\tb",
+    b"Sec-Fetch-Site: cross-site", b"Transfer-Encoding: identity", b"Upgrade: h2c",
+    b"X-Forwarded-For: 1.2.3.4, ::1, x",
+    b"X-Forwarded-Proto: https", b"X-Forwarded-Host: e\xffil", b"X-HTTP-Method-Override: DELETE",
+    b"grpc-timeout: 1n",
+    b"grpc-timeout: -1S", b"X-Request-Id: " + b"a" * 500, b"X-Request-Id: \x1b[2J", b"X_Under: score",
+    b"X: a\tb",
     b"Content-Type: application/json", b"Host: y", b"Content-Language: de",
 )  # fmt: skip
 
@@ -160,7 +186,7 @@ def path(chance: random.Random, right: str) -> bytes:
     changes: Sequence[Callable[[], str]] = (
         lambda: right + "/",
         lambda: right.replace("/", "//", 1),
-        lambda: right.upper(),
+        right.upper,
         lambda: right + "%00",
         lambda: right + "/../" + right,
         lambda: right + ";a=b",

@@ -12,7 +12,12 @@ from tests.fuzz.questions import Question, World, request
 STRANGERS = "127.0.2.1"
 """Who guesses at the console is counted by address; those who are signed in come from another."""
 
-LANGUAGES = (b"Accept-Language: de", b"Accept-Language: en;q=0", b"Accept: text/html", b"Accept: application/json")
+LANGUAGES = (
+    b"Accept-Language: de",
+    b"Accept-Language: en;q=0",
+    b"Accept: text/html",
+    b"Accept: application/json",
+)
 
 
 def public_question(chance: random.Random, world: World) -> Question:
@@ -97,7 +102,9 @@ def _form(chance: random.Random, target: bytes, fields: Pairs, headers: list[byt
     for name, value in fields:
         file = b'; filename="a"\r\nContent-Type: text/plain' if chance.random() < 0.1 else b""
         raw = name.encode("utf-8", "replace"), value.encode("utf-8", "replace")
-        parts.append(b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n' % (raw[0], file, raw[1]))
+        parts.append(
+            b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n' % (raw[0], file, raw[1])
+        )
     body = b"".join(parts) + b"--x--\r\n"
     if chance.random() < 0.2:
         body = tampered(chance, body)

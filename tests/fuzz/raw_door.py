@@ -35,24 +35,36 @@ TWO_LENGTHS: tuple[list[bytes], ...] = (
 """Heads that say twice, or unclearly, where the body ends: each must be refused, and the connection closed."""
 
 CHUNKS = (
-    b"-1\r\nx\r\n0\r\n\r\n", b"0x5\r\nhello\r\n0\r\n\r\n", b"1_0\r\nhello\r\n0\r\n\r\n", b"5;" + b"x" * 5000 + b"\r\nhello\r\n",
-    b"5\r\nhel", b"5\nhello\n0\n\n", b"ffffffffffffffff\r\nx", b"5\r\nhelloXX0\r\n\r\n", b"0\r\nTrailer: a\r\n\r\n",
-    b"0\r\n" + b"T: x\r\n" * 300 + b"\r\n", b"\r\n\r\n", b"5 \r\nhello\r\n0\r\n\r\n", b"", b"5\r\nhello\r\n" * 20 + b"0\r\n\r\n",
+    b"-1\r\nx\r\n0\r\n\r\n", b"0x5\r\nhello\r\n0\r\n\r\n", b"1_0\r\nhello\r\n0\r\n\r\n",
+    b"5;" + b"x" * 5000 + b"\r\nhello\r\n",
+    b"5\r\nhel", b"5\nhello\n0\n\n", b"ffffffffffffffff\r\nx", b"5\r\nhelloXX0\r\n\r\n",
+    b"0\r\nTrailer: a\r\n\r\n",
+    b"0\r\n" + b"T: x\r\n" * 300 + b"\r\n", b"\r\n\r\n", b"5 \r\nhello\r\n0\r\n\r\n", b"",
+    b"5\r\nhello\r\n" * 20 + b"0\r\n\r\n",
 )  # fmt: skip
 
 LINES = (
-    b"GET / HTTP/1.1", b"GET / HTTP/1.0", b"GET / HTTP/2.0", b"GET / HTTP/9.9", b"GET /", b"GET", b"", b" ", b"GET  / HTTP/1.1",
-    b"GET / HTTP/1.1 x", b"GET\t/\tHTTP/1.1", b"G\x00T / HTTP/1.1", b"GET /\x00 HTTP/1.1", b"GET /\xff\xfe HTTP/1.1",
-    b"GET http:// HTTP/1.1", b"GET http://[::1 HTTP/1.1", b"GET //// HTTP/1.1", b"GET * HTTP/1.1", b"OPTIONS * HTTP/1.1",
-    b"CONNECT a:1 HTTP/1.1", b"PRI * HTTP/2.0\r\n\r\nSM", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET ?a HTTP/1.1",
-    b"GET /" + b"a" * 9000 + b" HTTP/1.1", b"GET /?" + b"a=%00&" * 1300 + b" HTTP/1.1", b"HELO x", b"GET / HTTP/1.1\r", b"\r\n" * 40,
-    b"get / http/1.1", b"GET / HTTP/1.1\nHost: x", b"PROXY TCP4 1.2.3.4 5.6.7.8 1 2", b"GET /v2/getTransferConfigs HTTP/1.1",
+    b"GET / HTTP/1.1", b"GET / HTTP/1.0", b"GET / HTTP/2.0", b"GET / HTTP/9.9", b"GET /", b"GET", b"",
+    b" ", b"GET  / HTTP/1.1",
+    b"GET / HTTP/1.1 x", b"GET\t/\tHTTP/1.1", b"G\x00T / HTTP/1.1", b"GET /\x00 HTTP/1.1",
+    b"GET /\xff\xfe HTTP/1.1",
+    b"GET http:// HTTP/1.1", b"GET http://[::1 HTTP/1.1", b"GET //// HTTP/1.1", b"GET * HTTP/1.1",
+    b"OPTIONS * HTTP/1.1",
+    b"CONNECT a:1 HTTP/1.1", b"PRI * HTTP/2.0\r\n\r\nSM",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET ?a HTTP/1.1",
+    b"GET /" + b"a" * 9000 + b" HTTP/1.1", b"GET /?" + b"a=%00&" * 1300 + b" HTTP/1.1", b"HELO x",
+    b"GET / HTTP/1.1\r", b"\r\n" * 40,
+    b"get / http/1.1", b"GET / HTTP/1.1\nHost: x", b"PROXY TCP4 1.2.3.4 5.6.7.8 1 2",
+    b"GET /v2/getTransferConfigs HTTP/1.1",
 )  # fmt: skip
 
 BAD_HEADERS = (
-    b"Host:", b"Host: a\r\nHost: b", b": x", b"A", b"A B: c", b"A\x00: b", b"A: b\x00", b"\xff: \xfe", b" folded: x",
-    b"X: " + b"y" * 9000, b"Connection: close, keep-alive", b"Connection: \xff", b"Keep-Alive: timeout=-1", b"A:" + b" " * 3000,
-    b"Upgrade: websocket\r\nConnection: Upgrade", b"Expect: 100-continue", b"Content-Type: \x00", b"Secret_Header: x", b"X: \r\n y",
+    b"Host:", b"Host: a\r\nHost: b", b": x", b"A", b"A B: c", b"A\x00: b", b"A: b\x00", b"\xff: \xfe",
+    b" folded: x",
+    b"X: " + b"y" * 9000, b"Connection: close, keep-alive", b"Connection: \xff",
+    b"Keep-Alive: timeout=-1", b"A:" + b" " * 3000,
+    b"Upgrade: websocket\r\nConnection: Upgrade", b"Expect: 100-continue", b"Content-Type: \x00",
+    b"Secret_Header: x", b"X: \r\n y",
 )  # fmt: skip
 
 
@@ -86,7 +98,9 @@ def raw_question(chance: random.Random, world: World) -> Question:
 def _good(chance: random.Random, world: World) -> bytes:
     body = STATUS % chance.choice(world.ids).encode()
     headers = [b"Content-Type: application/json", *chance.sample(HEADERS, chance.randrange(3))]
-    where = chance.choice((b"/v2/getTransferStatus", b"/v2/getTransferStatus", b"/admin/sign-in", b"/ingest/v1/events"))
+    where = chance.choice(
+        (b"/v2/getTransferStatus", b"/v2/getTransferStatus", b"/admin/sign-in", b"/ingest/v1/events")
+    )
     return request(b"POST" if chance.random() < 0.9 else chance.choice(METHODS), where, headers, body)
 
 

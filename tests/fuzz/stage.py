@@ -40,9 +40,12 @@ RECORDED = ROOT / "tests" / "contract" / "recorded" / "answers.json"
 LINES = 400
 """Events that inputs are made from."""
 
-PUBLIC = ("/", "/docs/", "/docs/try/", "/docs/try/try.js", "/openapi.json", "/transfer/", "/transfer/x", "/pages/static/x.css",
-          "/pages/static/page.css", "/admin/static/console.css", "/admin/fs-static/x", "/static/x", "/healthz", "/readyz",
-          "/docs/interface/", "/docs/search.json", "/favicon.ico", "/robots.txt", "/docs/../x", "/version")  # fmt: skip
+PUBLIC = ("/", "/docs/", "/docs/try/", "/docs/try/try.js", "/openapi.json", "/transfer/", "/transfer/x",
+    "/pages/static/x.css",
+          "/pages/static/page.css", "/admin/static/console.css", "/admin/fs-static/x", "/static/x",
+          "/healthz", "/readyz",
+          "/docs/interface/", "/docs/search.json", "/favicon.ico", "/robots.txt", "/docs/../x",
+          "/version")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,9 @@ def _world(gateway: Gateway) -> World:
     create_account(gateway, "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
     key, _ = request_key(gateway, "fuzz", ("read", "webhooks"), "", actor=TESTER)
     with reading(gateway.engine) as connection:
-        keys = connection.scalars(select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)).all()
+        keys = connection.scalars(
+            select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)
+        ).all()
         accounts = connection.scalars(select(TransferAccount.account).distinct().limit(20)).all()
     ids, recorded = [f"0x{each.hex()}" for each in keys], _examples()
     return World(
@@ -135,7 +140,7 @@ def _lines() -> list[dict[str, object]]:
 
 
 def inconsistencies(url: str) -> list[str]:
-    """What of the database does not hold: the audit log's seals, and the log against what is folded from it."""
+    """What of the database does not hold: the audit log's seals, or the log against what follows from it."""
     with gateway_on(url):
         gateway = current_gateway()
         verified = verify_audit(gateway)
@@ -146,5 +151,3 @@ def inconsistencies(url: str) -> list[str]:
         with reading(gateway.engine) as connection:
             after = projections(connection)
     return found + [f"a replay makes other {name}" for name in before if before[name] != after[name]]
-
-

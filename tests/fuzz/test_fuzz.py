@@ -1,4 +1,4 @@
-"""A few hundred broken and odd requests to a real gunicorn; `make fuzz` sends a million (tests/fuzz/__main__.py)."""
+"""A few hundred broken and odd requests to a real gunicorn; `make fuzz` sends a million."""
 
 from __future__ import annotations
 

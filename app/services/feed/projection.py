@@ -103,8 +103,9 @@ def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
 
 
 def _leave_chains(connection: Connection, before: TransferState, state: TransferState) -> None:
-    """Delete the blocks on chains that another send has taken the transfer away from. Seldom are there any."""
-    chains = {before.src_chain_id, before.dst_chain_id} - {None, *(chain_id for chain_id, _ in state.blocks)}
+    """Delete the blocks on chains that another send has taken the transfer away from, seldom any."""
+    used = {chain_id for chain_id, _ in state.blocks}
+    chains = {before.src_chain_id, before.dst_chain_id} - {None} - used
     if chains <= {state.src_chain_id, state.dst_chain_id}:
         return
     of_transfer = TransferBlock.transfer_id == state.transfer_id
