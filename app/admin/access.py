@@ -144,10 +144,13 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
 def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:
     """Check the CSRF token. What came with one that is out of date is kept, to be sent again.
 
-    A file in the place of a text is a bad request: forms would take it for the text.
+    A field without a name is a bad request, which the library cannot read, and so is a file in the place of
+    a text, which forms would take for the text.
 
     :raises CSRFError: it is out of date or missing, and nothing is kept.
     """
+    if None in request.form or any(name != FILE_FIELD for name in request.files):
+        abort(400)
     try:
         csrf.protect()
     except CSRFError:
@@ -158,6 +161,4 @@ def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue |
         if kept is None:
             raise
         return kept
-    if any(name != FILE_FIELD for name in request.files):
-        abort(400)
     return None

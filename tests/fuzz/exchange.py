@@ -106,6 +106,7 @@ class Wire:
             wire.close()
             return Exchange([], data, seconds, cut)
         answer, rest = found
+        rest = _after_refusal(question, answer, rest)
         if ended or rest or _CLOSES.search(answer.head):
             wire.close()
         else:
@@ -135,9 +136,15 @@ class Wire:
             answer, data = found
             answers.append(answer)
             method = b""
-        if len(answers) == 1 and question.method == b"HEAD" and _CLOSES.search(answers[0].head):
-            data = b""  # what cannot be read is refused before anybody knows its method, with a body
+        if len(answers) == 1:
+            data = _after_refusal(question, answers[0], data)
         return Exchange(answers, data, seconds, cut)
+
+
+def _after_refusal(question: Question, answer: Answer, rest: bytes) -> bytes:
+    """What follows an answer. What cannot be read is refused before anybody knows its method, so with a body."""
+    refused = question.method == b"HEAD" and 400 <= answer.status < 500 and _CLOSES.search(answer.head)
+    return b"" if refused else rest
 
 
 def read_answer(data: bytes, method: bytes, ended: bool = False) -> tuple[Answer, bytes] | None:

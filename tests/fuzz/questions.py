@@ -67,7 +67,7 @@ class World:
 
 def request(method: bytes, target: bytes, headers: list[bytes], body: bytes | None = None) -> bytes:
     """One request of HTTP/1.1, as it should be written."""
-    lines = [method + b" " + target + b" HTTP/1.1", *headers]
+    lines = [method + b" " + target + b" HTTP/1.1", *filter(None, headers)]
     if not any(each.lower().startswith(b"host:") for each in headers):
         lines.insert(1, b"Host: gateway.example")
     if body is not None:
