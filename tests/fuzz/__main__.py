@@ -125,9 +125,8 @@ def _judge(
 
 
 def _print(backend: str, outcome: Outcome, seconds: float, seed: int) -> None:
-    print(
-        f"\n{backend}: {outcome.inputs:,} inputs in {seconds:,.0f} s, {outcome.inputs / seconds:,.0f} a second"
-    )
+    speed = outcome.inputs / seconds
+    print(f"\n{backend}: {outcome.inputs:,} inputs in {seconds:,.0f} s, {speed:,.0f} a second")
     doors = sorted({door for door, _ in outcome.statuses})
     for door in doors:
         counts = sorted((status, count) for (of, status), count in outcome.statuses.items() if of == door)

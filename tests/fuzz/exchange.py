@@ -142,7 +142,7 @@ class Wire:
 
 
 def _after_refusal(question: Question, answer: Answer, rest: bytes) -> bytes:
-    """What follows an answer. What cannot be read is refused before anybody knows its method, so with a body."""
+    """What follows an answer. What cannot be read is refused with a body, whatever its method."""
     refused = question.method == b"HEAD" and 400 <= answer.status < 500 and _CLOSES.search(answer.head)
     return b"" if refused else rest
 

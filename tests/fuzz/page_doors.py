@@ -75,7 +75,8 @@ def _console(
 
 
 _ARGUMENTS = (
-    "page", "sort", "desc", "search", "q", "before", "after", "flt0_0", "page_size", "next", "subject", "at", "since",
+    "page", "sort", "desc", "search", "q", "before", "after", "flt0_0", "page_size", "next", "subject", "at",
+    "since",
     "until", "status", "cursor", "state", "kind", "chain", "id", "edit_modal",
 )  # fmt: skip
 

@@ -32,7 +32,7 @@ TWO_LENGTHS: tuple[list[bytes], ...] = (
     [b"X: y", b" Transfer-Encoding: chunked"],
     [b"Content-Length: 99999999999999999999"],
 )
-"""Heads that say twice, or unclearly, where the body ends: each must be refused, and the connection closed."""
+"""Heads that say twice, or unclearly, where the body ends: each is refused, and the connection closed."""
 
 CHUNKS = (
     b"-1\r\nx\r\n0\r\n\r\n", b"0x5\r\nhello\r\n0\r\n\r\n", b"1_0\r\nhello\r\n0\r\n\r\n",
