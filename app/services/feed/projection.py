@@ -104,9 +104,9 @@ def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
 
 def _leave_chains(connection: Connection, before: TransferState, state: TransferState) -> None:
     """Delete the blocks on chains that another send has taken the transfer away from, seldom any."""
-    used = {chain_id for chain_id, _ in state.blocks}
-    chains = {before.src_chain_id, before.dst_chain_id} - {None} - used
-    if chains <= {state.src_chain_id, state.dst_chain_id}:
+    former = before.src_chain_id, before.dst_chain_id
+    chains = {*former} - {None, *dict(state.blocks)}
+    if former == (state.src_chain_id, state.dst_chain_id) or not chains:
         return
     of_transfer = TransferBlock.transfer_id == state.transfer_id
     connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(chains)))

@@ -198,12 +198,21 @@ def blocks(gateway: Gateway) -> set[tuple[int, int]]:
         return {(row.chain_id, row.highest) for row in rows}
 
 
-def test_blocks_follow_a_transfer_to_the_chains_of_another_send(gateway: Gateway) -> None:
+@pytest.mark.parametrize(
+    ("route", "block", "expected"),
+    [((2, 3), 50, {(1, 100), (2, 50), (3, 200)}), ((2, 1), 50, {(1, 200), (2, 50)}), ((2, 1), None, {(1, 200)})],
+)
+def test_blocks_follow_a_transfer_to_the_chains_of_another_send(
+    gateway: Gateway, route: tuple[int, int], block: int | None, expected: set[tuple[int, int]]
+) -> None:
     """The payout's block stayed on the chain that a former send had said. Found by tests/fuzz."""
     feed(gateway, sent(1), released(1, block=200))
     assert blocks(gateway) == {(1, 100), (2, 200)}
-    feed(gateway, sent(1, at=-200, event_id="earlier", src_chain_id=2, dst_chain_id=1, block=50))
-    told = blocks(gateway)
+    more = {} if block is None else {"block": block}
+    other = sent(1, at=-200, event_id="earlier", src_chain_id=route[0], dst_chain_id=route[1], **more)
+    if block is None:
+        del other["block"]
+    feed(gateway, other)
+    assert blocks(gateway) == expected
     replay(gateway, actor=TESTER)
-    assert told == blocks(gateway)
-    assert (2, 200) not in told
+    assert blocks(gateway) == expected
