@@ -200,7 +200,11 @@ def blocks(gateway: Gateway) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize(
     ("route", "block", "expected"),
-    [((2, 3), 50, {(1, 100), (2, 50), (3, 200)}), ((2, 1), 50, {(1, 200), (2, 50)}), ((2, 1), None, {(1, 200)})],
+    [
+        ((2, 3), 50, {(1, 100), (2, 50), (3, 200)}),
+        ((2, 1), 50, {(1, 200), (2, 50)}),
+        ((2, 1), None, {(1, 200)}),
+    ],
 )
 def test_blocks_follow_a_transfer_to_the_chains_of_another_send(
     gateway: Gateway, route: tuple[int, int], block: int | None, expected: set[tuple[int, int]]
