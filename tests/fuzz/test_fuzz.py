@@ -37,7 +37,7 @@ def test_some_inputs_to_every_door(running: Stage) -> None:
     assert not outcome.findings
     assert {door for door, _ in outcome.statuses} == DOORS
     assert sum(count for (_, status), count in outcome.statuses.items() if status == 200) > INPUTS // 5
-    assert sum(outcome.unavailable.values()) <= 1, outcome.unavailable
+    assert sum(outcome.unavailable.values()) <= INPUTS // 100, outcome.unavailable
     assert not still_slow(client, outcome.slow)
     assert set(running.workers()) == workers
     assert running.log_faults() == []
