@@ -71,17 +71,19 @@ profile: ## draw a flame graph of a server under load into build/profile.svg (AR
 	$(VENV) requirements-bench.txt
 	@$(BIN)/python -m bench.profile $(ARGS)
 
-fuzz: ## send 50,000 malformed calls to the gRPC-Web door; `make test` sends 5,000
+fuzz: ## send 1,000,000 broken and odd requests to all doors, and 50,000 calls to gRPC-Web's code (FUZZ_SEED=2 for others; ARGS="--inputs 10000")
 	$(VENV) requirements-dev.txt
-	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py $(ARGS)
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py
 
 schemathesis: ## send 20,000 requests generated from the OpenAPI document, with and without COMPAT_CLIENTS; `make test` sends a few hundred
 	$(VENV) requirements-dev.txt
 	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 
-soak: ## test long runs: kill workers and watchers, reorganise chains, break nodes (SOAK_SEED=2 for other sequences)
-	$(VENV) requirements-dev.txt
-	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher $(ARGS)
+soak: ## use everything for half an hour and look whether it grows; then kill workers and watchers, reorganise chains, break nodes (ARGS="--minutes 5"; SOAK_SEED=2 for other sequences)
+	$(VENV) requirements-bench.txt
+	@$(BIN)/python -m bench.soak $(ARGS)
+	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher
 
 ##@ Releases, and what we depend on
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 from flask import Flask
@@ -65,11 +66,13 @@ def postgres_server(
 
 
 @contextmanager
-def gateway_on(url: str) -> Iterator[Flask]:
-    """A migrated application on the database, inside its context."""
-    app = create_app(
-        Settings.model_validate({"database_url": url, "secret_key": "bench" * 8, "audit_key": "bench" * 8})
-    )
+def gateway_on(url: str, **settings: Any) -> Iterator[Flask]:
+    """A migrated application on the database, inside its context.
+
+    :param settings: beside the database and the secrets.
+    """
+    secrets = {"secret_key": "bench" * 8, "audit_key": "bench" * 8}
+    app = create_app(Settings.model_validate({"database_url": url} | secrets | settings))
     with app.app_context():
         upgrade(directory=str(Path(__file__).parent.parent / "migrations"))
         yield app

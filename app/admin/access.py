@@ -21,6 +21,9 @@ from app.domain.operators import Role
 
 _log = logging.getLogger(__name__)
 
+FILE_FIELD: Final = "file"
+"""What each form that takes a file calls it."""
+
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -141,8 +144,13 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
 def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:
     """Check the CSRF token. What came with one that is out of date is kept, to be sent again.
 
+    A field without a name is a bad request, which the library cannot read, and so is a file in the place of
+    a text, which forms would take for the text.
+
     :raises CSRFError: it is out of date or missing, and nothing is kept.
     """
+    if None in request.form or any(name != FILE_FIELD for name in request.files):
+        abort(400)
     try:
         csrf.protect()
     except CSRFError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from werkzeug.test import TestResponse
+if TYPE_CHECKING:  # who reads forms alone, as the processes of the fuzzer do, needs no application
+    from werkzeug.test import TestResponse
 
-from tests.admin.visitor import Visitor
+    from tests.admin.visitor import Visitor
 
 
 class _Forms(HTMLParser):
@@ -16,6 +17,7 @@ class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.forms: list[dict[str, str]] = []
+        self.actions: list[str] = []
         self._select: str | None = None
         self._textarea: str | None = None
         self._inside = False
@@ -27,6 +29,7 @@ class _Forms(HTMLParser):
             self._inside = given.get("method") == "post"
             if self._inside:
                 self.forms.append({})
+                self.actions.append(given.get("action", ""))
         if not self._inside or "disabled" in given:
             return
         form = self.forms[-1]
@@ -56,6 +59,15 @@ class _Forms(HTMLParser):
             self._select = None
         elif tag == "form":
             self._inside = False
+
+
+def forms_in(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every form that is posted: where it goes to, empty for the page itself, and its fields."""
+    reader = _Forms()
+    reader.feed(page)
+    return [
+        (action, list(fields.items())) for action, fields in zip(reader.actions, reader.forms, strict=True)
+    ]
 
 
 def form_of(page: TestResponse) -> dict[str, str]:

@@ -94,7 +94,7 @@ def announced_in_log(log: Path) -> tuple[str, int]:
     """The same of a server that writes its log as JSON, where it says so as well."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        if found := re.search(r"doors [a-z,]+ at http://([\d.]+):(\d+)\"", log.read_text()):
+        if found := re.search(r"(?:API|Doors [a-z,]+ at) http://([\d.]+):(\d+)", log.read_text()):
             return found[1], int(found[2])
         time.sleep(0.05)
     raise AssertionError(f"gunicorn did not start:\n{log.read_text()}")

@@ -90,6 +90,8 @@ def _write_transfers(
     rows = [row for before, state in known if (row := _transfer_row(state)) != _transfer_row(before)]
     upsert(connection, Transfer, rows)
     upsert(connection, TransferBlock, [row for _, state in known for row in _block_rows(state)])
+    for before, state in known:
+        _leave_chains(connection, before, state)
 
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:
@@ -104,6 +106,16 @@ def _transfer_row(state: TransferState) -> dict[str, Any]:
 def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
+
+
+def _leave_chains(connection: Connection, before: TransferState, state: TransferState) -> None:
+    """Delete the blocks on chains that another send has taken the transfer away from, seldom any."""
+    former = before.src_chain_id, before.dst_chain_id
+    chains = {*former} - {None, *dict(state.blocks)}
+    if former == (state.src_chain_id, state.dst_chain_id) or not chains:
+        return
+    of_transfer = TransferBlock.transfer_id == state.transfer_id
+    connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(chains)))
 
 
 def _write_hashes(

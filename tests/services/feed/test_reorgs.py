@@ -8,10 +8,12 @@ from sqlalchemy import select
 
 from app.domain.crypto import address_of, checksum_address
 from app.models.engine import reading
-from app.models.events import ChainProgress, Event
+from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.pools import PoolCounter
 from app.models.transfers import LatencyRecord
 from app.runtime.gateway import Gateway
+from app.services.feed.replay import replay
+from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,
     about,
@@ -188,3 +190,33 @@ def test_a_send_tells_which_reorgs_had_reached_what_comes_again_beside_it(
     else:
         feed(gateway, *((send, release) if batches == "one" else (release, send)))
     assert status(1).status == 5
+
+
+def blocks(gateway: Gateway) -> set[tuple[int, int]]:
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(TransferBlock.chain_id, TransferBlock.highest))
+        return {(row.chain_id, row.highest) for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("route", "block", "expected"),
+    [
+        ((2, 3), 50, {(1, 100), (2, 50), (3, 200)}),
+        ((2, 1), 50, {(1, 200), (2, 50)}),
+        ((2, 1), None, {(1, 200)}),
+    ],
+)
+def test_blocks_follow_a_transfer_to_the_chains_of_another_send(
+    gateway: Gateway, route: tuple[int, int], block: int | None, expected: set[tuple[int, int]]
+) -> None:
+    """The payout's block stayed on the chain that a former send had said. Found by tests/fuzz."""
+    feed(gateway, sent(1), released(1, block=200))
+    assert blocks(gateway) == {(1, 100), (2, 200)}
+    more = {} if block is None else {"block": block}
+    other = sent(1, at=-200, event_id="earlier", src_chain_id=route[0], dst_chain_id=route[1], **more)
+    if block is None:
+        del other["block"]
+    feed(gateway, other)
+    assert blocks(gateway) == expected
+    replay(gateway, actor=TESTER)
+    assert blocks(gateway) == expected

@@ -1,0 +1,165 @@
+"""A gunicorn as it is shipped, with all doors and the sandbox, and what inputs are made from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+from sqlalchemy import Connection, select
+
+from app.domain.operators import Role
+from app.models.engine import reading
+from app.models.transfers import Transfer, TransferAccount
+from app.runtime.gateway import Gateway, current_gateway, system_clock
+from app.sandbox.feed import sandbox_events
+from app.sandbox.loader import load_sandbox
+from app.services.approvals.api_keys import request_key
+from app.services.audit.log import verify_audit
+from app.services.feed.replay import replay
+from app.services.operators.accounts import create_account
+from bench.database import gateway_on
+from tests.actors import TESTER
+from tests.fuzz.api_doors import GRPC
+from tests.fuzz.exchange import Wire
+from tests.fuzz.operator import Operator, found_pages
+from tests.fuzz.questions import World
+from tests.services.feed.world import projections
+from tests.serving.server import ROOT, Server, serving
+
+SECRET = "bench" * 8
+"""As ``gateway_on`` has it."""
+
+TOKEN = "a token of the fuzzer"
+RECORDED = ROOT / "tests" / "contract" / "recorded" / "answers.json"
+LINES = 400
+"""Events that inputs are made from."""
+
+PUBLIC = ("/", "/docs/", "/docs/try/", "/docs/try/try.js", "/openapi.json", "/transfer/", "/transfer/x",
+    "/pages/static/x.css",
+          "/pages/static/page.css", "/admin/static/console.css", "/admin/fs-static/x", "/static/x",
+          "/healthz", "/readyz",
+          "/docs/interface/", "/docs/search.json", "/favicon.ico", "/robots.txt", "/docs/../x",
+          "/version")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The server, what inputs are made from, and its log."""
+
+    server: Server
+    world: World
+    url: str
+    log: Path
+
+    def workers(self) -> dict[int, int]:
+        """Bytes of resident memory of each worker, by its process id."""
+        master = psutil.Process(self.server.process.pid)
+        return {worker.pid: worker.memory_info().rss for worker in master.children()}
+
+    def log_faults(self) -> list[str]:
+        """Lines of the log that no input may cause. What was unavailable for a moment is a warning."""
+        fault = re.compile(r"(Traceback|\S+ (ERROR|CRITICAL) )")
+        return [line for line in self.log.read_text().splitlines() if fault.match(line)]
+
+
+@contextmanager
+def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
+    """All of it on an empty database, ended with the block.
+
+    :param pages: of the console, at most, that inputs are made from.
+    """
+    with gateway_on(url):
+        gateway = current_gateway()
+        load_sandbox(gateway, actor=TESTER)
+        world = _world(gateway)
+    settings = {
+        "DATABASE_URL": url,
+        "SECRET_KEY": SECRET,
+        "AUDIT_KEY": SECRET,
+        "INGEST_TOKENS": TOKEN,
+        "DOORS": "api,grpcweb,ingest,admin,wait",
+        "LOG_LEVEL": "WARNING",
+        "REFUND_ASK_LIMIT": "100000/second",
+    }
+    with serving("wsgi:app", folder / "log", **settings) as server:
+        wire = Wire(server.host, server.port)
+        operator = Operator(wire, world)
+        operator.sign_in()
+        found, forms = found_pages(operator, pages)
+        wire.close()
+        yield Stage(server, replace(world, pages=found, forms=forms), url, folder / "log")
+
+
+def _world(gateway: Gateway) -> World:
+    create_account(gateway, "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
+    key, _ = request_key(gateway, "fuzz", ("read", "webhooks"), "", actor=TESTER)
+    with reading(gateway.engine) as connection:
+        keys = connection.scalars(
+            select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)
+        ).all()
+        accounts = connection.scalars(select(TransferAccount.account).distinct().limit(20)).all()
+    ids, recorded = [f"0x{each.hex()}" for each in keys], _examples()
+    return World(
+        ids,
+        sorted(accounts),
+        TOKEN,
+        key,
+        "fuzz@example.org",
+        SECRET,
+        examples=[each for each in recorded if str(each["path"]).startswith(("/v1/", "/v2/"))],
+        calls=[each for each in recorded if str(each["path"]).startswith(GRPC) and each["base64"]],
+        lines=_lines(),
+        public=[*PUBLIC, *(f"/transfer/{each}" for each in ids[:40])],
+    )
+
+
+def _examples() -> list[dict[str, object]]:
+    """Right requests, as they were recorded; those of gRPC-Web have their body in base64."""
+    recorded = [each["request"] for each in json.loads(RECORDED.read_text())]
+    return [
+        {name: each.get(name) for name in ("method", "path", "body", "base64")}
+        for each in recorded
+        if "method" in each and "text" not in each.get("headers", {}).get("Content-Type", "")
+    ]
+
+
+def _lines() -> list[dict[str, object]]:
+    """Some events of each type."""
+    kept: dict[str, list[dict[str, object]]] = {}
+    for event in sandbox_events(system_clock()):
+        of_type = kept.setdefault(str(event["type"]), [])
+        if len(of_type) < 20:
+            of_type.append(orjson.loads(orjson.dumps(event)))
+    return [event for of_type in kept.values() for event in of_type][:LINES]
+
+
+def inconsistencies(url: str) -> list[str]:
+    """What of the database does not hold: the audit log's seals, or the log against what follows from it."""
+    with gateway_on(url):
+        gateway = current_gateway()
+        verified = verify_audit(gateway)
+        found = [f"audit: {verified.fault}"] if verified.fault is not None else []
+        with reading(gateway.engine) as connection:
+            before = _folded(connection)
+        replay(gateway, actor=TESTER)
+        with reading(gateway.engine) as connection:
+            after = _folded(connection)
+    return found + [f"a replay makes other {name}" for name in before if before[name] != after[name]]
+
+
+def _folded(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """What follows from the log, without the times at which anomalies were found.
+
+    How far a chain was read is not lowered where a later send takes an event to another chain; a replay finds
+    less, so the chains alone are compared.
+    """
+    found = projections(connection)
+    shown = {"anomalies": 4, "chain_progress": 1}
+    return found | {name: [row[:columns] for row in found[name]] for name, columns in shown.items()}
