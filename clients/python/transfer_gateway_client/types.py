@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:5e819695363a19d8fccd2193508d2003cd1cc589a2eab269134f20953d376bd9. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:3aecafc48cf31f4f3f1839735ab86ee98fbb64ef2b915a73e6a391ff3ac38fe2. Do not edit."""
 
 from __future__ import annotations
 
@@ -438,9 +438,16 @@ class WatchedChainShape(TypedDict):
     proven_at: str | None
 
 
+class StaleFeedShape(TypedDict):
+    chain_id: int
+    newest_at: str | None
+    max_age_seconds: int
+
+
 class ReadyAnswer(TypedDict):
     err: Err | None
     watching: list[WatchedChainShape]
+    stale_feeds: list[StaleFeedShape]
 
 
 class VersionAnswer(TypedDict):
