@@ -33,10 +33,8 @@ from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
-from app.runtime.clock_skew import ClockSkew
 from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
-from app.runtime.feed_ages import FeedAges
 from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
@@ -46,6 +44,8 @@ from app.runtime.limits.requests import RequestLimits
 from app.runtime.limits.store import LimitStore
 from app.runtime.outside.anchors import Anchors, place_of
 from app.runtime.public_reads import PublicReads
+from app.runtime.ready.clock_skew import ClockSkew
+from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
 from app.sender.command import deliver

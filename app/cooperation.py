@@ -50,10 +50,6 @@ def stand_back() -> None:
 
 def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:
     """The items, with turns for others in between: whoever works on thousands of them goes through this."""
-    return _in_turns(items, monotonic) if served_by_greenlets() else iter(items)
-
-
-def _in_turns(items: Iterable[T], monotonic: Callable[[], float]) -> Iterator[T]:
     until = monotonic() + TURN_SECONDS
     for item in items:
         if monotonic() >= until:

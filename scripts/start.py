@@ -26,7 +26,7 @@ from app.queries.runtime.readiness import applied_migrations
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.key_file import KeyFileUnusable, kept_key
 from app.runtime.readiness import database_complaint
-from app.runtime.schema_range import is_ahead
+from app.runtime.ready.schema_range import is_ahead
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password

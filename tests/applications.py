@@ -25,15 +25,15 @@ from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
 from app.models.connections.writes import Writes, writes_of
 from app.runtime.audit_keys import AuditKeys
-from app.runtime.clock_skew import ClockSkew
 from app.runtime.estimate_counts import EstimateCounts
-from app.runtime.feed_ages import FeedAges
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
 from app.runtime.limits.store import LimitStore
+from app.runtime.ready.clock_skew import ClockSkew
+from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings

@@ -8,7 +8,7 @@ from app.api.answers import PRIVATE_HEADERS, body
 from app.api.door import VERSION_PATH, VERSION_SHAPE
 from app.release import API_VERSIONS
 from app.runtime.gateway import current_gateway
-from app.runtime.schema_range import newest_schema
+from app.runtime.ready.schema_range import newest_schema
 
 release = Blueprint("release", __name__)
 

@@ -6,7 +6,7 @@ import click
 from flask.cli import with_appcontext
 
 from app.runtime.gateway import current_gateway
-from app.runtime.schema_range import newest_schema
+from app.runtime.ready.schema_range import newest_schema
 
 
 @click.command("version")

@@ -15,16 +15,16 @@ from app.domain.webhooks.addresses import Network
 from app.models.connections.patience import COMMAND, set_patience
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
-from app.runtime.clock_skew import ClockSkew
 from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
-from app.runtime.feed_ages import FeedAges
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
 from app.runtime.limits.refund_asks import AskLimit
 from app.runtime.limits.requests import RequestLimits
 from app.runtime.limits.store import LimitStore
 from app.runtime.public_reads import PublicReads
+from app.runtime.ready.clock_skew import ClockSkew
+from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.snapshot import SnapshotSource
 from app.runtime.waiting import Waiting
 

@@ -10,10 +10,10 @@ from app.domain.errors import Unavailable
 from app.models.connections.writes import writes_of
 from app.models.engine import ask
 from app.queries.runtime.readiness import applied_migrations, is_read_only, schema_floors
-from app.runtime.feed_ages import StaleFeed, feed_complaint
 from app.runtime.gateway import Gateway
 from app.runtime.pooler import pooler_complaint
-from app.runtime.schema_range import is_ahead, schema_complaint
+from app.runtime.ready.feed_ages import StaleFeed, feed_complaint
+from app.runtime.ready.schema_range import is_ahead, schema_complaint
 
 
 def what_is_wrong(gateway: Gateway) -> str | None:

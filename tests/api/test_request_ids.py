@@ -154,7 +154,7 @@ class _Source:
 
 def test_an_answer_that_comes_later_is_logged_once_it_is_there() -> None:
     told: list[tuple[int, str | None]] = []
-    later = Later(_Source(), Headers(), lambda *end: told.append(end))
+    later = Later(_Source(), Headers(), log=lambda *end: told.append(end))
     next(later.steps)
     assert not told
     assert isinstance(next(later.steps), Beginning)
@@ -164,7 +164,7 @@ def test_an_answer_that_comes_later_is_logged_once_it_is_there() -> None:
 
 def test_a_client_that_left_before_its_answer_is_logged() -> None:
     told: list[tuple[int, str | None]] = []
-    later = Later(_Source(), Headers(), lambda *end: told.append(end))
+    later = Later(_Source(), Headers(), log=lambda *end: told.append(end))
     next(later.steps)
     later.close()
     assert told == [(LEFT, None)]

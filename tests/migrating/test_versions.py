@@ -10,7 +10,7 @@ import pytest
 from flask_migrate import upgrade
 
 from app import create_app
-from app.runtime.schema_range import OLDEST_SCHEMA
+from app.runtime.ready.schema_range import OLDEST_SCHEMA
 from tests.applications import close_connections, make_settings
 from tests.migrating.older import ROOT, answers_of, checked_out
 

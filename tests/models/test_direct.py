@@ -84,6 +84,7 @@ def test_errors_are_those_of_core() -> None:
 def test_a_lost_connection_is_dropped_and_named() -> None:
     direct = DirectSelect(STATEMENT, lambda *values: values)
     reads = current_gateway().reads
+    reads.dispose()  # so that it is the only connection, and the same one each time
     with reading(reads) as connection:
         direct.all(connection, VALUES)
         process = connection.scalar(text("SELECT pg_backend_pid()"))

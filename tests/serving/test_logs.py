@@ -20,7 +20,7 @@ KEYS = {
     "AUDIT_KEY": "audit key of this test, 32 characters",
     "SECRET_KEY": "secret key of this test, 32 characters",
     "INGEST_TOKENS": "ingest token of this test",
-    "RATE_LIMIT_STORAGE_URL": "memory://:password-of-redis@",
+    "RATE_LIMIT_STORAGE_URL": "redis://:password-of-redis@127.0.0.1:1/0",
     "RPC_URL_TEST": "https://node.example/v3/key-of-the-node",
 }
 SECRETS = [*list(KEYS.values())[:3], "password-of-redis", "key-of-the-node"]

@@ -17,7 +17,7 @@ OLDEST_SCHEMA: Final = "0034"
 """The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
 with a test that runs it there."""
 
-_MIGRATIONS: Final = Path(__file__).parents[2] / "migrations"
+_MIGRATIONS: Final = Path(__file__).parents[3] / "migrations"
 
 
 @cache

@@ -10,7 +10,7 @@ from sqlalchemy import delete, insert, text
 
 from app.models.schema.floors import SchemaFloor
 from app.runtime.readiness import database_complaint
-from app.runtime.schema_range import OLDEST_SCHEMA, is_ahead, newest_schema, schema_complaint
+from app.runtime.ready.schema_range import OLDEST_SCHEMA, is_ahead, newest_schema, schema_complaint
 from scripts.start import migrate_database
 from tests.applications import gateway_of
 

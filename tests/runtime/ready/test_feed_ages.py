@@ -98,7 +98,7 @@ def test_what_changes_is_logged_once(
 ) -> None:
     client = open_with(open_app, clock, "warn").test_client()
     tell(client, clock, 1, 2)
-    caplog.set_level(logging.INFO, "app.runtime.feed_ages")
+    caplog.set_level(logging.INFO, "app.runtime.ready.feed_ages")
     clock.forward(seconds=90)
     for _ in range(3):
         assert stale(client).keys() == {2}

@@ -1,0 +1,1 @@
+"""What readiness rests on: the schema, the clock, the age of the feeds."""

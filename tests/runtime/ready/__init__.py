@@ -1,0 +1,1 @@
+"""The same rooms as app/runtime/ready."""
