@@ -118,6 +118,14 @@ def command(nginx: Nginx, *more: str) -> list[str]:
 def proxying(folder: Path, upstreams: Mapping[str, int]) -> Iterator[Nginx]:
     """One that runs, ended with the block."""
     nginx = install(folder, upstreams)
+    with running(nginx):
+        yield nginx
+
+
+@contextmanager
+def running(nginx: Nginx) -> Iterator[None]:
+    """One that was installed runs until the end of the block."""
+    folder = nginx.folder
     with (folder / "stderr").open("w") as log:
         process = subprocess.Popen(command(nginx), stdout=log, stderr=log)
     try:
@@ -129,7 +137,7 @@ def proxying(folder: Path, upstreams: Mapping[str, int]) -> Iterator[Nginx]:
             except OSError:
                 assert process.poll() is None and time.monotonic() < deadline, (folder / "stderr").read_text()
                 time.sleep(0.02)
-        yield nginx
+        yield
     finally:
         process.terminate()
         process.wait(timeout=20)

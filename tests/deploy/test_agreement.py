@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from app import create_app
+from app.runtime.limits.shared_counts import PREFIX
 from config import Settings, load_settings
 from config_sources import FROM_FILES
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
 
-COMING = {"HEALTH_PORT", "METRICS_PORT", "METRICS_HOST", "LOG_FORMAT"}
-"""Settings that are being built beside this."""
 OTHERS = {"GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PATH"}
 """What gunicorn and Python read."""
 RUNNING = {
@@ -33,7 +32,7 @@ RUNNING = {
 def is_setting(name: str) -> bool:
     if name.startswith("RPC_URL_"):
         return True
-    known = {field.upper() for field in Settings.model_fields} | COMING
+    known = {field.upper() for field in Settings.model_fields}
     return name in known or (name.endswith("_FILE") and name.removesuffix("_FILE").lower() in FROM_FILES)
 
 
@@ -280,3 +279,11 @@ def test_the_pooler_and_the_roles_are_those_of_the_guide() -> None:
     assert len(statements) == 5 and all(statement in roles for statement in statements)
     server = re.findall(r"^max_connections = (\d+)", (DEPLOY / "postgres/gateway.conf").read_text(), re.M)
     assert int(server[0]) > int(ini["pgbouncer"]["default_pool_size"]) * 2
+
+
+def test_redis_lets_the_gateway_count_and_nothing_else() -> None:
+    """A right that is missing is noticed by nobody: each process would count for itself."""
+    (rule,) = re.findall(r"^user gateway (.*)$", (DEPLOY / "redis/users.acl.example").read_text(), re.M)
+    rights = rule.removeprefix("on >CHANGE_ME ")
+    assert rights.split()[0] == f"~{PREFIX}*"
+    assert f"ACL SETUSER gateway on >PASSWORD {rights}\n" in (ROOT / "docs/limits.md").read_text()

@@ -13,8 +13,9 @@ import pytest
 
 from app.api.unread import every_field
 from app.domain.codes import Reason
+from app.http.request_ids import request_id
 from tests.deploy.files import DEPLOY, free_port
-from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, command, install, proxying
+from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, change, command, install, proxying, running
 from tests.deploy.standins import Asked, standing_in
 
 STATUS = "/v2/getTransferStatus"
@@ -56,6 +57,17 @@ def places(everybody: Places) -> Places:
     return everybody
 
 
+SENT_IDS = [
+    "",
+    "short",
+    "x" * 65,
+    "with space in it",
+    "<script>alert</script>",
+    "1.2.3.4-5",
+    "gwk_" + "0" * 59,
+]
+
+
 def asked_of(places: Places) -> dict[str, list[tuple[str, str]]]:
     return {name: asked.requests for name, asked in places.items() if asked.requests}
 
@@ -71,20 +83,22 @@ def test_the_gateway_is_told_who_asks(places: Places) -> None:
     headers = {
         "X-Forwarded-For": "198.51.100.7",
         "X-Forwarded-Proto": "http",
-        "X-Request-Id": "a-callers-own-id.1",
+        "X-Request-Id": "a-callers-own_id-1",
     }
     response, body = places.nginx.ask("GET", "/v2/getTransferConfigs?x=1", headers=headers)
     told = json.loads(body)
     assert response.status == 200
     assert told["x-forwarded-for"] == "198.51.100.7, 127.0.0.1"
     assert told["x-forwarded-proto"] == "https"
-    assert told["x-request-id"] == "a-callers-own-id.1"
+    assert told["x-request-id"] == "a-callers-own_id-1"
     assert told["host"].startswith("localhost:")
     assert "connection" not in told  # so it is kept
 
 
-@pytest.mark.parametrize("sent", ["", "short", "x" * 65, "with space in it", "<script>alert</script>"])
-def test_an_id_that_is_no_token_is_replaced(places: Places, sent: str) -> None:
+@pytest.mark.parametrize("sent", SENT_IDS)
+def test_an_id_that_the_gateway_would_not_take_is_replaced(places: Places, sent: str) -> None:
+    """Otherwise nginx's log and the gateway's have different ids for one request."""
+    assert request_id({"HTTP_X_REQUEST_ID": sent}) != sent
     _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent} if sent else {})
     assert re.fullmatch("[0-9a-f]{32}", json.loads(body)["x-request-id"])
 
@@ -137,6 +151,10 @@ def test_only_their_networks_reach_it(tmp_path: Path) -> None:
         "include gateway-place/operators.conf;"
         in (nginx.folder / "gateway.conf").read_text().split("8443")[0]
     )
+    change(nginx.folder / "gateway-place/operators.conf", r"allow 127\.0\.0\.0/8;", "", 1)
+    with running(nginx):
+        response, body = nginx.ask("GET", "/ingest/v1/cursor", port=OPERATORS)
+    assert (response.status, json.loads(body)["err"]["code"]) == (403, 500)
 
 
 def test_http_leads_to_https(places: Places) -> None:
@@ -180,12 +198,27 @@ def test_what_nginx_refuses_has_the_envelope(places: Places) -> None:
     assert response.headers["Retry-After"] is None
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/", {"X-Long": "x" * 17_000}, 400),
+        ("TRACE", "/v2/getTransferConfigs", {}, 405),
+    ],
+)
+def test_what_nginx_cannot_use_is_refused_with_the_envelope(
+    places: Places, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    response, body = places.nginx.ask(method, path, headers=headers)
+    assert (response.status, json.loads(body)["err"]["code"]) == (status, 500)
+    assert asked_of(places) == {}
+
+
 def test_every_reason_that_nginx_gives_is_one_of_the_gateways() -> None:
     text = (DEPLOY / "nginx/gateway/refusals.conf").read_text()
     (reasons,) = re.findall(r"map \$status \$gateway_reason \{(.*?)\}", text, re.DOTALL)
     given = {line.split()[1].rstrip(";") for line in reasons.strip().splitlines()}
     assert given <= {reason.value for reason in Reason}
-    assert len(given) == 5
+    assert len(given) == 6
 
 
 @pytest.mark.parametrize(("method", "path"), READS)

@@ -19,7 +19,8 @@ PATIENCE_SECONDS: Final = 0.5
 MOST_CONNECTIONS: Final = 32
 """Of one process. Each is in use for one question, so these do for thousands of requests a second."""
 
-_PREFIX: Final = "gateway:"
+PREFIX: Final = "gateway:"
+"""Of the names of counters. The gateway's user of Redis needs rights on no other (docs/limits.md)."""
 
 _SCRIPT: Final = """
 local counted = {}
@@ -65,7 +66,7 @@ class SharedCounts:
 
         :raises redis.RedisError: it cannot count now: away, silent, full, read-only, or it does not know us.
         """
-        words: list[str | int] = [f"{_PREFIX}{name}:{each.amount}/{each.seconds}" for each in limits]
+        words: list[str | int] = [f"{PREFIX}{name}:{each.amount}/{each.seconds}" for each in limits]
         for limit in limits:
             words += (limit.amount, limit.seconds * 1000)
         try:
