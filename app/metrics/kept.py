@@ -57,7 +57,11 @@ class Kept(Generic[T]):
                 return
             self._begun = now
             self._idle.clear()
-        threading.Thread(target=self._read_once, name=self.what, daemon=True).start()
+        try:
+            threading.Thread(target=self._read_once, name=self.what, daemon=True).start()
+        except RuntimeError as error:  # no thread is to be had now: the next who asks tries again
+            self._idle.set()
+            FAILURES.report(_log, logging.WARNING, "%s cannot be read", self.what, error=error)
 
     def current(self, until: float, oldest: float) -> Read[T] | None:
         """The newest that is known, once no reading goes on or at ``until``, whichever is first.

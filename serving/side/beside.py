@@ -154,7 +154,11 @@ class Beside:
             _log.error("the process for metrics and health has ended: it is started again in %g s", pause)
             gevent.sleep(pause)
             if not self._is_over(master):
-                self._process, started = self._started(), time.monotonic()
+                started = time.monotonic()
+                try:
+                    self._process = self._started()
+                except OSError as error:  # no memory, no process to be had: it may be there later
+                    _log.error("the process for metrics and health cannot be started: %s", error.strerror)
 
     def _is_over(self, master: int) -> bool:
         return self._ending or os.getpid() != master

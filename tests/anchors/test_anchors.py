@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.runtime.outside.anchors import Anchors, Place, anchored_heads, place_of
-from tests.anchors.receivers import Stream, receiver
+from tests.anchors.receivers import Stream, hanging, receiver
 
 AT = datetime(2026, 11, 22, 12, 0, 0, 5, tzinfo=UTC)
 FIRST, SECOND, THIRD = (f"{n}:{str(n) * 64}" for n in (1, 2, 3))
@@ -134,6 +134,43 @@ def test_a_place_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> 
     noted(anchors, SECOND)
     assert anchors.complaint() is None
     assert place.heads[-1] == SECOND
+
+
+@pytest.mark.parametrize("silent", ["before it is connected", "afterwards"])
+def test_a_syslog_that_hangs_holds_no_other_place_up(
+    silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.runtime.outside.anchors.PATIENCE_SECONDS", 0.2)
+    place = Kept()
+    with hanging(tmp_path, accepts=silent == "afterwards") as url:
+        anchors = Anchors([place_of(url), place])
+        began = time.monotonic()
+        for number in range(100, 3_000):  # as much as a socket takes by itself
+            anchors.note(f"{number}:{'0' * 64}", AT)
+            if number % 500 == 0:
+                anchors.flush()
+        anchors.flush()
+    assert place.heads[-1].startswith("2999:")
+    assert len(place.heads) == 2_900
+    assert url in (anchors.complaint() or "")
+    assert time.monotonic() - began < 4
+
+
+def test_no_failure_ends_what_notes(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Kept):
+        def note(self, head: str, at: datetime) -> None:
+            if self.fails:
+                raise ValueError("whatever it is")
+            super().note(head, at)
+
+    place = Broken()
+    place.fails = True
+    anchors = Anchors([place])
+    noted(anchors, FIRST)
+    assert anchors.complaint() == "somewhere: whatever it is"
+    place.fails = False
+    noted(anchors, SECOND)
+    assert (place.heads, anchors.complaint()) == ([SECOND], None)
 
 
 def test_without_a_place_there_is_no_thread() -> None:

@@ -83,3 +83,15 @@ def test_what_cannot_be_read_is_logged_and_tried_again(
     assert "a source cannot be read" in caplog.text
     source.fails = False
     assert soon(kept) == 2
+
+
+def test_a_thread_that_cannot_be_had_is_not_the_end(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept("a source", source.read, every=0)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        assert soon(kept, patience=0) is None
+    assert soon(kept) == 1
+
+
+def no_thread(_self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")

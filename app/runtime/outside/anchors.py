@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import socket
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -22,10 +23,15 @@ from threading import Lock, Thread
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
+from app.cooperation import in_native_thread
 from app.domain.times import rfc3339
 
 RETRY_SECONDS: Final = 30.0
 """How long after a failure the newest head is tried again, where no further one comes."""
+
+PATIENCE_SECONDS: Final = 3.0
+"""How long a syslog may take to be connected to, and to take a head. One that hangs is left alone for
+``RETRY_SECONDS``: other places wait meanwhile."""
 
 LEAVE_SECONDS: Final = 5.0
 """How long a process that ends waits for what it has not noted yet."""
@@ -63,7 +69,10 @@ class AnchorFile:
         self._path = path
 
     def note(self, head: str, at: datetime) -> None:
-        line = f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode()
+        # A disk may take its time, and knows nothing of greenlets.
+        in_native_thread(self._append, f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode())
+
+    def _append(self, line: bytes) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             if os.write(descriptor, line) != len(line):
@@ -99,9 +108,21 @@ class AnchorSyslog:
 
 
 class _Syslog(SysLogHandler):
-    """The standard library's, which tells of failures instead of printing them."""
+    """The standard library's, which tells of failures instead of printing them, and waits no longer than
+    ``PATIENCE_SECONDS``."""
 
     terminator = ""
+
+    def createSocket(self) -> None:  # noqa: N802
+        if self.socktype is socket.SOCK_STREAM and isinstance(self.address, tuple):
+            self.unixsocket = False
+            self.socket = socket.create_connection(self.address, PATIENCE_SECONDS)
+        else:
+            super().createSocket()
+
+    def _connect_unixsocket(self, address: str) -> None:
+        super()._connect_unixsocket(address)  # type: ignore[misc]  # the stubs do not have it
+        self.socket.settimeout(PATIENCE_SECONDS)
 
     def format(self, record: logging.LogRecord) -> str:
         return super().format(record) + self.terminator
@@ -130,6 +151,7 @@ class Anchors:
         self._heads: Queue[tuple[str, datetime]] = Queue(_MOST)
         self._missed: dict[str, tuple[str, datetime]] = {}
         self._failures: dict[str, str] = {}
+        self._hung_until: dict[str, float] = {}
         self._thread: Thread | None = None
         self._lock = Lock()
 
@@ -180,10 +202,15 @@ class Anchors:
                     self._try(place, *self._missed[place.name])
 
     def _try(self, place: Place, head: str, at: datetime) -> None:
+        if time.monotonic() < self._hung_until.get(place.name, 0.0):
+            self._missed[place.name] = head, at
+            return
         try:
             place.note(head, at)
-        except OSError as error:
+        except Exception as error:  # whatever it is: without this thread nothing is noted any more
             self._missed[place.name] = head, at
+            if isinstance(error, TimeoutError):
+                self._hung_until[place.name] = time.monotonic() + self._retry_seconds
             self._failed(place.name, error)
         else:
             self._missed.pop(place.name, None)
@@ -191,8 +218,8 @@ class Anchors:
                 _log.warning("audit heads are noted again in %s", place.name)
             self._failures.pop("all places", None)
 
-    def _failed(self, name: str, error: OSError) -> None:
-        why = error.strerror or str(error) or type(error).__name__
+    def _failed(self, name: str, error: Exception) -> None:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         if self._failures.get(name) != why:
             _log.error("audit heads cannot be noted in %s: %s; they are tried again", name, why)
         self._failures[name] = why
