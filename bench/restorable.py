@@ -79,7 +79,9 @@ class Machine:
 
     def archiving(self) -> tuple[str, ...]:
         """The settings by which every finished segment of WAL is copied, and none is overwritten."""
-        copied = f"test ! -f {self.archive}/%f && cp %p {self.archive}/%f"
+        segment = f"{self.archive}/%f"
+        # Under its name when it is whole: a part that a full disk left would never be replaced.
+        copied = f"test ! -f {segment} && cp %p {segment}.part && mv {segment}.part {segment}"
         return "wal_level = replica", "archive_mode = on", f"archive_command = '{copied}'"
 
     def configure(self, *lines: str) -> None:
@@ -143,7 +145,11 @@ class Machine:
     def recover(self, restore_command: str, until: str | None) -> None:
         """Have the next start replay the archive and then take writes."""
         wanted = [] if until is None else [f"recovery_target_time = '{until}'"]
-        self.configure(restore_command, "recovery_target_action = 'promote'", *wanted)
+        # Every server reads this file there; Debian's has its postgresql.conf somewhere else.
+        with (self.data / "postgresql.auto.conf").open("a") as file:
+            file.writelines(
+                f"{line}\n" for line in (restore_command, "recovery_target_action = 'promote'", *wanted)
+            )
         self.run("touch", str(self.data / "recovery.signal"))
 
     def ask(self, statement: str) -> object:

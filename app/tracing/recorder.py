@@ -6,6 +6,7 @@ Where the collector is and what it wants to be told is said by the library's own
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from app.outages import EVERY_SECONDS
 from app.tracing.spans import Parent
 
 SERVICE: Final = "transfer-gateway"
@@ -42,6 +44,25 @@ BATCH: Final = 64
 
 EVERY_MILLISECONDS: Final = 1000
 
+_LIBRARY: Final = (
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "opentelemetry.sdk._shared_internal",
+)
+"""What logs each batch that is not taken: two entries a second of every process while a collector is away."""
+
+
+class _Seldom(logging.Filter):
+    """Lets one entry a minute through."""
+
+    _next_at = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if record.levelno < logging.WARNING or now < self._next_at:
+            return record.levelno < logging.WARNING
+        self._next_at = now + EVERY_SECONDS
+        return True
+
 
 class OtlpRecorder:
     """Makes spans. What hands them over starts with the first one: in the process that serves."""
@@ -51,6 +72,9 @@ class OtlpRecorder:
         self._provider: TracerProvider | None = None
         self._export: _Bounded | None = None
         os.register_at_fork(after_in_child=self._forget)
+        for logger in map(logging.getLogger, _LIBRARY):
+            if not any(isinstance(each, _Seldom) for each in logger.filters):
+                logger.addFilter(_Seldom())
 
     def root(self, name: str, parent: Parent | None, *, serves: bool) -> Span:
         """See ``Recorder.root``."""

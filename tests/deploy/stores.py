@@ -103,18 +103,15 @@ def postgresql(folder: Path) -> Iterator[int]:
     ]
     connect = f"host={folder} port={port} user=postgres dbname=postgres"
     with running(command, log, lambda: psycopg.connect(connect).close(), user):
-        roles = DEPLOY / "postgres/roles.sql"
-        told = [
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-v",
-            f"owner_password={OWNER_PASSWORD}",
-            "-v",
-            f"password={PASSWORD}",
-        ]
-        where = ["-h", str(folder), "-p", str(port), "-U", "postgres", "-X", "-q"]
-        psql = [program("psql", "postgresql-client-15"), *where, *told, "-f", str(roles), "postgres"]
-        subprocess.run(psql, check=True, capture_output=True)
+        # As docs/operations.md does it: a password in a command line can be seen by everybody.
+        told = {"owner_password": OWNER_PASSWORD, "password": PASSWORD}
+        words = "".join(
+            "\\set {} '{}'\n".format(name, word.replace("'", "''")) for name, word in told.items()
+        )
+        statements = words + (DEPLOY / "postgres/roles.sql").read_text()
+        where = ["-h", str(folder), "-p", str(port), "-U", "postgres", "-X", "-q", "-v", "ON_ERROR_STOP=1"]
+        psql = [program("psql", "postgresql-client-15"), *where, "postgres"]
+        subprocess.run(psql, check=True, capture_output=True, input=statements, text=True)
         yield port
 
 

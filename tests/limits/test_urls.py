@@ -35,6 +35,12 @@ def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
         assert right in Path("docs/limits.md").read_text()
 
 
+def test_a_user_who_may_not_count_is_told_of_at_the_start(own_redis: RedisServer) -> None:
+    """It can sign in and ask whether Redis is there; otherwise nobody would notice."""
+    own_redis.do("ACL", "SETUSER", "other", "on", ">p", "resetkeys", "~LIMITS*", *RIGHTS[:-1])
+    assert "no permissions" in str(LimitStore(f"unix://other:p@{own_redis.socket}").complaint())
+
+
 def test_a_number_of_a_database(own_redis: RedisServer) -> None:
     assert (count(f"{own_redis.url}?db=2"), count(own_redis.url)) == (8, 8)
 

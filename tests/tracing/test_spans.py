@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import socket
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SpanExportResult
 
 from app.api import v2
 from app.tracing import spans
+from app.tracing.recorder import OtlpRecorder
 from app.tracing.spans import NOTHING, Parent, Tracing, query, read_traceparent, span, use, work
 from app.tracing.start import MissingPackage, start
 
@@ -171,3 +177,20 @@ def test_a_start_without_the_packages_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(MissingPackage, match=r"^TRACING: .*pip install -r requirements-tracing\.txt$"):
         start(0.5)
+
+
+def test_a_collector_that_is_away_fills_no_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(OTLPSpanExporter.__module__), "filters", [])
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/traces"
+    recorder = OtlpRecorder()
+    exporter = OTLPSpanExporter(endpoint, timeout=0.2)
+    provider = TracerProvider(shutdown_on_exit=False)
+    for _ in range(3):
+        ended = cast(ReadableSpan, provider.get_tracer("app").start_span("x"))
+        assert exporter.export([ended]) is SpanExportResult.FAILURE
+    assert len([record for record in caplog.records if record.name.startswith("opentelemetry")]) == 1
+    recorder.stop()

@@ -14,7 +14,8 @@ from redis.retry import Retry
 from app.runtime.limits.counts import Limit
 
 PATIENCE_SECONDS: Final = 0.5
-"""For a connection, for the answer, and for a connection to be free. An answer takes a millisecond."""
+"""For a connection, for the answer, and for a connection to be free: at worst the last two after each other.
+An answer takes a millisecond."""
 
 MOST_CONNECTIONS: Final = 32
 """Of one process. Each is in use for one question, so these do for thousands of requests a second."""
@@ -83,11 +84,11 @@ class SharedCounts:
         return f"{server}/{options.get('db', 0)}"
 
     def ask(self) -> None:
-        """See whether it answers; no connection is kept.
+        """See whether it counts, which takes more rights than to answer; no connection is kept.
 
         :raises redis.RedisError: it does not.
         """
         try:
-            self._redis.ping()
+            self.count("asked", (Limit(1, 0),))  # a window that is over at once: nothing is left there
         finally:
             self._redis.connection_pool.disconnect()
