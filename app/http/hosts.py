@@ -13,7 +13,7 @@ from flask import Flask, Request, Response
 from werkzeug.exceptions import BadHost
 
 from app.http.later import LaterResponse
-from app.http.request_ids import REQUEST_ID, request_id
+from app.http.request_ids import REQUEST_ID, request_of
 from app.http.request_log import RequestLog, reason_of
 from app.logs.served import SERVED, Served
 from app.tracing.spans import Span, Tracing
@@ -33,7 +33,7 @@ class GatewayFlask(Flask):
 
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """Serve a request: its id is known to whatever is logged meanwhile."""
-        served = Served(request_id(environ), environ)
+        served = request_of(environ)
         token = SERVED.set(served)
         try:
             if self.tracing is not None and (span := self.tracing.operation(environ.get("HTTP_TRACEPARENT"))):
@@ -56,7 +56,7 @@ class GatewayFlask(Flask):
         response = super().finalize_request(rv, from_error_handler)
         served = SERVED.get()
         if served is not None:
-            response.headers.add(REQUEST_ID, served.id)
+            response.headers.add(REQUEST_ID, served.told)
             if served.trace_id is not None:
                 served.settle()  # the endpoint is forgotten before the span ends
                 served.answered = {"http.response.status_code": response.status_code}

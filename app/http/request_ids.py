@@ -42,12 +42,16 @@ _MADE: Final = _Made()
 os.register_at_fork(after_in_child=_MADE.renew)
 
 
-def request_id(environ: dict[str, Any]) -> str:
-    """The id of a request, from its WSGI environment."""
+def request_of(environ: dict[str, Any]) -> Served:
+    """The request with its id, from its WSGI environment."""
     given = environ.get(_GIVEN)
-    if given is not None and _HARMLESS.fullmatch(given) and PRIVATE.is_free(given):
-        return str(given)
-    return _MADE.next()
+    if given is None or not _HARMLESS.fullmatch(given) or PRIVATE.looks_secret(given):
+        return Served(_MADE.next(), environ)
+    if PRIVATE.is_free(given):
+        return Served(given, environ)
+    # A secret of ours. The log has another id, and the answer none: otherwise whoever guesses at a password
+    # could ask here whether it is the right one.
+    return Served(_MADE.next(), environ, told=given)
 
 
 @contextmanager
@@ -63,10 +67,10 @@ def answering_unread() -> Iterator[None]:
 def failed_request(status: int) -> str | None:
     """The id that a page of an error shows, where the log has more to say about it."""
     served = SERVED.get()
-    return served.id if served and status >= 500 else None
+    return served.told if served and status >= 500 else None
 
 
 def id_of_unread() -> str:
     """The id of the request that is being refused."""
     served = SERVED.get()
-    return served.id if served else _MADE.next()
+    return served.told if served else _MADE.next()

@@ -49,6 +49,10 @@ class Private:
             hidden = [_IPV6.sub(_hide_address, _IPV4.sub(HIDDEN, text)) for text in hidden]
         return hidden
 
+    def looks_secret(self, text: str) -> bool:
+        """Whether something in the text looks like a secret, of whomever."""
+        return _SECRETS.search(text) is not None
+
     def is_free(self, text: str) -> bool:
         """Whether the text has nothing secret in it."""
         return self._without_secrets(text) == text

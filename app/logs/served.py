@@ -16,10 +16,16 @@ UNKNOWN: Final = "unknown"
 class Served:
     """One request, from its first moment in the application until its answer is handed over."""
 
-    __slots__ = ("_environ", "answered", "began", "id", "trace_id")
+    __slots__ = ("_environ", "answered", "began", "id", "told", "trace_id")
 
-    def __init__(self, request_id: str, environ: dict[str, Any]) -> None:
+    def __init__(self, request_id: str, environ: dict[str, Any], told: str | None = None) -> None:
+        """
+        :param told: the id in the answer, where the log must not have it.
+        """
         self.id = request_id
+        """In the log."""
+        self.told = told or request_id
+        """In the answer."""
         self.began = time.perf_counter()
         """By ``time.perf_counter``, in seconds."""
         self.trace_id: str | None = None

@@ -16,6 +16,7 @@ from app.api import v2
 from app.http.later import LEFT, Beginning, Later, Pause, Step
 from app.http.request_ids import REQUEST_ID
 from app.logs.entries import FIELDS, EntryFormatter
+from app.logs.private import Private
 from tests.api.shapes import LATENCY, STATUS
 
 MADE = re.compile(r"[0-9a-f]{12}-[0-9a-f]+")
@@ -61,6 +62,20 @@ def test_what_may_do_harm_is_not_taken(client: FlaskClient, given: str) -> None:
 @pytest.mark.parametrize("given", ["x" * 8, "x" * 64, "A-Z_a-z_09"])
 def test_what_is_harmless_is_taken(client: FlaskClient, given: str) -> None:
     assert client.get("/healthz", headers={REQUEST_ID: given}).headers[REQUEST_ID] == given
+
+
+def test_nobody_finds_out_by_it_what_a_secret_is(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer is that of every id; the log has another."""
+    monkeypatch.setattr("app.http.request_ids.PRIVATE", Private(["the-password-of-ours"]))
+    monkeypatch.setattr(v2, "median_latency", lambda *_: 1 / 0)
+    caplog.handler.setFormatter(EntryFormatter())
+    for path in ("/healthz", ANY_LATENCY):
+        for guess in ("the-password-of-ours", "the-password-of-theirs"):
+            assert client.get(path, headers={REQUEST_ID: guess}).headers.getlist(REQUEST_ID) == [guess]
+    assert "the-password-of-ours" not in caplog.text
+    assert MADE.fullmatch(json.loads(caplog.text)["request_id"])
 
 
 def test_pages_of_other_origins_may_send_and_read_it(client: FlaskClient) -> None:

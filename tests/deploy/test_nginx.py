@@ -13,7 +13,7 @@ import pytest
 
 from app.api.unread import every_field
 from app.domain.codes import Reason
-from app.http.request_ids import request_id
+from app.http.request_ids import request_of
 from tests.deploy.files import DEPLOY, free_port
 from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, change, command, install, proxying, running
 from tests.deploy.standins import Asked, standing_in
@@ -98,7 +98,7 @@ def test_the_gateway_is_told_who_asks(places: Places) -> None:
 @pytest.mark.parametrize("sent", SENT_IDS)
 def test_an_id_that_the_gateway_would_not_take_is_replaced(places: Places, sent: str) -> None:
     """Otherwise nginx's log and the gateway's have different ids for one request."""
-    assert request_id({"HTTP_X_REQUEST_ID": sent}) != sent
+    assert request_of({"HTTP_X_REQUEST_ID": sent}).told != sent
     _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent} if sent else {})
     assert re.fullmatch("[0-9a-f]{32}", json.loads(body)["x-request-id"])
 
