@@ -27,7 +27,6 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from app.outages import EVERY_SECONDS
 from app.tracing.spans import Parent
 
 SERVICE: Final = "transfer-gateway"
@@ -43,6 +42,9 @@ BATCH: Final = 64
 """Spans handed over at once: writing them keeps a processor busy, and requests wait meanwhile."""
 
 EVERY_MILLISECONDS: Final = 1000
+
+LOG_SECONDS: Final = 60.0
+"""Between two entries about batches that were not taken."""
 
 _LIBRARY: Final = (
     "opentelemetry.exporter.otlp.proto.http.trace_exporter",
@@ -60,7 +62,7 @@ class _Seldom(logging.Filter):
         now = time.monotonic()
         if record.levelno < logging.WARNING or now < self._next_at:
             return record.levelno < logging.WARNING
-        self._next_at = now + EVERY_SECONDS
+        self._next_at = now + LOG_SECONDS
         return True
 
 
