@@ -19,6 +19,7 @@ ONLY_IN_FULL = {
     "migrating/test_versions.py",
     "restores/test_rehearsal.py",
     "deploy/test_gateway_behind_nginx.py",
+    "limits/test_exact.py",
     "deploy/test_stores.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",

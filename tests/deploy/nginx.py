@@ -67,9 +67,16 @@ class Nginx:
         connection.close()
         return response, content
 
-    def log(self) -> list[dict[str, Any]]:
-        """The lines of the access log."""
-        return [json.loads(line) for line in (self.folder / "gateway.log").read_text().splitlines()]
+    def logged(self, request_id: str) -> list[dict[str, Any]]:
+        """The lines of the access log about a request, which come after its answer."""
+        deadline = time.monotonic() + 20
+        while True:
+            whole, _, _ = (self.folder / "gateway.log").read_text().rpartition("\n")
+            lines = [json.loads(line) for line in whole.splitlines()]
+            found = [line for line in lines if line["request_id"] == request_id]
+            if found or time.monotonic() > deadline:
+                return found
+            time.sleep(0.02)
 
 
 def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:

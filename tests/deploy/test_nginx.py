@@ -105,7 +105,7 @@ def test_an_id_that_the_gateway_would_not_take_is_replaced(places: Places, sent:
 
 def test_the_log_has_the_id_and_no_query(places: Places) -> None:
     places.nginx.ask("GET", "/v2/transferHistory?acct_addr=0xabc", headers={"X-Request-Id": "of-this-test"})
-    (line,) = [line for line in places.nginx.log() if line["request_id"] == "of-this-test"]
+    (line,) = places.nginx.logged("of-this-test")
     assert (line["path"], line["status"], line["address"]) == ("/v2/transferHistory", 200, "127.0.0.1")
     assert "0xabc" not in json.dumps(line)
 
