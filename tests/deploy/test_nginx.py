@@ -13,6 +13,7 @@ import pytest
 
 from app.api.unread import every_field
 from app.domain.codes import Reason
+from app.http.request_ids import request_id
 from tests.deploy.files import DEPLOY, free_port
 from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, command, install, proxying
 from tests.deploy.standins import Asked, standing_in
@@ -71,22 +72,46 @@ def test_the_gateway_is_told_who_asks(places: Places) -> None:
     headers = {
         "X-Forwarded-For": "198.51.100.7",
         "X-Forwarded-Proto": "http",
-        "X-Request-Id": "a-callers-own-id.1",
+        "X-Request-Id": "a-callers-own-id_1",
     }
     response, body = places.nginx.ask("GET", "/v2/getTransferConfigs?x=1", headers=headers)
     told = json.loads(body)
     assert response.status == 200
     assert told["x-forwarded-for"] == "198.51.100.7, 127.0.0.1"
     assert told["x-forwarded-proto"] == "https"
-    assert told["x-request-id"] == "a-callers-own-id.1"
+    assert told["x-request-id"] == "a-callers-own-id_1"
     assert told["host"].startswith("localhost:")
     assert "connection" not in told  # so it is kept
 
 
-@pytest.mark.parametrize("sent", ["", "short", "x" * 65, "with space in it", "<script>alert</script>"])
-def test_an_id_that_is_no_token_is_replaced(places: Places, sent: str) -> None:
-    _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent} if sent else {})
-    assert re.fullmatch("[0-9a-f]{32}", json.loads(body)["x-request-id"])
+IDS = {
+    "short": False,
+    "x" * 64: True,
+    "x" * 65: False,
+    "with space in it": False,
+    "<script>alert</script>": False,
+    "198.51.100.7": False,
+    "a-callers-own-id_1": True,
+    f"gwi_{'k' * 30}": False,
+    f"gwk_{'k' * 30}": False,
+    f"whsec_{'k' * 30}": False,
+}
+"""Whether each is kept."""
+
+
+@pytest.mark.parametrize(("sent", "kept"), IDS.items())
+def test_an_id_is_kept_where_the_gateway_keeps_it(places: Places, sent: str, *, kept: bool) -> None:
+    _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent})
+    told = json.loads(body)["x-request-id"]
+    assert told == sent if kept else re.fullmatch("[0-9a-f]{32}", told)
+    assert (request_id({"HTTP_X_REQUEST_ID": sent}) == sent) == kept
+
+
+def test_a_request_without_an_id_gets_one(places: Places) -> None:
+    _, body = places.nginx.ask("GET", "/")
+    told = json.loads(body)["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", told)
+    assert request_id({"HTTP_X_REQUEST_ID": told}) == told
 
 
 def test_the_log_has_the_id_and_no_query(places: Places) -> None:
