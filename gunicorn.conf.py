@@ -131,6 +131,22 @@ def on_starting(server: Any) -> None:
         for engine in db.engines.values():
             engine.dispose()
     BESIDE.listen(_settings, server)
+    _tell_before_stopping(server)
+
+
+def _tell_before_stopping(server: Any) -> None:
+    """Have load balancers know before the workers do; gunicorn has no hook for it.
+
+    Not while another master takes over (USR2): it answers at the same address, and is ready.
+    """
+    stop = server.stop
+
+    def told_and_stopped(graceful: bool = True) -> None:
+        if not server.reexec_pid:
+            BESIDE.stopping()
+        stop(graceful)
+
+    server.stop = told_and_stopped
 
 
 def when_ready(server: Any) -> None:

@@ -20,6 +20,7 @@ ONLY_IN_FULL = {
     "restores/test_rehearsal.py",
     "deploy/test_gateway_behind_nginx.py",
     "deploy/test_stores.py",
+    "serving/test_stopping.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",
 }
