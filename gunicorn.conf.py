@@ -5,6 +5,15 @@ Settings come from the environment through config.py; a bad one ends the start h
 
 from __future__ import annotations
 
+import os
+import sys
+
+import gunicorn
+
+# `python -m gunicorn` that is upgraded (USR2) runs as a script of its folder, where `http` is gunicorn's own.
+_folder = os.path.realpath(os.path.dirname(gunicorn.__file__))  # noqa: PTH120  the less is imported before, the better
+sys.path[:] = [path for path in sys.path if os.path.realpath(path) != _folder]
+
 import gevent
 from gevent import monkey
 from gevent.hub import Hub
@@ -15,10 +24,8 @@ monkey.patch_all(os=False, signal=False, subprocess=False)
 # Where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
 gevent.config.track_greenlet_tree = False
 
-import os
 import resource
 import socket
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,6 +138,22 @@ def on_starting(server: Any) -> None:
         for engine in db.engines.values():
             engine.dispose()
     BESIDE.listen(_settings, server)
+    _tell_before_stopping(server)
+
+
+def _tell_before_stopping(server: Any) -> None:
+    """Have load balancers know before the workers do; gunicorn has no hook for it.
+
+    Not while another master takes over (USR2): it answers at the same address, and is ready.
+    """
+    stop = server.stop
+
+    def told_and_stopped(graceful: bool = True) -> None:
+        if not server.reexec_pid:
+            BESIDE.stopping()
+        stop(graceful)
+
+    server.stop = told_and_stopped
 
 
 def when_ready(server: Any) -> None:

@@ -25,6 +25,7 @@ from typing import Final
 from bench.database import postgres_server
 from bench.migrating.steady import OK, Answer, p99, steady_load
 from bench.serving import ROOT, free_port
+from bench.shipped_nginx import ShippedNginx
 
 OLDEST_CODE: Final = "19b18c9e28ebb952b260c3412c52c5d38c752c0e"
 """The first commit that runs on a range of schemas; that of the last release once there is one."""
@@ -32,8 +33,8 @@ OLDEST_CODE: Final = "19b18c9e28ebb952b260c3412c52c5d38c752c0e"
 REQUESTS: Final = 100_000
 RATE: Final = 500
 PATIENCE_SECONDS: Final = 120.0
-SETTLE_SECONDS: Final = 3.0
-"""From ready to the next replacement: longer than nginx leaves a gateway out that did not answer (1 s)."""
+SETTLE_SECONDS: Final = 1.0
+"""From ready to the next replacement, as an orchestrator takes at least."""
 
 KEYS: Final = {"SECRET_KEY": "bench" * 8, "AUDIT_KEY": "bench" * 8}
 
@@ -42,26 +43,6 @@ PATHS: Final = [
     "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000",
     "/v2/transferHistory?addr=0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a0064&page_size=3",
 ]
-
-_NGINX: Final = """
-daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log warn; worker_processes 1;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
-  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  upstream gateways {{
-    server 127.0.0.1:{one} max_fails=1 fail_timeout=1s; server 127.0.0.1:{other} max_fails=1 fail_timeout=1s;
-    keepalive 16;
-  }}
-  server {{
-    listen 127.0.0.1:{port};
-    location / {{
-      proxy_pass http://gateways; proxy_http_version 1.1; proxy_set_header Connection "";
-      proxy_set_header Host $host; proxy_next_upstream error timeout http_503;
-    }}
-  }}
-}}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +87,14 @@ def roll(requests: int, rate: int, commit: str = OLDEST_CODE) -> Rolled:
         old = _checked_out(commit, folder / "old")
         _flask(old, keys, "db", "upgrade")
         _flask(old, keys, "sandbox", "load")
-        one, other, port = free_port(), free_port(), free_port()
-        configuration = folder / "nginx.conf"
-        configuration.write_text(_NGINX.format(folder=folder, one=one, other=other, port=port))
+        one, other = free_port(), free_port()
+        (folder / "nginx").mkdir()
+        nginx = ShippedNginx(folder / "nginx", [one, other])
         gateways = [_Gateway(old, keys, one, folder), _Gateway(old, keys, other, folder)]
         try:
             for gateway in gateways:
                 gateway.wait()
-            with _nginx(configuration, port), steady_load(port, rate, PATHS, folder) as load:
+            with _running(nginx), steady_load(nginx.public, rate, PATHS, folder) as load:
                 start = time.time()
                 time.sleep(0.2 * requests / rate)
                 began = time.time()
@@ -139,7 +120,7 @@ class _Gateway:
     def __init__(self, code: Path, keys: dict[str, str], port: int, folder: Path) -> None:
         self.port = port
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-        settings = {"PORT": str(port), "WEB_CONCURRENCY": "1", "LOG_LEVEL": "WARNING"}
+        settings = {"PORT": str(port), "WEB_CONCURRENCY": "2", "LOG_LEVEL": "WARNING", "TRUSTED_PROXIES": "1"}
         with (folder / f"{port}.log").open("a") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "wsgi:app"],
@@ -187,16 +168,16 @@ def _flask(code: Path, keys: dict[str, str], *words: str) -> None:
 
 
 @contextmanager
-def _nginx(configuration: Path, port: int) -> Iterator[None]:
+def _running(nginx: ShippedNginx) -> Iterator[None]:
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
         raise SystemExit("nginx is missing: apt-get install nginx-light")
-    process = subprocess.Popen([program, "-c", str(configuration), "-p", str(configuration.parent)])
+    process = subprocess.Popen([program, "-c", str(nginx.file), "-p", str(nginx.file.parent)])
     try:
         end = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < end:
             with suppress(OSError):
-                HTTPConnection("127.0.0.1", port, timeout=5).connect()
+                HTTPConnection("127.0.0.1", nginx.public, timeout=5).connect()
                 break
             time.sleep(0.1)
         yield

@@ -41,7 +41,11 @@ class Sight:
     settings: Mapping[str, str]
 
 
-SIGHTS: Final = (Sight("metrics", {"METRICS_PORT": "0"}),)
+SIGHTS: Final = (
+    Sight("metrics", {"METRICS_PORT": "0"}),
+    Sight("logs", {"LOG_FORMAT": "json", "ACCESS_LOG": "all"}),
+    Sight("tracing", {"TRACING": "0.01"}),
+)
 """Each is compared with a server that has none of them."""
 
 ASKED: Final = (

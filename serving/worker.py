@@ -84,6 +84,10 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         SHARES.forget(self.age)
         gevent.killall(accepting)
         for listener in self.sockets:
+            # Whoever is in the queue has been told by the system that they are connected: to close it would
+            # break their connections, with requests that they may not repeat.
+            while self._take(listener, listener.getsockname()):
+                pass
             listener.close()
         self._finish()
 
@@ -108,19 +112,25 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
             until = time.monotonic() + TURN_SECONDS
             while not self._has_few() and time.monotonic() < until:
                 gevent.sleep(_PAUSE_SECONDS)
-            while True:
-                try:
-                    client, address = listener.accept()
-                except BlockingIOError:
-                    break
-                except OSError as error:  # such as too many open files: closing some takes a moment
-                    self.log.warning("a connection could not be accepted: %s", error)
-                    gevent.sleep(0.1)
-                    break
-                self._serving.start(gevent.Greenlet(self.handle, name, client, address))
-                SHARES.note(self.age, len(self._serving))
-                if not self._has_few():
-                    break
+            while self._take(listener, name) and self._has_few():
+                pass
+
+    def _take(self, listener: Any, name: Any) -> bool:
+        """Serve the next connection that waits in the queue; whether there was one.
+
+        :param name: the listener's address.
+        """
+        try:
+            client, address = listener.accept()
+        except BlockingIOError:
+            return False
+        except OSError as error:  # such as too many open files: closing some takes a moment
+            self.log.warning("a connection could not be accepted: %s", error)
+            gevent.sleep(0.1)
+            return False
+        self._serving.start(gevent.Greenlet(self.handle, name, client, address))
+        SHARES.note(self.age, len(self._serving))
+        return True
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
         """Log and answer as gunicorn does, both with the same id of the request."""

@@ -21,6 +21,7 @@ ONLY_IN_FULL = {
     "deploy/test_gateway_behind_nginx.py",
     "limits/test_exact.py",
     "deploy/test_stores.py",
+    "serving/test_stopping.py",
     "sender/test_hanging.py",
     "sender/test_kills.py",
 }

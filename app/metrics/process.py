@@ -20,6 +20,15 @@ EVERY_SECONDS: Final = 1.0
 CONFIG_GOOD_AT: Final = "gateway_config_good_at"
 """Not told as it is: whoever answers makes an age of it, which a worker that hangs could not keep up."""
 
+_KNOWN_LATER: Final = {
+    CONFIG_GOOD_AT: ("Monotonic seconds", "livemin"),
+    "gateway_replica_in_use": ("1 while all workers read public answers from it", "livemin"),
+    "gateway_replica_lag_bytes": ("Of the primary's log, not yet replayed by the replica", "livemax"),
+    "gateway_limits_shared": ("1 while all workers count limits together", "livemin"),
+    "gateway_audit_heads_noted": ("1 while every place has each head of the audit log", "livemin"),
+}
+"""What is told where there is such a thing, or once it is known: what it is, and which worker's is told."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,15 +53,8 @@ class ProcessMetrics:
             registry=registry,
         )
         self._waiters = gauge("gateway_waiters", "Callers who wait for a transfer or an account to change")
-        self._replica = gauge(
-            "gateway_replica_in_use", "1 while all workers read public answers from it", mode="livemin"
-        )
-        self._lag = gauge(
-            "gateway_replica_lag_bytes",
-            "Of the primary's log, not yet replayed by the replica",
-            mode="livemax",
-        )
-        self._good_at: Gauge | None = None
+        self._gauge = gauge
+        self._made: dict[str, Gauge] = {}
         self._facts = gauge(
             "gateway_facts_age_seconds",
             "The oldest kept facts in an answer of the last second",
@@ -70,18 +72,25 @@ class ProcessMetrics:
         self._count_timeouts(pools)
         self._waiters.set(len(gateway.waiting))
         replica = gateway.public_reads.replica
-        self._replica.set(replica is not None and replica.may_be_asked())
-        if replica is not None and replica.lag_bytes is not None:
-            self._lag.set(replica.lag_bytes)
+        if replica is not None:
+            self._tell_known("gateway_replica_in_use", replica.may_be_asked())
+            self._tell_known("gateway_replica_lag_bytes", replica.lag_bytes)
+        self._tell_known("gateway_limits_shared", gateway.limit_store.shared)
+        self._tell_known("gateway_audit_heads_noted", gateway.audit_keys.anchors.all_noted)
         self._facts.set(gateway.kept_reads.oldest_given())
-        good_at = gateway.snapshots.good_at
-        if good_at is not None:
-            # Made only now: until its first value is set, a metric is 0, as if that were it.
-            if self._good_at is None:
-                self._good_at = Gauge(
-                    CONFIG_GOOD_AT, "Monotonic seconds", registry=self._registry, multiprocess_mode="livemin"
-                )
-            self._good_at.set(good_at)
+        self._tell_known(CONFIG_GOOD_AT, gateway.snapshots.good_at)
+
+    def _tell_known(self, name: str, value: float | None) -> None:
+        """Tell one of ``_KNOWN_LATER`` where there is anything to tell.
+
+        It is made only then: until its first value is set, a metric is 0, as if that were it.
+        """
+        if value is None:
+            return
+        if name not in self._made:
+            what, mode = _KNOWN_LATER[name]
+            self._made[name] = self._gauge(name, what, mode=mode)
+        self._made[name].set(value)
 
     def _count_timeouts(self, pools: Mapping[str, Connections]) -> None:
         for name, pool in pools.items():

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what was started is ended, too
     results = []
     with stage(options.transfers) as everything:
-        reporter = Reporter(everything.nginx.port)
+        reporter = Reporter(everything.nginx.operators)
         reporter.start()
         print(HEADER, flush=True)
         for fault in _chosen(everything, options.only):

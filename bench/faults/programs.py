@@ -17,6 +17,7 @@ import psutil
 
 from bench.faults.postgres import DATABASE, PORT, ROLE, Postgres, own, owner
 from bench.serving import ROOT, free_port
+from bench.shipped_nginx import ShippedNginx
 from config import Settings
 
 PATIENCE_SECONDS: Final = 60
@@ -38,56 +39,6 @@ default_pool_size = 40
 max_client_conn = 2000
 query_wait_timeout = 5
 server_login_retry = 1
-"""
-
-_NGINX: Final = """\
-worker_processes 1;
-worker_rlimit_nofile 16384;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx.log;
-events {{ worker_connections 8192; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    upstream gateways {{
-        least_conn;
-        {servers}
-        keepalive 64;
-        keepalive_timeout 60s;
-    }}
-    proxy_http_version 1.1;
-    proxy_set_header Connection "";
-    proxy_set_header Host $host;
-    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-    proxy_set_header X-Forwarded-Proto https;
-    proxy_connect_timeout 1s;
-    proxy_read_timeout 15s;
-    proxy_next_upstream error timeout;
-    proxy_next_upstream_tries 2;
-    proxy_next_upstream_timeout 10s;
-    server {{
-        listen 127.0.0.1:{port} backlog=4096;
-        keepalive_requests 100000;
-        location / {{ proxy_pass http://gateways; }}
-        # Asked by POST, and changes nothing.
-        location = /v2/getTransferStatus {{
-            proxy_next_upstream error timeout non_idempotent;
-            proxy_pass http://gateways;
-        }}
-        # The same event again is the same fact.
-        location /ingest/ {{
-            client_max_body_size 64m;
-            proxy_read_timeout 60s;
-            proxy_next_upstream error timeout non_idempotent;
-            proxy_pass http://gateways;
-        }}
-    }}
-}}
 """
 
 
@@ -172,14 +123,14 @@ class Redis(Program):
 
 
 class Nginx(Program):
-    """The proxy in front of the gateways."""
+    """The proxy in front of the gateways, as it is shipped."""
 
     def __init__(self, folder: Path, ports: list[int]) -> None:
-        self.port = free_port()
-        servers = " ".join(f"server 127.0.0.1:{port} max_fails=3 fail_timeout=2s;" for port in ports)
-        conf = folder / "nginx.conf"
-        conf.write_text(_NGINX.format(folder=folder, servers=servers, port=self.port))
-        super().__init__([_found("nginx"), "-p", str(folder), "-c", str(conf)], folder)
+        shipped = ShippedNginx(folder, ports)
+        self.port = shipped.public
+        self.operators = shipped.operators
+        """Where reporters send to."""
+        super().__init__([_found("nginx"), "-p", str(folder), "-c", str(shipped.file)], folder)
 
 
 class Gateway(Program):

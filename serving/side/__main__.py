@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
         # Of a terminal everybody gets it: the master ends this process when its workers are done.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with, args=(options.master,), name="master", daemon=True).start()
-    _serve(settings, sockets, None if options.files is None else MetricFiles(options.files))
+    health = _serve(settings, sockets, None if options.files is None else MetricFiles(options.files))
+    signal.signal(signal.SIGUSR1, lambda *_: health.stop())
     while True:
         signal.pause()
 
@@ -81,7 +82,7 @@ def _own(settings: Settings) -> dict[str, socket.socket]:
     return sockets
 
 
-def _serve(settings: Settings, sockets: dict[str, socket.socket], files: MetricFiles | None) -> None:
+def _serve(settings: Settings, sockets: dict[str, socket.socket], files: MetricFiles | None) -> Health:
     # What this process is asked is no request to the gateway.
     app = create_app(settings.model_copy(update={"metrics_port": None, "health_port": None}))
     health = Health(app)
@@ -93,6 +94,7 @@ def _serve(settings: Settings, sockets: dict[str, socket.socket], files: MetricF
         told = Exposition(files, state, health.is_ready, VERSION)
         text = Kept("metrics", told.text, TEXT_SECONDS)
         Listener(sockets["metrics"], {"/metrics": lambda: _metrics(text)}).serve()
+    return health
 
 
 def _metrics(text: Kept[bytes]) -> Answer:

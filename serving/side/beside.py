@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -110,6 +111,11 @@ class Beside:
             each.set_inheritable(True)
         found = ",".join(f"{name}={each.fileno()}" for name, each in self._sockets.items())
         server.cfg.env_orig[_HANDED_OVER] = found
+
+    def stopping(self) -> None:
+        """The workers are about to be told to end: the process says that the server is not ready any more."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGUSR1)
 
     def end(self) -> None:
         """End the process: the server has stopped."""

@@ -22,6 +22,8 @@ HUNG: Final = (
     f"the gateway cannot tell within {PATIENCE_SECONDS:g} s whether it can serve: its database hangs"
 )
 
+STOPPING: Final = "this gateway is being stopped"
+
 _FRAMING: Final = frozenset({"content-length", "connection"})
 
 
@@ -33,6 +35,7 @@ class Health:
         :param application: WSGI.
         """
         self._application = application
+        self._stopping = False
         self._ready = Kept("readiness", lambda: self._ask("/readyz"), EVERY_SECONDS)
 
     def up(self) -> Answer:
@@ -41,9 +44,15 @@ class Health:
 
     def ready(self) -> Answer:
         """Whether it can serve, as found out within the last seconds; 503 where that takes too long."""
+        if self._stopping:
+            return _refused(STOPPING)
         self._ready.refresh()
         found = self._ready.current(time.monotonic() + PATIENCE_SECONDS, OLDEST_SECONDS)
-        return _hung() if found is None else found.value
+        return _refused(HUNG) if found is None else found.value
+
+    def stop(self) -> None:
+        """From now on it is not ready: the workers finish what they have begun, and take nothing new."""
+        self._stopping = True
 
     def is_ready(self) -> bool:
         """Whether it can serve."""
@@ -55,7 +64,7 @@ class Health:
         return Answer(int(status[:3]), b"".join(pieces), kept)
 
 
-def _hung() -> Answer:
-    head, _, body = unread_answer(503, "Service Unavailable", HUNG).partition(b"\r\n\r\n")
+def _refused(why: str) -> Answer:
+    head, _, body = unread_answer(503, "Service Unavailable", why).partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode("latin-1").split("\r\n")[1:])
     return Answer(503, body, {name: value for name, value in headers.items() if name.lower() not in _FRAMING})

@@ -157,9 +157,27 @@ def test_the_console_is_in_no_process_that_the_public_reaches() -> None:
             assert "SECRET_KEY_FILE" not in variables, where
 
 
+def test_the_image_tells_which_commit_it_is() -> None:
+    """The argument of the build is the setting that /version tells, and compose hands it on."""
+    text = (DEPLOY / "Dockerfile").read_text()
+    assert "\nARG BUILD_COMMIT=\n" in text.split("\nFROM ")[-1]
+    assert image_variables()["BUILD_COMMIT"] == "${BUILD_COMMIT}"
+    for name, service in own_services().items():
+        assert service["build"]["args"]["BUILD_COMMIT"] == "${BUILD_COMMIT:-}", name
+    assert "--build-arg BUILD_COMMIT=$(git rev-parse HEAD)" in (ROOT / "docs/operations.md").read_text()
+
+
+def test_programs_read_the_logs() -> None:
+    for where, variables in environments():
+        told = env_file(DEPLOY / "systemd/env/gateway.env") if where.startswith("systemd") else variables
+        assert told["LOG_FORMAT"] == "json", where
+
+
 def test_ports_agree() -> None:
     services = compose()["services"]
     port = image_variables()["PORT"]
+    # Asked from other containers; the setting's own default is this machine alone. HEALTH_HOST follows HOST.
+    assert image_variables()["METRICS_HOST"] == image_variables()["HOST"] == "0.0.0.0"
     assert f"EXPOSE {port}\n" in (DEPLOY / "Dockerfile").read_text()
     for address in re.findall(
         r"server ([\w.-]+):(\d+)", (DEPLOY / "compose/nginx-upstreams.conf").read_text()

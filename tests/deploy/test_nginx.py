@@ -57,17 +57,6 @@ def places(everybody: Places) -> Places:
     return everybody
 
 
-SENT_IDS = [
-    "",
-    "short",
-    "x" * 65,
-    "with space in it",
-    "<script>alert</script>",
-    "1.2.3.4-5",
-    "gwk_" + "0" * 59,
-]
-
-
 def asked_of(places: Places) -> dict[str, list[tuple[str, str]]]:
     return {name: asked.requests for name, asked in places.items() if asked.requests}
 
@@ -95,12 +84,34 @@ def test_the_gateway_is_told_who_asks(places: Places) -> None:
     assert "connection" not in told  # so it is kept
 
 
-@pytest.mark.parametrize("sent", SENT_IDS)
-def test_an_id_that_the_gateway_would_not_take_is_replaced(places: Places, sent: str) -> None:
-    """Otherwise nginx's log and the gateway's have different ids for one request."""
-    assert request_of({"HTTP_X_REQUEST_ID": sent}).told != sent
-    _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent} if sent else {})
-    assert re.fullmatch("[0-9a-f]{32}", json.loads(body)["x-request-id"])
+IDS = {
+    "short": False,
+    "x" * 64: True,
+    "x" * 65: False,
+    "with space in it": False,
+    "<script>alert</script>": False,
+    "198.51.100.7": False,
+    "a-callers-own-id_1": True,
+    f"gwi_{'k' * 30}": False,
+    f"gwk_{'k' * 30}": False,
+    f"whsec_{'k' * 30}": False,
+}
+"""Whether each is kept."""
+
+
+@pytest.mark.parametrize(("sent", "kept"), IDS.items())
+def test_an_id_is_kept_where_the_gateway_keeps_it(places: Places, sent: str, *, kept: bool) -> None:
+    _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent})
+    told = json.loads(body)["x-request-id"]
+    assert told == sent if kept else re.fullmatch("[0-9a-f]{32}", told)
+    assert (request_of({"HTTP_X_REQUEST_ID": sent}).told == sent) == kept
+
+
+def test_a_request_without_an_id_gets_one(places: Places) -> None:
+    _, body = places.nginx.ask("GET", "/")
+    told = json.loads(body)["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", told)
+    assert request_of({"HTTP_X_REQUEST_ID": told}).told == told
 
 
 def test_the_log_has_the_id_and_no_query(places: Places) -> None:

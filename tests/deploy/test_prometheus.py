@@ -15,10 +15,12 @@ from typing import Any
 
 import httpx
 import pytest
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, start_http_server
 
+from app.metrics.exposition import Exposition
+from tests.applications import OpenApp
 from tests.deploy.files import DEPLOY, ROOT, documents, free_port, program
-from tests.deploy.metric_names import METRICS, OF_THE_SCRAPE
+from tests.metrics.exposed import exposition, labels_of
 
 FOLDER = DEPLOY / "prometheus"
 WORDS = re.compile(r"\b(gateway_\w+)")
@@ -26,6 +28,8 @@ LABELS = re.compile(
     r"(?:by|without|on|ignoring) \(([^)]*)\)|(\w+) ?(?:=~|!~|!=|=)\"|label_values\(\w+, (\w+)\)"
 )
 HISTOGRAM = re.compile("_(bucket|sum|count)$")
+OF_THE_SCRAPE = ("instance", "job", "process", "le", "alertname", "alertstate")
+"""Labels that Prometheus, its targets, its alerts and histograms add."""
 
 
 def dashboard() -> dict[str, Any]:
@@ -61,20 +65,32 @@ def asked() -> list[tuple[str, str]]:
     return [*queries(), *((alert["alert"], alert["expr"]) for alert in alerts()), *variables()]
 
 
-@pytest.mark.parametrize(("where", "query"), asked())
-def test_only_metrics_and_labels_that_exist_are_named(where: str, query: str) -> None:
-    named = {HISTOGRAM.sub("", name) for name in WORDS.findall(re.sub(r'"[^"]*"', '""', query))}
-    assert named <= METRICS.keys()
-    labels = {label.strip() for groups in LABELS.findall(query) for label in ",".join(groups).split(",")} - {
-        ""
-    }
-    known = {label for name in named for label in METRICS[name]} | {*OF_THE_SCRAPE, "alertname", "alertstate"}
-    assert labels <= known
+@pytest.fixture
+def exposed(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Exposition]:
+    """What the gateway tells, with a sample of every metric."""
+    (tmp_path / "counted").mkdir()
+    with exposition(open_app, tmp_path / "counted", monkeypatch) as told:
+        yield told
 
 
-def test_every_metric_is_on_the_dashboard() -> None:
+def test_the_metrics_of_the_gateway_are_asked_for_and_no_others(exposed: Exposition) -> None:
+    told = labels_of(exposed.text())
+    for where, query in asked():
+        named = {HISTOGRAM.sub("", name) for name in WORDS.findall(re.sub(r'"[^"]*"', '""', query))}
+        assert named <= told.keys(), where
+        found = [label.strip() for groups in LABELS.findall(query) for label in ",".join(groups).split(",")]
+        known = {label for name in named for label in told[name]} | {*OF_THE_SCRAPE, ""}
+        assert set(found) <= known, where
     shown = {HISTOGRAM.sub("", name) for _, query in queries() for name in WORDS.findall(query)}
-    assert METRICS.keys() - shown == set()
+    assert told.keys() - shown == set(), "not on the dashboard"
+
+
+def test_every_metric_is_documented_with_its_labels(exposed: Exposition) -> None:
+    rows = re.findall(
+        r"^\| `(gateway_\w+)(?:\{([^}]*)\})?` ", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE
+    )
+    written = {name: {*labels.split(",")} - {""} for name, labels in rows}
+    assert written == labels_of(exposed.text())
 
 
 def test_promtool_accepts_configuration_and_rules() -> None:
@@ -130,17 +146,6 @@ class Scraping:
         return answer["data"]
 
 
-def expose(registry: CollectorRegistry) -> None:
-    """One sample of every metric, in the kinds that their names say."""
-    for name, labels in METRICS.items():
-        kind = (
-            Counter if name.endswith("_total") else Histogram if name == "gateway_request_seconds" else Gauge
-        )
-        metric: Any = kind(name, "of this test", labels, registry=registry)
-        one = metric.labels(*("x" for _ in labels)) if labels else metric
-        one.observe(0.2) if kind is Histogram else one.inc()
-
-
 @contextmanager
 def scraping(folder: Path, target: int) -> Iterator[Scraping]:
     """The shipped configuration, looking more often, at one target instead of a machine's."""
@@ -166,13 +171,14 @@ def scraping(folder: Path, target: int) -> Iterator[Scraping]:
     assert "err=" not in (folder / "log").read_text()
 
 
-@pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraping]:
+@pytest.fixture
+def prometheus(exposed: Exposition, tmp_path: Path) -> Iterator[Scraping]:
     """One that has scraped at least twice."""
-    registry = CollectorRegistry()
-    expose(registry)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(exposed)
     server, thread = start_http_server(0, "127.0.0.1", registry)
-    with scraping(tmp_path_factory.mktemp("prometheus"), server.server_port) as running:
+    (tmp_path / "prometheus").mkdir()
+    with scraping(tmp_path / "prometheus", server.server_port) as running:
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -187,7 +193,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraping]:
 
 
 @pytest.mark.full("a Prometheus of its own")
-def test_what_is_shipped_scrapes_a_target(prometheus: Scraping) -> None:
+def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposition) -> None:
     (target,) = prometheus.get("targets")["activeTargets"]
     assert (target["health"], target["labels"]["process"], target["labels"]["job"]) == (
         "up",
@@ -195,7 +201,9 @@ def test_what_is_shipped_scrapes_a_target(prometheus: Scraping) -> None:
         "gateway",
     )
     names = set(prometheus.get("label/__name__/values"))
-    wanted = {f"{name}_bucket" if name == "gateway_request_seconds" else name for name in METRICS}
+    wanted = {
+        f"{name}_bucket" if name == "gateway_request_seconds" else name for name in labels_of(exposed.text())
+    }
     assert wanted <= names
     rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
     assert {rule["name"] for rule in rules} == {alert["alert"] for alert in alerts()}

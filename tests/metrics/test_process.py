@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -12,8 +14,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.metrics.process import CONFIG_GOOD_AT, ProcessMetrics
 from app.models.engine import reading
+from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway, current_gateway
+from app.runtime.limits.counts import Limit
+from app.runtime.limits.store import LimitStore
+from app.runtime.outside.anchors import AnchorFile, Anchors
 from tests.metrics.counted import Series, series, value
+from tests.metrics.exposed import with_replica
 
 
 def told(metrics: ProcessMetrics, gateway: Gateway) -> Series:
@@ -33,7 +40,6 @@ def test_connections_are_told_by_what_they_are_for(app: Flask) -> None:
     assert (value(found, "gateway_database_connections", pool="reads", state="idle") or 0) >= 2
     assert value(found, "gateway_workers") == 1
     assert value(found, "gateway_waiters") == 0
-    assert value(found, "gateway_replica_in_use") == 0
 
 
 def test_who_waits_for_a_connection_is_told_and_who_got_none_is_counted(
@@ -65,6 +71,42 @@ def test_who_waits_for_a_connection_is_told_and_who_got_none_is_counted(
         assert value(told(metrics, gateway), "gateway_database_wait_timeouts_total") == 1
     gateway.feed.dispose()
     assert value(told(metrics, gateway), "gateway_database_wait_timeouts_total") == 1
+
+
+def test_what_is_not_configured_is_not_told(app: Flask) -> None:
+    names = {name for name, _ in told(ProcessMetrics(), current_gateway())}
+    optional = {"gateway_replica_in_use", "gateway_replica_lag_bytes", "gateway_limits_shared"}
+    assert not names & (optional | {"gateway_audit_heads_noted"})
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_a_replica_is_told_as_it_is(app: Flask, *, used: bool) -> None:
+    found = told(ProcessMetrics(), with_replica(current_gateway(), used=used))
+    assert value(found, "gateway_replica_in_use") == used
+    assert value(found, "gateway_replica_lag_bytes") == 7
+
+
+def test_a_store_of_limits_that_is_away_is_told(app: Flask) -> None:
+    metrics = ProcessMetrics()
+    gateway = replace(current_gateway(), limit_store=LimitStore("redis://127.0.0.1:1/0"))
+    assert value(told(metrics, gateway), "gateway_limits_shared") == 1
+    gateway.limit_store.count("somebody", [Limit(5, 60)])
+    assert value(told(metrics, gateway), "gateway_limits_shared") == 0
+
+
+def test_a_head_that_cannot_be_noted_is_told(app: Flask, tmp_path: Path) -> None:
+    metrics, usual = ProcessMetrics(), current_gateway()
+    anchors = Anchors([AnchorFile(tmp_path / "not-there" / "heads")], retry_seconds=0.05)
+    gateway = replace(usual, audit_keys=AuditKeys("k" * 40, (), tmp_path / "key", anchors))
+    assert value(told(metrics, gateway), "gateway_audit_heads_noted") == 1
+    anchors.note(f"1:{'0' * 64}", gateway.clock())
+    anchors.flush()
+    assert value(told(metrics, gateway), "gateway_audit_heads_noted") == 0
+    (tmp_path / "not-there").mkdir()
+    end = time.monotonic() + 10
+    while value(told(metrics, gateway), "gateway_audit_heads_noted") != 1:
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_the_age_of_the_configuration_is_told_once_there_is_one(app: Flask) -> None:

@@ -38,6 +38,11 @@ class LimitStore:
         self._monotonic = monotonic
         self._rests_until: float | None = None
 
+    @property
+    def shared(self) -> bool | None:
+        """Whether this process counts together with others; None where it is to count for itself."""
+        return None if self._shared is None else self._rests_until is None
+
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
         """As :class:`app.runtime.limits.counts.Counts` says; the shared counters while they can be asked."""
         if self._shared is None:

@@ -184,6 +184,11 @@ class Anchors:
         with self._heads.all_tasks_done:
             self._heads.all_tasks_done.wait_for(lambda: not self._heads.unfinished_tasks, seconds)
 
+    @property
+    def all_noted(self) -> bool | None:
+        """Whether every place has what this process has tried to note; None where there is no place."""
+        return not self._failures if self._places else None
+
     def complaint(self) -> str | None:
         """Where this process could not note its last head, for operators; None where all is well."""
         failing = sorted(self._failures.items())

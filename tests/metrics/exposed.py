@@ -1,0 +1,89 @@
+"""A whole exposition of a gateway: with requests, a reporter, chains that are watched, and a replica."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from flask import Flask
+from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import insert
+
+from app.metrics import state
+from app.metrics.exposition import Exposition
+from app.metrics.files import MetricFiles
+from app.metrics.process import ProcessMetrics
+from app.metrics.state import StateMetrics
+from app.models.engine import writing
+from app.models.watching.watches import ChainWatch
+from app.runtime.gateway import Gateway
+from app.runtime.public_reads import PublicReads
+from app.runtime.replica import Replica
+from app.sandbox.loader import load_sandbox
+from app.services.network.document import export_network, import_network
+from tests.actors import TESTER
+from tests.applications import OpenApp, gateway_of
+from tests.metrics.counted import as_process
+
+EVERYTHING: dict[str, Any] = {
+    "rate_limit_storage_url": "redis://127.0.0.1:1/0",
+    "audit_anchors": ("udp://127.0.0.1:9",),
+}
+"""Settings of parts that a gateway may have; none of these is there, and none is asked at the start."""
+
+
+@contextmanager
+def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Exposition]:
+    """One in which every metric has a sample, read from files as the process beside the workers does."""
+    patch.setattr(state, "PATIENCE_SECONDS", 60)
+    files = MetricFiles(folder)
+    with as_process(patch, files, 1):
+        app = open_app(own=True, metrics_port=0, **EVERYTHING)
+        gateway = gateway_of(app)
+        _fill(gateway)
+        _ask(app)
+        ProcessMetrics().tell(with_replica(gateway))
+        yield Exposition(files, StateMetrics(gateway), lambda: True, "1.2.3")
+
+
+def with_replica(gateway: Gateway, *, used: bool = True) -> Gateway:
+    """The gateway, as if it had a replica that is up to date, or else one that is left out."""
+    made_up = SimpleNamespace(engine=gateway.reads, may_be_asked=lambda: used, lag_bytes=7)
+    reads = PublicReads(gateway.engine, gateway.reads, cast(Replica, made_up))
+    return replace(gateway, public_reads=reads)
+
+
+def labels_of(text: bytes) -> Mapping[str, frozenset[str]]:
+    """The labels of every metric that has a sample, by its name; a histogram has one name."""
+    found: dict[str, frozenset[str]] = {}
+    for family in text_string_to_metric_families(text.decode()):
+        for sample in family.samples:
+            name = family.name if family.type == "histogram" else sample.name
+            found[name] = found.get(name, frozenset()) | (sample.labels.keys() - {"le"})
+    return found
+
+
+def _fill(gateway: Gateway) -> None:
+    load_sandbox(gateway, actor=TESTER)
+    document = json.loads(export_network(gateway))
+    for chain in document["chains"]:
+        chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
+    import_network(gateway, json.dumps(document).encode(), actor=TESTER)
+    read: dict[str, Any] = {"chain_id": 1, "epoch": 1, "head": 9, "live_to": 8, "head_at": gateway.clock()}
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(ChainWatch), [read])
+
+
+def _ask(app: Flask) -> None:
+    client = app.test_client()
+    estimate = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": 10**6}
+    asked = client.get("/v2/estimateAmt", query_string={**estimate, "slippage_tolerance": 3000})
+    assert asked.status_code == 200
+    headers = {"Authorization": "Bearer test-ingest-token", "Content-Type": "application/x-ndjson"}
+    assert client.post("/ingest/v1/events", data=b"{}", headers=headers).status_code == 200

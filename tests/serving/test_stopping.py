@@ -1,0 +1,79 @@
+"""A gateway that is stopped says so before it takes nothing more, and answers everybody who is connected."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import psutil
+import pytest
+
+from serving.side.health import STOPPING
+from tests.serving.beside import Watched, watched
+from tests.volume import volume
+
+QUEUED = volume(200, 60)
+
+
+@pytest.mark.full("a server of its own")
+def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
+    tmp_path: Path, sqlite_template: Path
+) -> None:
+    with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running:
+        assert _readiness(running) == (200, None)
+        workers = running.workers
+        assert len(workers) == 2
+        for worker in workers:
+            worker.suspend()
+        connections = [_asked(running) for _ in range(QUEUED)]
+        running.server.process.send_signal(signal.SIGTERM)
+        end = time.monotonic() + 20
+        while (told := _readiness(running)) != (503, STOPPING):
+            assert time.monotonic() < end, told
+            time.sleep(0.05)
+        _all_stopping(workers)
+        for worker in workers:
+            worker.resume()
+        statuses = [_status(connection) for connection in connections]
+        assert statuses == [200] * QUEUED
+        assert running.server.process.wait(timeout=30) == 0
+
+
+def _asked(running: Watched) -> HTTPConnection:
+    """A connection of the queue, with a request on it."""
+    connection = running.server.connect()
+    connection.request("GET", "/healthz")
+    return connection
+
+
+def _status(connection: HTTPConnection) -> int:
+    """Of its answer; 0 where the connection was broken."""
+    try:
+        return connection.getresponse().status
+    except (OSError, HTTPException):
+        return 0
+    finally:
+        connection.close()
+
+
+def _readiness(running: Watched) -> tuple[int, str | None]:
+    status, body = running.ask(running.health, "/readyz")
+    told = json.loads(body)["err"]
+    return status, told and told["msg"]
+
+
+def _all_stopping(workers: list[psutil.Process]) -> None:
+    """Return once each has been told to end, which it learns when it goes on."""
+    end = time.monotonic() + 20
+    while not all(_pending(worker.pid) & (1 << (signal.SIGTERM - 1)) for worker in workers):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def _pending(pid: int) -> int:
+    """The signals that wait for a process, as bits (Linux)."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("ShdPnd:")), 16)
