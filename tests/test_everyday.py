@@ -23,6 +23,7 @@ ONLY_IN_FULL = {
     "deploy/test_stores.py",
     "serving/test_stopping.py",
     "sender/test_hanging.py",
+    "serving/test_clock.py",
     "sender/test_kills.py",
 }
 """Files that have nothing to run everyday: whole servers, real EVMs, compilers, receivers that hang."""

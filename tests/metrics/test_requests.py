@@ -66,6 +66,8 @@ def test_nothing_of_a_path_or_a_method_becomes_a_label(counted: Counted) -> None
             path = draw.choice(known).replace("<", "").replace(">", "") + path
         if draw.random() < 0.2:
             path = "/sgn.gateway.v1.Web" + path
+        if path.startswith("//"):
+            path = path[1:]  # the test's client would take what follows for a host
         counted.client.open(path, method=draw.choice(METHODS))
     operations = {rule.endpoint for rule in counted.app.url_map.iter_rules()}
     allowed = operations | {each.rpartition(".")[2] for each in operations} | grpcweb.METHODS | {"unknown"}
