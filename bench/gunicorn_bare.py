@@ -1,4 +1,4 @@
-"""The shipped gunicorn settings for an application that is not ours, so has no database to ask or forget, and no limits."""
+"""The shipped gunicorn settings for an application that is not ours: it has no database and no limits."""
 
 from __future__ import annotations
 

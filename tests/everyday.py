@@ -23,8 +23,8 @@ from tests.volume import FULL
 
 Case = TypeVar("Case")
 
-CASES = 3
-"""How many cases of a test run everyday: the first, the last, and others in equal distances between them."""
+CASES = 2
+"""How many cases of a test run everyday: the first and the last, and further ones at equal distances."""
 
 COSTLY = frozenset({"backend", "browser", "postgres_server", "server", "sqlite_template", "tmp_path"})
 """Fixtures of tests whose cases take more than a few thousandths of a second."""

@@ -76,6 +76,7 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
+@pytest.mark.full("kills and starts a process many times; test_sigkill does so everyday")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(1), tmp_path / "log"

@@ -10,6 +10,8 @@ from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
+import pytest
+
 from tests.replicas.cluster import Cluster, Node
 from tests.replicas.conftest import eventually
 from tests.serving.server import Server, serving
@@ -77,6 +79,7 @@ def more_than(askers: list[Asker], rounds: list[int]) -> bool:
     return all(asker.rounds > before + 20 for asker, before in zip(askers, rounds, strict=True))
 
 
+@pytest.mark.full("seconds of traffic while a server is away")
 def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> None:
     settings = {"DATABASE_URL": servers.primary.url, "DATABASE_REPLICA_URL": servers.replica.url}
     log = tmp_path / "log"

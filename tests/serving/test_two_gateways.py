@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+import pytest
+
 from app.runtime.gateway import current_gateway
 from app.services.network.document import import_network
 from tests.actors import TESTER
@@ -33,6 +35,7 @@ ESTIMATE = (
 )
 
 
+@pytest.mark.full("two servers, and seconds of waiting")
 def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, tmp_path: Path) -> None:
     with application(postgres_url):
         import_network(current_gateway(), text(network()), actor=TESTER)

@@ -174,6 +174,7 @@ def test_a_stream_tells_what_happens_and_goes_on_where_it_broke(server: Server) 
     assert (data["previous_status"], data["status"]) == (3, 5)
 
 
+@pytest.mark.full("a server of its own that ends")
 def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path, sqlite_template: Path) -> None:
     with serving_on(tmp_path, sqlite_template) as running:
         transfer_id = new_transfer(running)

@@ -116,6 +116,7 @@ def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
     return True
 
 
+@pytest.mark.full("kills and starts a process many times")
 def test_killed_at_any_moment(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:
