@@ -28,6 +28,7 @@ _DOORS: Final[Mapping[str, str]] = {
     "docs": "docs",
     "grpcweb": "grpcweb",
     "health": "health",
+    "release": "health",
     "ingest": "ingest",
     "refund_requests": "ingest",
     "pages": "pages",

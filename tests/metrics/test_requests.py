@@ -83,6 +83,11 @@ def test_nothing_of_a_path_or_a_method_becomes_a_label(counted: Counted) -> None
     assert total(counted.now, "gateway_requests_total", operation="unknown", code="404") > 0
 
 
+def test_which_release_runs_is_asked_beside_health(counted: Counted) -> None:
+    counted.client.get("/version")
+    assert total(counted.now, "gateway_requests_total", door="health", operation="version", code="200") == 1
+
+
 def test_what_fails_over_grpc_web_is_told_as_over_http(counted: Counted) -> None:
     headers = {"Content-Type": "application/grpc-web+proto"}
     path = "/sgn.gateway.v1.Web/"
