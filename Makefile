@@ -76,7 +76,7 @@ fuzz: ## send 1,000,000 broken and odd requests to all doors, and 50,000 calls t
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py
 
-schemathesis: ## send 20,000 requests generated from the OpenAPI document, with and without COMPAT_CLIENTS; `make test` sends a few hundred
+schemathesis: ## send 20,000 requests generated from the OpenAPI document, with and without COMPAT_CLIENTS; `make test-all` sends a few hundred
 	$(VENV) requirements-dev.txt
 	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 

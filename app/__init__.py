@@ -92,7 +92,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     )
     bound_requests(app)
     off = settings.metrics_port is None
-    counters: Counters = NOTHING_COUNTED if off else count(app, grpcweb.METHODS)
+    counters: Counters = NOTHING_COUNTED if off else count(app)
     db.init_app(app)
     migrate.init_app(app, db)
     with app.app_context():

@@ -12,13 +12,7 @@ from bench.serving import ROOT, free_port
 
 _SHIPPED: Final = ROOT / "deploy/nginx"
 
-_MAIN: Final = """\
-worker_processes 1;
-worker_rlimit_nofile 16384;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx.log warn;
-events {{ worker_connections 8192; }}
+HTTP: Final = """\
 http {{
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
@@ -28,6 +22,19 @@ http {{
     include gateway.conf;
 }}
 """
+"""The part that has the shipped configuration; it writes nowhere but to its folder."""
+
+_MAIN: Final = (
+    """\
+worker_processes 1;
+worker_rlimit_nofile 16384;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log warn;
+events {{ worker_connections 8192; }}
+"""
+    + HTTP
+)
 
 _UPSTREAM: Final = r"(upstream gateway_{name} \{{\n)((?:.*\n)*?)((?:    server .*\n)+)"
 
@@ -50,12 +57,12 @@ class ShippedNginx:
         (place / "tls.conf").write_text("")
         (place / "log.conf").write_text("access_log off;\n")
         text = (_SHIPPED / "gateway.conf").read_text()
-        text = _changed(text, r"listen \[::\]:\d+[^;]*;", "", 3)
-        text = _changed(text, r"listen 80;", f"listen 127.0.0.1:{free_port()};", 1)
-        text = _changed(text, r"listen 443 ssl http2;", f"listen 127.0.0.1:{self.public} backlog=4096;", 1)
-        text = _changed(text, r"listen 8443 ssl http2;", f"listen 127.0.0.1:{self.operators};", 1)
+        text = changed(text, r"listen \[::\]:\d+[^;]*;", "", 3)
+        text = changed(text, r"listen 80;", f"listen 127.0.0.1:{free_port()};", 1)
+        text = changed(text, r"listen 443 ssl http2;", f"listen 127.0.0.1:{self.public} backlog=4096;", 1)
+        text = changed(text, r"listen 8443 ssl http2;", f"listen 127.0.0.1:{self.operators};", 1)
         # All clients of a benchmark come from one address.
-        text = _changed(text, r"limit_conn gateway_clients \d+;", "limit_conn gateway_clients 8000;", 1)
+        text = changed(text, r"limit_conn gateway_clients \d+;", "limit_conn gateway_clients 8000;", 1)
         (folder / "gateway.conf").write_text(text)
         upstreams = (place / "upstreams.conf").read_text()
         for name in ("public", "waiting", "operators"):
@@ -71,11 +78,15 @@ def _with_servers(text: str, name: str, ports: Sequence[int]) -> str:
         assert how is not None
         return found[1] + found[2] + "".join(f"    server 127.0.0.1:{port}{how[1]}\n" for port in ports)
 
-    return _changed(text, _UPSTREAM.format(name=name), servers, 1)
+    return changed(text, _UPSTREAM.format(name=name), servers, 1)
 
 
-def _changed(text: str, pattern: str, replacement: str | Callable[[re.Match[str]], str], times: int) -> str:
-    changed, number = re.subn(pattern, replacement, text)
+def changed(text: str, pattern: str, replacement: str | Callable[[re.Match[str]], str], times: int) -> str:
+    """The text with what matches replaced.
+
+    :raises SystemExit: it is not there so often.
+    """
+    whole, number = re.subn(pattern, replacement, text)
     if number != times:
         raise SystemExit(f"deploy/nginx: {pattern} is there {number} times, not {times}")
-    return changed
+    return whole

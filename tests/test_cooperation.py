@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Final
 
+import pytest
+
 TURNS_AT_MOST: Final = 3
 """Between a byte's coming and its reader. ``sleep(0)`` lets up to fifty pass."""
 
@@ -76,6 +78,7 @@ def test_a_socket_is_looked_at_in_every_turn() -> None:
     assert most <= TURNS_AT_MOST
 
 
+@pytest.mark.full("measures time for seconds")
 def test_who_stands_back_waits_for_others_but_not_for_ever() -> None:
     """Of times on a busy machine the middle one counts beside others, the shortest one alone."""
     beside_others, alone = map(float, _said(BESIDE_OTHERS_WITHOUT_PAUSE))

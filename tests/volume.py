@@ -13,12 +13,12 @@ from typing import TypeVar
 FULL = bool(os.environ.get("FULL_TESTS"))
 Input = TypeVar("Input")
 
-PART = 4
+PART = 8
 """One of so many, where a test does not say how many it needs."""
 
 
 def volume(full: int, everyday: int | None = None) -> int:
-    """How many inputs a test tries: ``full``, or everyday a quarter of these or as many as it says."""
+    """How many inputs a test tries: ``full``, or everyday an eighth of these or as many as it says."""
     if FULL:
         return full
     return -(-full // PART) if everyday is None else everyday

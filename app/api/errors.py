@@ -14,6 +14,7 @@ from app.api.request_policy import is_public
 from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import BadRequest, GatewayError
+from app.http.answers import REASON
 from app.http.errors import UNREADABLE, as_gateway_error, retry_after
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
@@ -53,7 +54,7 @@ def refusal(error: Exception, method: str, path: str) -> Response:
         _log(error, method, path, status, answered.reason)
     body = refusal_body(answer_shape(path), answered.code, answered.msg)
     response = Response(body, status, PUBLIC_HEADERS if is_public(path) else PRIVATE_HEADERS)
-    response.headers["X-Gateway-Reason"] = answered.reason.value
+    response.headers[REASON] = answered.reason.value
     _add_hints(response, error, answered)
     return response
 

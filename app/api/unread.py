@@ -14,6 +14,7 @@ import orjson
 from app.api.answers import PUBLIC_HEADERS
 from app.api.door import READY, VERSION_SHAPE, ApiDoor
 from app.domain.codes import ErrCode, Reason
+from app.http.answers import REASON
 from app.http.errors import RETRY_SECONDS
 from app.http.request_ids import REQUEST_ID, id_of_unread
 
@@ -29,21 +30,26 @@ def unread_answer(status: int, phrase: str, complaint: str) -> bytes:
     :param status: the HTTP status that the server chose, and ``phrase`` its text.
     :param complaint: what the server found, for people; may be empty.
     """
-    said = [text for text in (complaint or phrase, _REMEDIES.get(status)) if text]
+    own, body = refusal(status, complaint or phrase)
+    headers = (*own, ("Content-Length", str(len(body))), ("Connection", "close"))
+    lines = (f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers), "", "")
+    return "\r\n".join(lines).encode("ascii", "replace") + body
+
+
+def refusal(status: int, complaint: str) -> tuple[list[tuple[str, str]], bytes]:
+    """The headers and the body of an answer that fits whatever was asked.
+
+    The headers say nothing of the body's length or of the connection.
+
+    :param status: of HTTP.
+    :param complaint: for people.
+    """
+    said = [text for text in (complaint, _REMEDIES.get(status)) if text]
     err = {"code": ErrCode.ERROR_CODE_COMMON, "msg": "; ".join(said)}
     body = orjson.dumps(every_field() | {"err": err})
     reason = {500: Reason.INTERNAL, 503: Reason.UNAVAILABLE}.get(status, Reason.BAD_REQUEST)
     retry = (("Retry-After", str(RETRY_SECONDS)),) if status == 503 else ()
-    headers = (
-        *PUBLIC_HEADERS,
-        *retry,
-        (REQUEST_ID, id_of_unread()),
-        ("X-Gateway-Reason", reason.value),
-        ("Content-Length", str(len(body))),
-        ("Connection", "close"),
-    )
-    lines = (f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers), "", "")
-    return "\r\n".join(lines).encode("ascii", "replace") + body
+    return [*PUBLIC_HEADERS, *retry, (REQUEST_ID, id_of_unread()), (REASON, reason.value)], body
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -20,7 +20,7 @@ from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import methods
 from app.http.public import MAX_QUESTION_BYTES, caller, preflight
-from app.logs.served import OPERATION
+from app.logs.served import OPERATION, UNKNOWN
 from app.runtime.gateway import current_gateway
 
 PATH: Final = "/sgn.gateway.v1.Web/"
@@ -64,6 +64,14 @@ def open_door(app: Flask, *, trusted_proxies: int) -> None:
         app.url_map.add(Rule(f"{PATH}<rest:name>", endpoint=_ENDPOINT, websocket=websocket))
 
 
+@web.url_value_preprocessor
+def name_operation(endpoint: str | None, values: dict[str, Any] | None) -> None:
+    """Tell logs and metrics which method is called, before anything can refuse the call."""
+    name = (values or {}).get("name")
+    known = name if name in _door().methods else UNKNOWN  # of a closed set, whatever callers send
+    request.environ[OPERATION] = f"{_KEY}.{known}"
+
+
 @web.endpoint(_ENDPOINT)
 def call(name: str) -> Response:
     """One call, or the preflight of a browser before it."""
@@ -74,7 +82,6 @@ def call(name: str) -> Response:
     method = _door().methods.get(name)
     if method is None:
         raise GatewayError("unknown method", reason=Reason.PATH_NOT_FOUND)
-    request.environ[OPERATION] = f"grpcweb.{name}"
     encoding = encoding_of(request.headers.get("Content-Type", ""))
     if encoding is None:
         raise UnsupportedFormat(f"send the body with Content-Type: {BINARY} or {TEXT}")

@@ -11,7 +11,7 @@ from flask import Response, request
 from app.domain.codes import Reason
 from app.grpcweb.encodings import TEXT, answer_encoding
 from app.grpcweb.frames import encode_status_message, encode_text, write_answer
-from app.http.answers import AS_IT_IS, NO_STORE
+from app.http.answers import AS_IT_IS, NO_STORE, REASON
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 _HEADERS: Final = (
@@ -66,7 +66,7 @@ def respond(
     if message is None:
         response.headers.update(trailers)
     if reason:
-        response.headers["X-Gateway-Reason"] = reason.value
+        response.headers[REASON] = reason.value
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
     return response

@@ -7,6 +7,9 @@ from typing import Any, Final
 import orjson
 from flask import Response
 
+REASON: Final = "X-Gateway-Reason"
+"""The header of a refusal that names its cause (docs/interface.md#reasons)."""
+
 JSON: Final = ("Content-Type", "application/json")
 NO_STORE: Final = ("Cache-Control", "no-store")
 NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")

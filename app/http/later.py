@@ -15,9 +15,10 @@ from typing import Any, Final, Protocol
 from flask import Response
 from werkzeug.datastructures import Headers
 
+from app.http.answers import REASON
+from app.http.request_ids import REQUEST_ID
+
 _FRAMING: Final = frozenset({"content-length", "content-type"})
-_IDS: Final = "X-Request-Id"
-_REASON: Final = "X-Gateway-Reason"
 _SOCKET: Final = "gunicorn.socket"
 _REQUEST: Final = "werkzeug.request"
 
@@ -113,7 +114,7 @@ class Later:
         log: LogEnd | None = None,
     ) -> None:
         own = [
-            header if header[0] == _IDS else _shared(header)
+            header if header[0] == REQUEST_ID else _shared(header)
             for header in headers.to_wsgi_list()
             if header[0].lower() not in _FRAMING
         ]
@@ -146,7 +147,7 @@ def _logged(steps: Iterator[Step], log: LogEnd) -> Iterator[Step]:
     try:
         for step in steps:
             if isinstance(step, Beginning):
-                status, reason = int(step.status[:3]), dict(step.headers).get(_REASON)
+                status, reason = int(step.status[:3]), dict(step.headers).get(REASON)
             yield step
     finally:
         log(status, reason)

@@ -13,10 +13,9 @@ from typing import Final, Literal
 from flask import Response
 
 from app.domain.codes import Reason
+from app.http.answers import REASON
 from app.logs.entries import FIELDS
 from app.logs.served import Served
-
-REASON: Final = "X-Gateway-Reason"
 
 _log = logging.getLogger(__name__)
 _OWN_FAULTS: Final = frozenset({Reason.INTERNAL.value, Reason.UNAVAILABLE.value})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from flask import Flask
@@ -13,12 +12,9 @@ from app.metrics.requests import RequestMetrics, count_requests
 _KEY: Final = "metrics"
 
 
-def count(app: Flask, calls: Iterable[str]) -> RequestMetrics:
-    """Have an application count. To be called before anything else adds hooks to it.
-
-    :param calls: the methods of gRPC-Web that there are.
-    """
-    metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry(), calls)
+def count(app: Flask) -> RequestMetrics:
+    """Have an application count. To be called before anything else adds hooks to it."""
+    metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry())
     count_requests(app, metrics)
     return metrics
 

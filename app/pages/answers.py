@@ -15,7 +15,7 @@ from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import GatewayError
 from app.domain.freshness import span_in_words
 from app.domain.times import rfc3339
-from app.http.answers import NO_STORE
+from app.http.answers import NO_STORE, REASON
 from app.http.errors import as_gateway_error, retry_after
 from app.http.pages import KEPT_FOR_EVER, digest
 from app.http.request_ids import failed_request
@@ -115,7 +115,7 @@ def answer_error(error: Exception) -> Response:
         again=again if request.method == "GET" else 0,
         request_id=failed_request(words.status),
     )
-    response.headers["X-Gateway-Reason"] = answered.reason.value
+    response.headers[REASON] = answered.reason.value
     if seconds:
         response.headers["Retry-After"] = str(seconds)
     return protect(response)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from werkzeug.test import create_environ, run_wsgi_app
 
-from app.api.unread import unread_answer
+from app.api.unread import refusal
 from app.metrics.kept import Kept
 from serving.side.listeners import Answer
 
@@ -65,6 +65,5 @@ class Health:
 
 
 def _refused(why: str) -> Answer:
-    head, _, body = unread_answer(503, "Service Unavailable", why).partition(b"\r\n\r\n")
-    headers = dict(line.split(": ", 1) for line in head.decode("latin-1").split("\r\n")[1:])
-    return Answer(503, body, {name: value for name, value in headers.items() if name.lower() not in _FRAMING})
+    headers, body = refusal(503, why)
+    return Answer(503, body, dict(headers))

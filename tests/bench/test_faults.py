@@ -8,13 +8,14 @@ from collections import Counter
 
 import pytest
 
+from bench.faults import programs
 from bench.faults.__main__ import main
 from bench.faults.faults import FAULTS
 from bench.faults.figures import Figures, Seen, figures, longest_gap, p99, recovered_after
 from bench.faults.health import Health
 from bench.faults.load import request_bytes
-from bench.faults.programs import missing
 from bench.faults.table import HEADER, Result, line, silent
+from tests.programs import missing
 
 BEGAN = 1000.0
 
@@ -108,8 +109,9 @@ def test_a_request_is_whole() -> None:
 
 
 @pytest.mark.full("everything that serves, and ten faults: minutes")
-@pytest.mark.skipif(bool(missing()), reason="a program is not here")
 def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    if lacking := programs.missing():
+        missing(f"not installed: {', '.join(lacking)}")
     assert main(["--quick"]) == 0
     told = capsys.readouterr()
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in told.out.splitlines()}

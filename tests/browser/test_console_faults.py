@@ -22,6 +22,7 @@ def sign_in(page: Page, role: Role) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+@pytest.mark.full("signs in again in every form")
 def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
@@ -59,6 +60,7 @@ def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     assert page.evaluate("sessionStorage.length") == 0
 
 
+@pytest.mark.full("the time fields have tests without a browser")
 def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport=DESKTOP, locale="en-GB", timezone_id="Asia/Kolkata")
     visit = Visit(context.new_page(), server)

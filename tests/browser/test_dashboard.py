@@ -91,6 +91,7 @@ def test_it_can_be_paused(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
+@pytest.mark.full("waits for a refresh that does not come")
 def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     opened(visit)
     page, note = visit.page, visit.page.locator("#not-refreshed")

@@ -79,6 +79,7 @@ def test_the_navigation_of_a_phone(visit: Visit) -> None:
 @pytest.mark.parametrize(
     "path", ["", "quick-start/", "life-of-a-transfer/", "api/estimateAmt/", "errors/", "refund-guide/"]
 )
+@pytest.mark.full("many sizes of a window")
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []

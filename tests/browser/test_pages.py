@@ -324,12 +324,14 @@ def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
         sweep.look(path)
 
 
+@pytest.mark.full("the same forms have tests without a browser")
 def test_forms_that_come_back(sweep: Sweep) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
     for sent in some(REFUSED, 7):
         sweep.send(sent)
 
 
+@pytest.mark.full("the same forms have tests without a browser")
 def test_previews_and_a_conflict(sweep: Sweep) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
     for sent in (*some(PREVIEWED, 5), CONFLICT):

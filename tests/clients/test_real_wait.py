@@ -56,6 +56,7 @@ def heard(gateway: Server, check: Callable[[list[dict[str, Any]]], None]) -> flo
     return took
 
 
+@pytest.mark.full("real chains, and a client that waits for them")
 def test_python_hears_of_a_change(gateway: Server) -> None:
     assert heard(gateway, lambda cases: workshop.check_python(cases, {})) < SOON
 

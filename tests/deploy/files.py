@@ -1,38 +1,16 @@
-"""The files of deploy/, and the programs that read them."""
+"""The files of deploy/."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-SYSTEM = "/usr/sbin:/usr/local/sbin:/usr/lib/postgresql/15/bin"
-"""Where Debian has servers: not in the path of everybody."""
-
-
-def program(name: str, package: str = "") -> str:
-    """The path of a program of the system or of our own environment.
-
-    :param package: of Debian; the program's name where it is left out.
-    """
-    beside = f"{SYSTEM}:{ROOT / '.venv' / 'bin'}:{os.environ.get('PATH', '')}"
-    found = shutil.which(name, path=beside)
-    if found is None:
-        missing(f"{name} is not installed: apt-get install {package or name}")
-    return str(found)
-
-
-def missing(message: str) -> None:
-    """Skip a test whose program is not here; continuous integration has them all."""
-    pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
 
 
 def free_port() -> int:

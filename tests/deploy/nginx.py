@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import json
-import re
+import socket
 import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from shutil import copy, copytree
 from typing import Any
 
-from tests.deploy.files import DEPLOY, free_port, program
+from bench.shipped_nginx import HTTP, changed
+from tests.deploy.files import DEPLOY, free_port
+from tests.programs import program
 
-MAIN = """\
+MAIN = (
+    """\
 daemon off;
 master_process off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log info;
 events {{ worker_connections 1024; }}
-http {{
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    include gateway.conf;
-}}
 """
+    + HTTP
+)
 PUBLIC, OPERATORS, PLAIN = 443, 8443, 80
 PLACES = {8001: "first", 8002: "second", 8003: "waiting", 8004: "operators"}
 """The addresses of the shipped upstreams."""
@@ -111,9 +108,7 @@ def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:
 
 def change(file: Path, pattern: str, replacement: str, times: int) -> None:
     """Replace what differs in a test, which must be there so often."""
-    text, number = re.subn(pattern, replacement, file.read_text())
-    assert number == times, f"{file}: {pattern} is there {number} times"
-    file.write_text(text)
+    file.write_text(changed(file.read_text(), pattern, replacement, times))
 
 
 def command(nginx: Nginx, *more: str) -> list[str]:
@@ -137,14 +132,18 @@ def running(nginx: Nginx) -> Iterator[None]:
         process = subprocess.Popen(command(nginx), stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + 20
-        while True:
-            try:
-                nginx.connect(PLAIN).connect()
-                break
-            except OSError:
+        # It opens one port after the other: that one listens says nothing about the others.
+        for port in nginx.ports.values():
+            while not _listens(port):
                 assert process.poll() is None and time.monotonic() < deadline, (folder / "stderr").read_text()
                 time.sleep(0.02)
         yield
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5):
+        return True
+    return False

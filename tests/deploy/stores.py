@@ -16,7 +16,8 @@ from pathlib import Path
 import psycopg
 import redis
 
-from tests.deploy.files import DEPLOY, free_port, program
+from tests.deploy.files import DEPLOY, free_port
+from tests.programs import program
 
 OWNER_PASSWORD, PASSWORD = "the owner's password", "the gateway's password"
 ROOT_IS_REFUSED = os.geteuid() == 0

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import DEPLOY, ROOT, program
+from tests.deploy.files import DEPLOY, ROOT
+from tests.programs import program
 
 GUIDE = (ROOT / "docs/operations.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)

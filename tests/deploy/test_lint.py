@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import DEPLOY, ROOT, manifests, missing, program, units, yaml_files
+from tests.deploy.files import DEPLOY, ROOT, manifests, units, yaml_files
+from tests.programs import missing, program
 
 YAML_RULES = """\
 {extends: default, rules: {document-start: disable, line-length: {max: 170},

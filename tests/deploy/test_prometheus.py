@@ -19,8 +19,9 @@ from prometheus_client import CollectorRegistry, start_http_server
 
 from app.metrics.exposition import Exposition
 from tests.applications import OpenApp
-from tests.deploy.files import DEPLOY, ROOT, documents, free_port, program
+from tests.deploy.files import DEPLOY, ROOT, documents, free_port
 from tests.metrics.exposed import exposition, labels_of
+from tests.programs import program
 
 FOLDER = DEPLOY / "prometheus"
 WORDS = re.compile(r"\b(gateway_\w+)")

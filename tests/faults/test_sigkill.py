@@ -32,7 +32,7 @@ from tests.volume import volume
 
 SOAK = bool(os.environ.get("SOAK"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-COUNT = 20_000 if SOAK else volume(3_000, 600)
+COUNT = 20_000 if SOAK else volume(3_000, 240)
 WRITERS = 8
 WORKERS = {"postgresql": "4", "sqlite": "2"}
 PAUSE = (0.1, 0.7) if SOAK else (0.05, 0.3)

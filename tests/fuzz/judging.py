@@ -17,6 +17,9 @@ _OPERATION: Final = re.compile(rb"/v[12]/[A-Za-z]+(?:\?|$)")
 _OTHER_CODING: Final = re.compile(rb"(?i)\r\ntransfer-encoding[^:\r]*:[ \t]*(?!chunked[ \t]*\r)")
 """A body in a coding that no server has to know."""
 
+_TRACEBACK: Final = re.compile(rb"Traceback \(most recent call last\):\s*(?:\\n)?\s*File ")
+"""Plain, in HTML or in JSON. The documentation of the logs, and so its search, shows a first line alone."""
+
 _STREAM: Final = b"text/event-stream; charset=utf-8"
 
 
@@ -56,7 +59,7 @@ def is_unavailable(found: Exchange) -> bool:
 
 
 def _fault(answer: Answer, raw: bytes) -> str | None:
-    if b"Traceback (most recent" in answer.body:
+    if _TRACEBACK.search(answer.body):
         return "a traceback"
     if answer.status == 503:
         if answer.header(b"X-Gateway-Reason") is None and b"html" not in (

@@ -22,6 +22,8 @@ ERROR = b'{"err":{"code":500,"msg":"no"}}'
 STATUS = Question("json", request(b"POST", b"/v2/getTransferStatus", [], b"{}"))
 CALL = Question("grpcweb", request(b"POST", b"/sgn.gateway.v1.Web/X", [], b""))
 SMUGGLING = Question("smuggling", STATUS.raw, fresh=True)
+PAGE = Question("pages", request(b"GET", b"/docs/logs.html", [], b""))
+TRACEBACK = b"Traceback (most recent call last):"
 GRPC = b"Content-Type: application/grpc-web+proto\r\n"
 
 
@@ -46,7 +48,8 @@ def answer(status: int, headers: bytes, body: bytes) -> bytes:
         (STATUS, answered(answer(200, JSON, b'{"err":null}'), rest=b"HTTP/1.1 200"), "that are no answer"),
         (STATUS, answered(*[answer(200, JSON, b'{"err":null}')] * 2), "2 answers"),
         (STATUS, answered(answer(503, JSON + REASON, ERROR)), "503 without Retry-After"),
-        (STATUS, answered(answer(400, b"", b"Traceback (most recent call last)")), "a traceback"),
+        (STATUS, answered(answer(400, b"", TRACEBACK + b"\n  File x")), "a traceback"),
+        (STATUS, answered(answer(400, JSON, b'{"err":"' + TRACEBACK + b'\\n  File x"}')), "a traceback"),
         (CALL, answered(answer(200, GRPC, b"\0\0\0\0\0")), "no trailers"),
         (CALL, answered(answer(200, GRPC, b"\x80\0\0\0\x0egrpc-status:13")), "grpc-status 13"),
         (SMUGGLING, answered(answer(200, JSON, b'{"err":null}')), "a body of two lengths"),
@@ -65,6 +68,7 @@ def test_what_is_wrong(asked: Question, found: Exchange, what: str) -> None:
         (STATUS, answered(answer(503, JSON + REASON + b"Retry-After: 1\r\n", ERROR))),
         (CALL, answered(answer(200, GRPC, b"\x80\0\0\0\x0dgrpc-status:3"))),
         (SMUGGLING, answered(answer(400, JSON + REASON, ERROR))),
+        (PAGE, answered(answer(200, JSON, b'"its first line: ' + TRACEBACK + b'\\n The fields"'))),
     ],
 )
 def test_what_is_right(asked: Question, found: Exchange) -> None:

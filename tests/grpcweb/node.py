@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.programs import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).parent / "clients"
@@ -24,34 +23,24 @@ NEEDED_NODE = 18
 NPM_CI = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
 
-def missing(what: str) -> None:
-    """Skip the test; in continuous integration a skip is a failure."""
-    text = f"{what} is not there: the real clients are not tested"
-    if os.environ.get("CI"):
-        pytest.fail(text)
-    pytest.skip(text)
-
-
 def node() -> str:
     """The path of Node, new enough to have fetch."""
     path = shutil.which("node")
     if path is None or shutil.which("npm") is None:
-        missing("Node with npm")
-    assert path is not None
+        missing("Node with npm is not installed: apt-get install nodejs npm")
     version = run(path, "--version").strip()
     if int(version.lstrip("v").partition(".")[0]) < NEEDED_NODE:
-        missing(f"Node {NEEDED_NODE} or newer (this is {version})")
+        missing(f"Node must be {NEEDED_NODE} or newer: this is {version}")
     return path
 
 
 def chromium() -> str:
     """The path of a browser."""
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
-        path = shutil.which(name)
-        if path is not None:
-            return path
-    missing("Chromium")
-    raise AssertionError
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        missing("Chromium is not installed: apt-get install chromium")
+    return path
 
 
 def run(*command: str, **options: Any) -> str:

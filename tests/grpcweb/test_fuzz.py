@@ -22,6 +22,7 @@ from app.extensions import db
 from app.grpcweb import gateway_pb2 as pb
 from tests.api.world import ADDRESS, NOW, configure, sent, tell
 from tests.applications import make_settings
+from tests.fuzz.mutation import tampered
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
     INVALID_ARGUMENT,
@@ -65,8 +66,6 @@ SEEDS: list[Message] = [
     pb.GetTokenBoundRequest(chain_id=1, token_addr=ADDRESS),
     pb.TransferHistoryRequest(acct_addr=["a", "b"], page_size=9),
 ]
-TELLING = b"\x00\x01\x02\x7f\x80\x81\xfe\xff=+/A\r\n "
-"""Bytes that mean something to some layer."""
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +89,7 @@ def test_any_bytes(app: Flask) -> None:
         seed = chance.choice(SEEDS)
         # Of every other call the method is the one that its message is for.
         name = chance.choice((OWN[type(seed)], chance.choice(NAMES)))
-        body = mutated(chance, starting_point(chance, seed, "text" in text))
+        body = tampered(chance, starting_point(chance, seed, "text" in text))
         began = time.monotonic()
         try:
             seen[call(app, name, text, body, chance.choice(TIMEOUTS))] += 1
@@ -108,7 +107,7 @@ def starting_point(chance: random.Random, seed: Message, text: bool) -> bytes:
     if kind == 0:
         return chance.randbytes(chance.randrange(64))
     if kind == 1:
-        message = mutated(chance, message)
+        message = tampered(chance, message)
     body = frame(message, chance.choice((0, 0, 0, 0, 1, 0x80, chance.randrange(256))))
     if kind == 2:
         body += frame(message)
@@ -120,27 +119,6 @@ def starting_point(chance: random.Random, seed: Message, text: bool) -> bytes:
         return body
     cut = chance.randrange(len(body) + 1)
     return base64.b64encode(body[:cut]) + base64.b64encode(body[cut:])
-
-
-def mutated(chance: random.Random, body: bytes) -> bytes:
-    """Up to four bytes flipped, added, taken out, doubled or cut off; a third stays as it is."""
-    changed = bytearray(body)
-    for _ in range(max(0, chance.randrange(-1, 4))):
-        at = chance.randrange(len(changed) + 1)
-        kind = chance.randrange(6)
-        if kind == 0 and at < len(changed):
-            changed[at] ^= 1 << chance.randrange(8)
-        elif kind == 1:
-            changed[at:at] = bytes([chance.choice(TELLING)]) * chance.choice((1, 1, 1, 12))
-        elif kind == 2:
-            del changed[at : at + chance.randrange(1, 5)]
-        elif kind == 3:
-            changed[at:at] = changed[at : at + 16]
-        elif kind == 4:
-            del changed[at:]
-        elif at < len(changed):
-            changed[at] = chance.choice(TELLING)
-    return bytes(changed)
 
 
 def call(app: Flask, name: str, content_type: str, body: bytes, timeout: str | None) -> int:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from tests.limits.redis_server import PROGRAM, RedisServer, running_redis
-
-
-@pytest.fixture(scope="session")
-def redis_program() -> None:
-    """That there is one."""
-    if PROGRAM is None:
-        text = "Redis is not installed: apt-get install redis-server"
-        pytest.fail(text) if os.environ.get("CI") else pytest.skip(text)
+from tests.limits.redis_server import RedisServer, running_redis
 
 
 @pytest.fixture(scope="module")
-def shared_redis(redis_program: None) -> Iterator[RedisServer]:
+def shared_redis() -> Iterator[RedisServer]:
     with running_redis() as server:
         yield server
 
@@ -32,7 +23,7 @@ def redis_server(shared_redis: RedisServer) -> RedisServer:
 
 
 @pytest.fixture
-def own_redis(redis_program: None) -> Iterator[RedisServer]:
+def own_redis() -> Iterator[RedisServer]:
     """One that the test may break."""
     with running_redis() as server:
         yield server

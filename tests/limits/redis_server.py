@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,7 +14,7 @@ from typing import cast
 from redis import Redis
 from redis.exceptions import RedisError
 
-PROGRAM = shutil.which("redis-server")
+from tests.programs import program
 
 
 class RedisServer:
@@ -40,9 +39,9 @@ class RedisServer:
 
         :param until: the URL at which it must answer, where that is not its own.
         """
-        assert PROGRAM
+        listening = ("--port", "0", "--unixsocket", str(self.socket))
         self._process = subprocess.Popen(
-            [PROGRAM, "--port", "0", "--unixsocket", str(self.socket), "--save", "", *self._options],
+            [program("redis-server"), *listening, "--save", "", *self._options],
             cwd=self.socket.parent,
             stdout=self._log.open("ab"),
         )

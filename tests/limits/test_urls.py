@@ -45,7 +45,7 @@ def test_a_number_of_a_database(own_redis: RedisServer) -> None:
     assert (count(f"{own_redis.url}?db=2"), count(own_redis.url)) == (8, 8)
 
 
-def test_over_tls(redis_program: None, tmp_path: Path) -> None:
+def test_over_tls(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

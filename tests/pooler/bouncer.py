@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
-PROGRAM = shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
+from tests.programs import program
 
 _PORT = 6432
 """Of its Unix socket: it listens to no other."""
@@ -62,9 +61,8 @@ class Bouncer:
 
     def start(self) -> None:
         """Start it, and wait until it listens."""
-        assert PROGRAM
         self._process = subprocess.Popen(
-            [PROGRAM, "-q", str(self._folder / "pgbouncer.ini")],
+            [program("pgbouncer"), "-q", str(self._folder / "pgbouncer.ini")],
             user=Path(self._socket).stat().st_uid,
             stdout=subprocess.DEVNULL,
             stderr=(self._folder / "log").open("ab"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from tests.databases import new_postgres_database
-from tests.pooler.bouncer import PROGRAM, Bouncer, bouncing
+from tests.pooler.bouncer import Bouncer, bouncing
+from tests.programs import program
 
 LIMITS = {
     "TimeZone": "UTC",
@@ -24,9 +24,7 @@ LIMITS = {
 @pytest.fixture(scope="session")
 def roles(postgres_server: str) -> str:
     """The server with two roles: one as the documentation has it, one as it was made; its URL."""
-    if PROGRAM is None:
-        text_ = "PgBouncer is not installed: apt-get install pgbouncer"
-        pytest.fail(text_) if os.environ.get("CI") else pytest.skip(text_)
+    program("pgbouncer")
     run_on(postgres_server, "CREATE ROLE gateway LOGIN", "CREATE ROLE bare LOGIN")
     run_on(postgres_server, *(f"ALTER ROLE gateway SET {name} = '{value}'" for name, value in LIMITS.items()))
     return postgres_server

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import pytest
 from flask_migrate import upgrade
 
 from app.runtime.gateway import current_gateway
@@ -42,6 +43,7 @@ class Patient(Reporter):
             raise
 
 
+@pytest.mark.full("traffic of many seconds")
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
     with application(url, database_pooler=True):

@@ -76,6 +76,7 @@ def unknowing(migrated: str) -> Iterator[Flask]:
     yield from serving(migrated, pooled=False)
 
 
+@pytest.mark.full("a server and twenty clients")
 def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
     seen = interleave(knowing, TOLD)
     assert (seen.bad, seen.faults) == ({}, [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from app.models.engine import writing
 from app.models.transfers import Transfer
 from app.runtime.gateway import current_gateway
 from bench.restorable import DEBIAN_15, Machine, wheel_programs
+from tests.programs import missing, program
 from tests.restores.rehearsal import answers, begin, gateway_on, report, rest_after_cursor, sandbox
 from tests.restores.ways import BaseBackup, OnlineBackup, PgBackRest, Way, clock_of, running
 
@@ -37,9 +37,9 @@ def base_backup(short: Path) -> Iterator[Way]:
 
 @pytest.fixture
 def pgbackrest(short: Path) -> Iterator[Way]:
-    if not shutil.which("pgbackrest") or not DEBIAN_15.is_dir():
-        said = "pgBackRest is not installed: apt-get install pgbackrest postgresql-15"
-        pytest.fail(said) if os.environ.get("CI") else pytest.skip(said)
+    program("pgbackrest")
+    if not DEBIAN_15.is_dir():
+        missing("PostgreSQL 15 is not installed: apt-get install postgresql-15")
     with running(Machine(DEBIAN_15, short / "m", "postgres" if ROOT else None)) as machine:
         yield PgBackRest(machine)
 

@@ -67,6 +67,7 @@ def call(server: Server, key: str) -> HTTPResponse:
     return response
 
 
+@pytest.mark.full("waits until all workers know")
 def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
     settings = {"CONFIG_MAX_AGE_SECONDS": str(MAX_AGE), "ESTIMATE_COUNTS_SECONDS": "300"}
     with (

@@ -154,6 +154,7 @@ def wait_for(path: Path) -> bool:
         pytest.param("DATABASE_URL", "mysql://host/name", marks=ANOTHER_START),
     ],
 )
+@pytest.mark.full("a start of the server for each setting")
 def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> None:
     ended = subprocess.run(
         [*COMMAND, "wsgi:app"],

@@ -44,6 +44,7 @@ def healthy(running: Watched) -> float:
     return total(running.series(), "gateway_requests_total", **HEALTHY)
 
 
+@pytest.mark.full("workers that end, one after the other")
 def test_what_all_workers_counted_is_added_up_and_survives_them(running: Watched) -> None:
     before = healthy(running)
     ask_workers(running, 30)

@@ -83,6 +83,7 @@ def test_python(server: Server, key: str) -> None:
     assert wrong("Python", printed) == {}
 
 
+@pytest.mark.full("compiles what the documents show")
 def test_typescript(server: Server, key: str, packages: Path) -> None:
     code = {
         snippet.name: snippet.code.replace(BASE, server.base).replace(KEY, key)

@@ -8,6 +8,7 @@ from marshmallow import Schema
 
 from app.domain.error_catalogue import ERRORS
 from app.domain.transfer.progress import LONGEST, SHORTEST, NextActor
+from app.http.answers import REASON
 from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
 from app.http.public import RATE_LIMIT_HEADERS
 from app.http.request_ids import REQUEST_ID
@@ -40,7 +41,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "`-` and `_`, else one that was made. Tell it to support.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
     },
-    "X-Gateway-Reason": {
+    REASON: {
         "description": "Reason of the error, for programs; sent with every err.",
         "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
     },
@@ -104,7 +105,7 @@ _HINTS: Final = {
     429: _headers("Retry-After"),
     503: _headers("Retry-After"),
 }
-_ALWAYS: Final = _headers(REQUEST_ID, "X-Gateway-Reason")
+_ALWAYS: Final = _headers(REQUEST_ID, REASON)
 _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
 

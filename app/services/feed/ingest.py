@@ -62,21 +62,30 @@ WITHOUT_LIMIT: Final = Terms()
 class IngestResult:
     """What became of the lines."""
 
-    accepted: int = 0
-    repeated: int = 0
     refused: list[RefusedLine] = field(default_factory=list)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By type and what became of it, how many of the lines could be read."""
+
+    @property
+    def accepted(self) -> int:
+        """Lines whose facts were new."""
+        return self._number("accepted")
+
+    @property
+    def repeated(self) -> int:
+        """Lines whose facts were known."""
+        return self._number("repeated")
+
+    def _number(self, outcome: str) -> int:
+        return sum(number for (_, became), number in self.outcomes.items() if became == outcome)
 
     def count(self, lines: Sequence[ReadLine], verdicts: Sequence[Verdict]) -> None:
         """Count the verdicts about some lines in, one each."""
         for line, verdict in zip(lines, verdicts, strict=True):
             match verdict:
                 case Accepted():
-                    self.accepted += 1
                     outcome = "accepted"
                 case Repeated():
-                    self.repeated += 1
                     outcome = "repeated"
                 case Refused():
                     self.refused.append(RefusedLine(line.line, line.event.id, verdict.reason))
@@ -85,8 +94,6 @@ class IngestResult:
 
     def add(self, other: IngestResult) -> None:
         """Add another result; what was refused stays in the order of the lines."""
-        self.accepted += other.accepted
-        self.repeated += other.repeated
         self.outcomes += other.outcomes
         self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
 

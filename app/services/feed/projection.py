@@ -111,8 +111,10 @@ def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
 def _leave_chains(connection: Connection, before: TransferState, state: TransferState) -> None:
     """Delete the blocks on chains that another send has taken the transfer away from, seldom any."""
     former = before.src_chain_id, before.dst_chain_id
+    if former == (state.src_chain_id, state.dst_chain_id):
+        return
     chains = {*former} - {None, *dict(state.blocks)}
-    if former == (state.src_chain_id, state.dst_chain_id) or not chains:
+    if not chains:
         return
     of_transfer = TransferBlock.transfer_id == state.transfer_id
     connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(chains)))

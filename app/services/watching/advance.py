@@ -88,9 +88,8 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
         values |= _bounds(connection, row, values, step, now)
         write_under(connection, lease, **values)
         return Advanced(
-            result.accepted,
-            result.repeated,
             result.refused,
+            result.outcomes,
             log_start=log_start,
             log_end=_log_end(connection, step),
             by_turns=connection.dialect.name == "postgresql",

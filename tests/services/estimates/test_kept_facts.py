@@ -245,6 +245,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.full("waits for seconds")
 def test_by_default_an_estimate_is_at_most_a_second_old(open_app: OpenApp) -> None:
     """By the clock of this machine: what another process wrote a second ago is in every answer."""
     assert DEFAULT_AGE == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,11 +10,11 @@ from flask import Flask
 from app.models.engine import writing
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
-from demo.anvil import AnvilMissing, installed
 from demo.network import RPC_NAMES
 from tests.applications import Applications, gateway_of
 from tests.builders.network import text
 from tests.databases import SharedDatabase
+from tests.programs import anvil
 from tests.watcher.on_anvil.stage import Chains, clock_at, network, running_chains
 from tests.watcher.on_anvil.watching import Watching
 
@@ -26,19 +25,9 @@ NOW = clock_at(START + 5_000)
 """The gateway's clock, which stands still."""
 
 
-@pytest.fixture(scope="session")
-def anvil() -> None:
-    """The node is installed; in continuous integration it must be."""
-    try:
-        installed()
-    except AnvilMissing as missing:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(missing))
-
-
 @pytest.fixture(scope="module")
-def running(anvil: None) -> Iterator[Chains]:
+def running() -> Iterator[Chains]:
+    anvil()
     with running_chains(START) as chains:
         yield chains
 
