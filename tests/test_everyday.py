@@ -12,6 +12,8 @@ from tests.everyday import CASES, database_of_file, part, spread
 ONLY_IN_FULL = {
     "bench/test_bench.py",
     "bench/test_granian.py",
+    "browser/test_console_faults.py",
+    "browser/test_incidents.py",
     "clients/test_claims.py",
     "clients/test_evidence.py",
     "clients/test_operations.py",
@@ -23,6 +25,7 @@ ONLY_IN_FULL = {
     "limits/test_exact.py",
     "migrating/test_rolling.py",
     "migrating/test_versions.py",
+    "openapi/test_other_origins.py",
     "openapi/test_schemathesis.py",
     "pooler/test_restart.py",
     "replicas/test_killed.py",
@@ -39,6 +42,7 @@ ONLY_IN_FULL = {
     "serving/test_two_gateways.py",
     "watcher/on_anvil/test_faults.py",
     "watcher/on_anvil/test_reorganisations.py",
+    "watcher/test_process.py",
 }
 """Files that have nothing to run everyday: whole servers, real EVMs, compilers, receivers that hang."""
 

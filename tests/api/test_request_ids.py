@@ -123,7 +123,7 @@ def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) 
         ("v2.get_transfer_history", 200, None),
         ("unknown", 404, "path_not_found"),
         ("grpcweb.GetTransferConfigs", 200, "bad_request"),
-        ("grpcweb.call", 200, "path_not_found"),
+        ("grpcweb.unknown", 200, "path_not_found"),
     ]
     assert entries[0]["request_id"] == "first-one"
     assert all(0 < entry["duration_ms"] < 60_000 for entry in entries)

@@ -22,7 +22,7 @@ def sign_in(page: Page, role: Role) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-@pytest.mark.full("signs in again in every form")
+@pytest.mark.full("two browsers that sign in three times")
 def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
@@ -91,6 +91,7 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
 @pytest.mark.parametrize(
     "scheme", ["light", pytest.param("dark", marks=pytest.mark.full("the same in other colours"))]
 )
+@pytest.mark.full("seconds of a browser")
 def test_a_phone_shows_state_and_stop(visit: Visit, scheme: str) -> None:
     visit.page.emulate_media(color_scheme=scheme)
     visit.sign_in(email_of(Role.ADMIN))

@@ -106,6 +106,7 @@ def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     visit.complaints.clear()  # the browser's own, of the 503
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the refresh")
 def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
     opened(visit)
     with rows.begin() as connection:

@@ -138,7 +138,7 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) == 1015, usr="0x00000000000000000000000000000000000000C1")
 
 
-@pytest.mark.full("two browsers; the rule has tests without one")
+@pytest.mark.full("two pages of a browser; the rule has tests without one")
 def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     mine = visit.open("/admin/chains/137")

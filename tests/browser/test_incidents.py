@@ -99,6 +99,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     look(visit)
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the forms")
 def test_a_document_is_compared_and_applied_in_part(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/document/")

@@ -228,6 +228,7 @@ def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     assert page.url.endswith(f"/transfer/{wanted}")
 
 
+@pytest.mark.full("seconds of a browser; tests/pages has the page")
 def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
     moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})

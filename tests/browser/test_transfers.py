@@ -65,6 +65,7 @@ def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
     expect(page.get_by_role("searchbox", name="Search")).not_to_be_focused()
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the page")
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -84,6 +85,7 @@ def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     )
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has what can be copied")
 def test_what_is_copied_is_whole(visit: Visit) -> None:
     visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit.sign_in(email_of(Role.VIEWER))
@@ -97,6 +99,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
     page.wait_for_function("navigator.clipboard.readText().then(t => JSON.parse(t).status === 7)")
 
 
+@pytest.mark.full("seconds of a browser; tests/admin has the filter")
 def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")

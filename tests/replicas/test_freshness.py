@@ -43,7 +43,6 @@ def write(servers: Cluster) -> None:
     servers.primary.run("CREATE TABLE IF NOT EXISTS written (n int)", "INSERT INTO written VALUES (1)")
 
 
-@pytest.mark.full("waits for a replica")
 def test_it_is_not_asked_before_it_was_looked_at(replica: Replica) -> None:
     assert not replica.may_be_asked()
     eventually(lambda: good(replica))

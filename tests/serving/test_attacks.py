@@ -57,7 +57,6 @@ def server(url: str, log: Path) -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.full("hundreds of connections")
 def test_connections_come_out_even(server: Server) -> None:
     """One worker took all 16 of them."""
     master = psutil.Process(server.process.pid)

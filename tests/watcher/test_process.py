@@ -89,6 +89,7 @@ def read_to(gateway: Gateway) -> Any:
     return None if kept is None else (kept.live_to, kept.backfilled_to)
 
 
+@pytest.mark.full("a process, and the time that it takes to end")
 def test_it_reads_and_ends_well_and_never_shows_a_url(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:

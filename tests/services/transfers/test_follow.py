@@ -93,7 +93,7 @@ def shown(changes: list[PlacedChange]) -> Told:
 
 @pytest.mark.every_database
 def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
-    @settings(max_examples=volume(150, 12))
+    @settings(max_examples=volume(150, 6))
     @given(st.lists(st.sampled_from(STEPS), max_size=30), st.data())
     def told_exactly(steps: list[dict[str, Any]], data: st.DataObject) -> None:
         forget_events(gateway)

@@ -13,6 +13,7 @@ from app.domain.transfer.events import BlockEvent, ChainEvent, Event
 from app.domain.watching.blocks import Log
 from app.domain.watching.steps import Waiting, WaitingKey
 from app.watcher.translate import translate
+from tests.volume import volume
 from tests.watcher.logs import (
     ALICE,
     BOB,
@@ -143,7 +144,7 @@ def at_once(logs: Sequence[Log], last: int) -> Told:
     return told
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(volume(40)))
 def test_backfill_beside_live_reading(seed: int) -> None:
     chance = random.Random(seed)
     logs = random_chain(chance, 0, BLOCKS, "a")
@@ -162,7 +163,7 @@ def test_backfill_beside_live_reading(seed: int) -> None:
     assert told.events == at_once(logs, BLOCKS).events
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(volume(40)))
 def test_reorganisations_on_the_way(seed: int) -> None:
     chance = random.Random(1000 + seed)
     logs = random_chain(chance, 0, BLOCKS, "a")
