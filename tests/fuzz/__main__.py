@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.database import postgres
 from tests.databases import BACKENDS
-from tests.fuzz.campaign import Client, Outcome, send_all, still_slow
+from tests.fuzz.campaign import Client, Finding, Outcome, send_all, still_slow
 from tests.fuzz.stage import Stage, inconsistencies, stage
 
 WARM = 0.25
@@ -32,6 +32,7 @@ UNAVAILABLE = 0.001
 
 ASKED_AGAIN = 100
 SHOWN = 20
+OF_A_KIND = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -109,12 +110,24 @@ def _send(running: Stage, numbers: range, options: argparse.Namespace) -> Outcom
     )
 
 
+def shown(outcome: Outcome) -> list[Finding]:
+    """The first of the findings, a few of each kind."""
+    kinds: Counter[tuple[str, str]] = Counter()
+    few = []
+    for each in outcome.findings:
+        kind = each.question.door, each.what[:60]
+        kinds[kind] += 1
+        if kinds[kind] <= OF_A_KIND:
+            few.append(each)
+    return few[:SHOWN]
+
+
 def _judge(
     outcome: Outcome, slow: list[tuple[int, float]], middle: dict[int, int], after: dict[int, int]
 ) -> list[str]:
-    faults = [f"input {each.number}, {each.question.door}: {each.what}" for each in outcome.findings]
+    faults = [f"input {each.number}, {each.question.door}: {each.what}" for each in shown(outcome)]
     kinds = Counter((each.question.door, each.what[:60]) for each in outcome.findings)
-    faults = faults[:SHOWN] + [f"{count} times: {kind}" for kind, count in kinds.most_common(SHOWN)]
+    faults += [f"{count} times: {kind}" for kind, count in kinds.most_common(SHOWN)]
     faults += [f"input {number} took {seconds:.1f} s, alone" for number, seconds in slow]
     for pid, size in after.items():
         if pid in middle and size - middle[pid] > GROWTH_BYTES:
@@ -133,7 +146,7 @@ def _print(backend: str, outcome: Outcome, seconds: float, seed: int) -> None:
         told = ", ".join(f"{count:,} × {status or 'none'}" for status, count in counts)
         print(f"  {door}: {sum(count for _, count in counts):,}: {told}")
     print(f"  503: {dict(outcome.unavailable) or 'none'}; over 1 s: {len(outcome.slow)}")
-    for finding in outcome.findings[:SHOWN]:
+    for finding in shown(outcome):
         print(f"\ninput {finding.number}: {finding.what}\n{finding.question.raw[:2000]!r}")
         print(f"  again: .venv/bin/python -m tests.fuzz --seed {seed} --first {finding.number} --inputs 1 "
               f"--only {backend}")  # fmt: skip

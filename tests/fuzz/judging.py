@@ -27,7 +27,7 @@ def wrong(question: Question, found: Exchange) -> str | None:
     """Why this must not be, None where nothing is wrong. How long it took is judged by ``is_slow``."""
     if not found.answers and not found.cut and not question.fresh and found.rest == b"":
         return "no answer"
-    if found.rest and not found.cut:
+    if found.rest and not found.cut and not _is_last_word(question, found):
         return f"{len(found.rest)} bytes that are no answer: {found.rest[:100]!r}"
     if len(found.answers) > question.most:
         return f"{len(found.answers)} answers"
@@ -56,6 +56,14 @@ def is_slow(found: Exchange) -> bool:
 def is_unavailable(found: Exchange) -> bool:
     """Whether it was answered that the gateway cannot answer now."""
     return any(answer.status == 503 for answer in found.answers)
+
+
+def _is_last_word(question: Question, found: Exchange) -> bool:
+    """Whether it is the body of a refusal, to a HEAD that could not be read so far: nothing follows it."""
+    if question.method != b"HEAD" or not found.answers:
+        return False
+    refusal = found.answers[-1]
+    return refusal.status in (400, 414, 431, 501) and refusal.header(b"Connection") == b"close"
 
 
 def _fault(answer: Answer, raw: bytes) -> str | None:

@@ -22,6 +22,7 @@ ERROR = b'{"err":{"code":500,"msg":"no"}}'
 STATUS = Question("json", request(b"POST", b"/v2/getTransferStatus", [], b"{}"))
 CALL = Question("grpcweb", request(b"POST", b"/sgn.gateway.v1.Web/X", [], b""))
 SMUGGLING = Question("smuggling", STATUS.raw, fresh=True)
+HEAD = Question("json", request(b"HEAD", b"/v2/getTransferStatus", [], b""))
 PAGE = Question("pages", request(b"GET", b"/docs/logs.html", [], b""))
 TRACEBACK = b"Traceback (most recent call last):"
 GRPC = b"Content-Type: application/grpc-web+proto\r\n"
@@ -47,6 +48,7 @@ def answer(status: int, headers: bytes, body: bytes) -> bytes:
         (STATUS, answered(answer(400, JSON + REASON, b'{"err":null}')), "does not say what is wrong"),
         (STATUS, answered(answer(200, JSON, b'{"err":null}'), rest=b"HTTP/1.1 200"), "that are no answer"),
         (STATUS, answered(*[answer(200, JSON, b'{"err":null}')] * 2), "2 answers"),
+        (HEAD, answered(answer(400, JSON + REASON, b""), rest=ERROR), "that are no answer"),
         (STATUS, answered(answer(503, JSON + REASON, ERROR)), "503 without Retry-After"),
         (STATUS, answered(answer(400, b"", TRACEBACK + b"\n  File x")), "a traceback"),
         (STATUS, answered(answer(400, JSON, b'{"err":"' + TRACEBACK + b'\\n  File x"}')), "a traceback"),
@@ -68,6 +70,7 @@ def test_what_is_wrong(asked: Question, found: Exchange, what: str) -> None:
         (STATUS, answered(answer(503, JSON + REASON + b"Retry-After: 1\r\n", ERROR))),
         (CALL, answered(answer(200, GRPC, b"\x80\0\0\0\x0dgrpc-status:3"))),
         (SMUGGLING, answered(answer(400, JSON + REASON, ERROR))),
+        (HEAD, answered(answer(414, JSON + b"Connection: close\r\n" + REASON, b""), rest=ERROR)),
         (PAGE, answered(answer(200, JSON, b'"its first line: ' + TRACEBACK + b'\\n The fields"'))),
     ],
 )
