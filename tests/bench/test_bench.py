@@ -25,7 +25,7 @@ pytestmark = pytest.mark.full("minutes; `make check` alone leaves the benchmarks
 
 
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:
-    http.main(["--quick", "--only", "floor", "smallest", "PostgreSQL, gunicorn"])
+    http.main(["--quick", "--only", "floor", "bare", "smallest", "PostgreSQL, gunicorn"])
     report = capsys.readouterr().out
     assert "| status / floor | ≥ 0.95 |" in report
     assert "too few rounds" in report
