@@ -5,12 +5,13 @@ known of each request from its first moment to its answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response
 from werkzeug.exceptions import BadHost
+from werkzeug.sansio.utils import get_host
 
 from app.http.later import LaterResponse
 from app.http.request_ids import REQUEST_ID, request_of
@@ -81,10 +82,39 @@ class GatewayFlask(Flask):
 
         :raises BadHost: the header is no host. It is answered with 400 like an error of the routing.
         """
-        host = "" if request is None else request.environ.get("HTTP_HOST", "")
-        if "[" in host or "]" in host or not host.isascii():
-            try:
-                urlsplit(f"//{host}/")
-            except ValueError:
-                raise BadHost from None
-        return super().create_url_adapter(request)
+        if request is None:
+            return super().create_url_adapter(None)
+        environ = request.environ
+        scheme, host = environ["wsgi.url_scheme"], environ.get("HTTP_HOST")
+        if host is None or "HTTP_UPGRADE" in environ:
+            return super().create_url_adapter(request)
+        # As Flask does it, which reads the host twice for each request. Hosts are few.
+        request.host = _known_host(scheme, host)
+        return self.url_map.bind(
+            request.host,
+            _decoded(environ["SCRIPT_NAME"]),
+            "",
+            scheme,
+            environ["REQUEST_METHOD"],
+            _decoded(environ["PATH_INFO"]),
+            _decoded(environ["QUERY_STRING"]),
+        )
+
+
+@lru_cache(maxsize=256)
+def _known_host(scheme: str, header: str) -> str:
+    """The host of a request, empty where its characters are those of none.
+
+    :raises BadHost: the header is no host.
+    """
+    if "[" in header or "]" in header or not header.isascii():
+        try:
+            urlsplit(f"//{header}/")
+        except ValueError:
+            raise BadHost from None
+    return get_host(scheme, header)
+
+
+def _decoded(text: str) -> str:
+    """A text of the WSGI environment, whose characters are bytes."""
+    return text if text.isascii() else text.encode("latin-1").decode(errors="replace")

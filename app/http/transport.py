@@ -22,8 +22,8 @@ def over_https(trusted_proxies: int) -> bool:
     """
     if request.environ.get("wsgi.url_scheme") == "https":
         return True
-    entries = _forwarded_schemes()
-    return bool(trusted_proxies and entries) and entries[-min(trusted_proxies, len(entries))] == "https"
+    entries = _forwarded_schemes() if trusted_proxies else []
+    return bool(entries) and entries[-min(trusted_proxies, len(entries))] == "https"
 
 
 def needs_secure_cookies(trusted_proxies: int) -> bool:
