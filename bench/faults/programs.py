@@ -151,9 +151,10 @@ class Gateway(Program):
         }
 
     def start(self, settings: Mapping[str, str] | None = None) -> None:
-        """Start it, and wait until it is ready."""
+        """Start it, and wait until it is ready, and says so to whoever asks for its health."""
         super().start({**self._settings, **(settings or {})})
         wait_for(f"the gateway of {self.folder}", lambda: status_of(self.port, "/readyz") == 200)
+        wait_for(f"the health of {self.folder}", lambda: status_of(self.health_port, "/healthz") == 200)
 
     def start_with_a_clock(self) -> None:
         """Start it with a clock of its own, which shows what the file ``clock`` says (``+3600``)."""
@@ -168,7 +169,9 @@ class Gateway(Program):
 
     def kill_worker(self) -> None:
         """As the kernel kills what needs too much memory."""
-        self.process.children()[0].kill()
+        # The process beside the workers, which tells the health, is a child as well.
+        workers = [each for each in self.process.children() if "gunicorn" in each.cmdline()]
+        workers[0].kill()
 
 
 def status_of(port: int, path: str) -> int:

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from app import create_app
-from app.models.connections.patience import COMMAND, FEED, PUBLIC, Patience, set_patience
+from app.models.connections.patience import COMMAND, CONSOLE, FEED, MIGRATION, PUBLIC, Patience, set_patience
 from app.models.engine import prepare, reading, writing
 from app.runtime.gateway import current_gateway
 from tests.applications import close_connections, gateway_of, make_settings
@@ -84,3 +84,14 @@ def test_commands_have_time(app: Flask) -> None:
         assert engine.get_execution_options()["gateway_patience"] == COMMAND
         set_patience(engine, options["gateway_patience"])
     assert PUBLIC.statement < FEED.statement
+
+
+@pytest.mark.postgresql_alone
+def test_a_migration_leaves_the_other_processors_to_those_who_ask(database_url: str) -> None:
+    for patience, helpers in ((MIGRATION, "0"), (CONSOLE, "2")):
+        engine = create_engine(database_url)
+        prepare(engine, patience)
+        with engine.connect() as connection:
+            for name in ("max_parallel_maintenance_workers", "max_parallel_workers_per_gather"):
+                assert connection.scalar(text(f"SHOW {name}")) == helpers
+        engine.dispose()

@@ -18,6 +18,8 @@ class Patience:
     """How long to wait for the writer's lock, or any other."""
     statement: float
     """How long one statement may run, waits for locks included."""
+    parallel: bool = True
+    """Whether several processes of PostgreSQL may work at one statement; whoever asks waits for them."""
 
 
 PUBLIC: Final = Patience(lock=2, statement=5)
@@ -32,8 +34,11 @@ FEED: Final = Patience(lock=20, statement=60)
 COMMAND: Final = Patience(lock=60, statement=0)
 """Commands: whole logs are read, and whoever runs one can end it."""
 
-MIGRATION: Final = Patience(lock=0.5, statement=0)
+MIGRATION: Final = Patience(lock=0.5, statement=0, parallel=False)
 """Migrations may take long, but while one waits for a table, all others wait behind it. They ask again."""
+
+
+_ONE_PROCESS: Final = {"max_parallel_maintenance_workers": "0", "max_parallel_workers_per_gather": "0"}
 
 
 def set_patience(engine: Engine, patience: Patience) -> None:
@@ -80,6 +85,7 @@ def _limits(patience: Patience) -> dict[str, str]:
         # Whatever zone the server, its role or the URL sets: west of UTC the first hours of the year 1 are in
         # the year 1 BC, which Python cannot read.
         "TimeZone": "UTC",
+        **({} if patience.parallel else _ONE_PROCESS),
     }
 
 
