@@ -23,8 +23,8 @@ from tests.services.network.network_kit import network as small_network
 
 ROWS = 3_000
 LONGEST = 7
-"""How long a piece of work may take, in times that this machine needs to count to a million: some 0.15 s where
-nobody else is. In one piece the work takes several times as long."""
+"""How long a piece of work may take, in times that this machine needs to count to a million: some 0.15 s
+where nobody else is. In one piece the work takes several times as long."""
 
 
 def large() -> bytes:
