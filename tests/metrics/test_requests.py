@@ -6,13 +6,17 @@ import random
 import string
 
 import pytest
-from flask import Flask
+from flask import Flask, Response
 from flask.testing import FlaskClient
 from prometheus_client import CollectorRegistry, generate_latest
 
 from app import grpcweb
+from app.api.errors import HTTP_STATUS
 from app.domain.codes import Reason
 from app.domain.transfer.events import EventType
+from app.grpcweb.errors import GRPC_STATUS
+from app.grpcweb.responses import GrpcStatus
+from app.logs.served import OPERATION, Served
 from app.metrics.requests import RequestMetrics
 from app.runtime.counters import NOTHING_COUNTED
 from tests.applications import OpenApp
@@ -108,6 +112,30 @@ def test_a_fault_is_counted_as_500(counted: Counted) -> None:
     counted.app.add_url_rule("/v2/fault", "v2.fault", fail)
     counted.client.get("/v2/fault")
     assert value(counted.now, "gateway_requests_total", door="api", operation="fault", code="500") == 1
+
+
+def test_a_stream_is_counted_and_its_time_is_not(counted: Counted) -> None:
+    counted.app.add_url_rule("/v2/rows", "v2.rows", lambda: Response(iter([b"a", b"b"])))
+    assert counted.client.get("/v2/rows").data == b"ab"
+    now = counted.now
+    assert value(now, "gateway_requests_total", door="api", operation="rows", code="200") == 1
+    assert total(now, "gateway_request_seconds_count", operation="rows") == 0
+
+
+@pytest.mark.parametrize("status", GrpcStatus)
+def test_a_status_of_grpc_counts_as_what_http_would_say(status: GrpcStatus) -> None:
+    metrics = RequestMetrics(CollectorRegistry())
+    answer = Response(headers={"grpc-status": str(int(status))})
+    metrics.answered(Served("id", {OPERATION: "grpcweb.EstimateAmt"}), answer)
+    said = {HTTP_STATUS[kind] for kind, each in GRPC_STATUS.items() if each is status} or {504}
+    codes = {
+        int(sample.labels["code"])
+        for metric in metrics.registry.collect()
+        for sample in metric.samples
+        if sample.name == "gateway_requests_total"
+    }
+    assert len(codes) == 1
+    assert codes <= said | {429} if status is GrpcStatus.RESOURCE_EXHAUSTED else codes <= said
 
 
 def test_who_waits_is_counted_when_answered_and_is_in_no_histogram(counted: Counted) -> None:
