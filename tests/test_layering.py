@@ -264,7 +264,6 @@ def private_places(path: Path, name: str) -> Iterator[str]:
             yield f"{name}:{number}: refers to {found[0]}, outside the repository"
 
 
-@pytest.mark.full("`make lint` asks the same")
 def test_this_repository_keeps_the_rules() -> None:
     assert violations(ROOT) == []
 

@@ -7,7 +7,7 @@ Everyday some of the pages are looked at (``some``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -325,16 +325,10 @@ def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
 
 
 @pytest.mark.full("the same forms have tests without a browser")
-def test_forms_that_come_back(sweep: Sweep) -> None:
+@pytest.mark.parametrize("forms", [REFUSED, (*PREVIEWED, CONFLICT)], ids=["come back", "are previewed"])
+def test_forms(sweep: Sweep, forms: Sequence[Sent]) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
-    for sent in some(REFUSED, 7):
-        sweep.send(sent)
-
-
-@pytest.mark.full("the same forms have tests without a browser")
-def test_previews_and_a_conflict(sweep: Sweep) -> None:
-    sweep.visit.sign_in(email_of(Role.ADMIN))
-    for sent in (*some(PREVIEWED, 5), CONFLICT):
+    for sent in forms:
         sweep.send(sent)
 
 
