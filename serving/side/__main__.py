@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import signal
 import socket
 import sys
@@ -49,8 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
         # Of a terminal everybody gets it: the master ends this process when its workers are done.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with, args=(options.master,), name="master", daemon=True).start()
-    health = _serve(settings, sockets, None if options.files is None else MetricFiles(options.files))
-    signal.signal(signal.SIGUSR1, lambda *_: health.stop())
+    _serve(settings, sockets, options)
     while True:
         signal.pause()
 
@@ -59,6 +59,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m serving.side", description=__doc__)
     parser.add_argument("--master", type=int, help="process id of the server's master, with which to end")
     parser.add_argument("--files", type=Path, help="the directory that workers count into")
+    parser.add_argument("--stopping", type=int, help="number of a pipe that holds something once it stops")
     parser.add_argument("--metrics", type=int, help="number of an open socket that listens for metrics")
     parser.add_argument("--health", type=int, help="the same for health")
     return parser.parse_args(arguments)
@@ -82,19 +83,26 @@ def _own(settings: Settings) -> dict[str, socket.socket]:
     return sockets
 
 
-def _serve(settings: Settings, sockets: dict[str, socket.socket], files: MetricFiles | None) -> Health:
+def _serve(settings: Settings, sockets: dict[str, socket.socket], options: argparse.Namespace) -> None:
     # What this process is asked is no request to the gateway.
     app = create_app(settings.model_copy(update={"metrics_port": None, "health_port": None}))
-    health = Health(app)
+    health = Health(app, lambda: options.stopping is not None and _holds_something(options.stopping))
     if "health" in sockets:
         Listener(sockets["health"], {"/healthz": health.up, "/readyz": health.ready}).serve()
     if "metrics" in sockets:
         with app.app_context():
             state = StateMetrics(current_gateway())
+        files = None if options.files is None else MetricFiles(options.files)
         told = Exposition(files, state, health.is_ready, VERSION)
         text = Kept("metrics", told.text, TEXT_SECONDS)
         Listener(sockets["metrics"], {"/metrics": lambda: _metrics(text)}).serve()
-    return health
+
+
+def _holds_something(pipe: int) -> bool:
+    """Whether the master stops, or is gone. Nothing is read: the next process sees it too."""
+    look = select.poll()
+    look.register(pipe, select.POLLIN)
+    return bool(look.poll(0))
 
 
 def _metrics(text: Kept[bytes]) -> Answer:

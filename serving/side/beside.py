@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import gevent
 
@@ -37,12 +36,25 @@ _SHOWN: Final = {"metrics": ("Metrics ", "/metrics"), "health": ("Health  ", "/r
 _log = logging.getLogger(__name__)
 
 
+class Pipe(NamedTuple):
+    """What is written into it stays there unread, for every process to see that has the other end."""
+
+    heard: int
+    told: int
+
+    def close(self) -> None:
+        """In a process that has no part in it."""
+        os.close(self.heard)
+        os.close(self.told)
+
+
 class Beside:
     """Of one master. Its workers have copies, which do nothing but let go."""
 
     def __init__(self) -> None:
         self._files: MetricFiles | None = None
         self._sockets: dict[str, socket.socket] = {}
+        self._stopping: Pipe | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._ending = False
 
@@ -81,6 +93,7 @@ class Beside:
     def start(self) -> None:
         """Start the process where there is anything to tell, and keep it running."""
         if self._sockets:
+            self._stopping = Pipe(*os.pipe())
             self._process = self._started()
             # A greenlet and no thread: workers have a copy of it, which can end there without a word.
             gevent.spawn(self._keep, os.getpid())
@@ -94,6 +107,9 @@ class Beside:
         for each in self._sockets.values():
             each.close()
         self._sockets.clear()
+        if self._stopping is not None:
+            self._stopping.close()
+            self._stopping = None
 
     def worker_ended(self, pid: int) -> None:
         """Keep what a worker counted that has ended."""
@@ -113,9 +129,12 @@ class Beside:
         server.cfg.env_orig[_HANDED_OVER] = found
 
     def stopping(self) -> None:
-        """The workers are about to be told to end: the process says that the server is not ready any more."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGUSR1)
+        """The workers are about to be told to end: the process says that the server is not ready any more.
+
+        So does one that is still starting, or is started later.
+        """
+        if self._stopping is not None:
+            os.write(self._stopping.told, b"!")
 
     def end(self) -> None:
         """End the process: the server has stopped."""
@@ -136,13 +155,13 @@ class Beside:
             command += ["--files", str(self._files.directory)]
         for name, each in self._sockets.items():
             command += [f"--{name}", str(each.fileno())]
+        given = [each.fileno() for each in self._sockets.values()]
+        if self._stopping is not None:
+            command += ["--stopping", str(self._stopping.heard)]
+            given.append(self._stopping.heard)
         # A new interpreter and no fork: what the master has patched, locked and opened does not concern it.
         return subprocess.Popen(
-            command,
-            cwd=_ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[each.fileno() for each in self._sockets.values()],
+            command, cwd=_ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=given
         )
 
     def _keep(self, master: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from werkzeug.test import create_environ, run_wsgi_app
@@ -30,12 +31,13 @@ _FRAMING: Final = frozenset({"content-length", "connection"})
 class Health:
     """What ``/healthz`` and ``/readyz`` answer: the application's own answers."""
 
-    def __init__(self, application: Any) -> None:
+    def __init__(self, application: Any, stopping: Callable[[], bool]) -> None:
         """
         :param application: WSGI.
+        :param stopping: whether its workers only finish what they have begun, and take nothing new.
         """
         self._application = application
-        self._stopping = False
+        self._stopping = stopping
         self._ready = Kept("readiness", lambda: self._ask("/readyz"), EVERY_SECONDS)
 
     def up(self) -> Answer:
@@ -44,15 +46,11 @@ class Health:
 
     def ready(self) -> Answer:
         """Whether it can serve, as found out within the last seconds; 503 where that takes too long."""
-        if self._stopping:
+        if self._stopping():
             return _refused(STOPPING)
         self._ready.refresh()
         found = self._ready.current(time.monotonic() + PATIENCE_SECONDS, OLDEST_SECONDS)
         return _refused(HUNG) if found is None else found.value
-
-    def stop(self) -> None:
-        """From now on it is not ready: the workers finish what they have begun, and take nothing new."""
-        self._stopping = True
 
     def is_ready(self) -> bool:
         """Whether it can serve."""
