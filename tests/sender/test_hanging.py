@@ -15,7 +15,6 @@ from tests.services.feed.world import feed, sent
 from tests.services.webhooks.hooks import to_everything
 
 RECEIVERS, EVENTS, PAUSE = 20, 30, 0.4
-ATTEMPTS, SOON_SECONDS = 3, 1.0
 
 
 async def waits(gateway: Gateway, receivers: list[Receiver], first: int) -> list[float]:
@@ -56,19 +55,15 @@ def test_half_of_the_receivers_hang(gateway: Gateway) -> None:
         receivers = [await Receiver().__aenter__() for _ in range(RECEIVERS)]
         for receiver in receivers:
             to_everything(now, receiver.url())
-        # What else the machine does for a moment delays whatever is measured on it.
-        for attempt in range(ATTEMPTS):
-            before = await waits(now, receivers, 1 + attempt * EVENTS)
-            if p99(before) <= SOON_SECONDS:
-                break
+        before = await waits(now, receivers, 1)
         for receiver in receivers[::2]:
             receiver.answer = lambda _received: (HANG, "")
-        during = await waits(now, receivers, 1 + ATTEMPTS * EVENTS)
+        during = await waits(now, receivers, 1 + EVENTS)
         for receiver in receivers:
             await receiver.__aexit__()
         return p99(before), p99(during)
 
     before, during = asyncio.run(work())
     print(f"p99 of first attempts: {before * 1000:.0f} ms, with half hanging {during * 1000:.0f} ms")
-    assert before <= SOON_SECONDS
+    assert before <= 1.0
     assert during <= max(2 * before, 0.1)
