@@ -92,12 +92,12 @@ class GatewayFlask(Flask):
         request.host = _known_host(scheme, host)
         return self.url_map.bind(
             request.host,
-            _decoded(environ["SCRIPT_NAME"]),
-            "",
-            scheme,
-            environ["REQUEST_METHOD"],
-            _decoded(environ["PATH_INFO"]),
-            _decoded(environ["QUERY_STRING"]),
+            script_name=_decoded(environ.get("SCRIPT_NAME")),
+            subdomain="",
+            url_scheme=scheme,
+            default_method=environ["REQUEST_METHOD"],
+            path_info=_decoded(environ.get("PATH_INFO")),
+            query_args=_decoded(environ.get("QUERY_STRING")),
         )
 
 
@@ -115,6 +115,6 @@ def _known_host(scheme: str, header: str) -> str:
     return get_host(scheme, header)
 
 
-def _decoded(text: str) -> str:
-    """A text of the WSGI environment, whose characters are bytes."""
-    return text if text.isascii() else text.encode("latin-1").decode(errors="replace")
+def _decoded(text: str | None) -> str | None:
+    """A text of the WSGI environment, whose characters are bytes; servers may leave empty ones out."""
+    return text if text is None or text.isascii() else text.encode("latin-1").decode(errors="replace")

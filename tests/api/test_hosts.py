@@ -60,6 +60,13 @@ def test_the_rest_of_a_request(change: dict[str, str]) -> None:
     assert found(OURS, environ) == found(STOCK, environ)
 
 
+@pytest.mark.parametrize("left_out", ["SCRIPT_NAME", "PATH_INFO", "QUERY_STRING"])
+def test_what_a_server_may_leave_out(left_out: str) -> None:
+    environ = create_environ("/v2/x?a=1")
+    environ.pop(left_out)
+    assert found(OURS, environ) == found(STOCK, environ)
+
+
 @pytest.mark.parametrize("host", ["[", "[x]", "::1]", "[::1"])
 def test_brackets_that_hold_no_address(host: str) -> None:
     """Flask fails where it builds a URL with some of them; here each is refused before."""
