@@ -17,8 +17,9 @@ _OPERATION: Final = re.compile(rb"/v[12]/[A-Za-z]+(?:\?|$)")
 _OTHER_CODING: Final = re.compile(rb"(?i)\r\ntransfer-encoding[^:\r]*:[ \t]*(?!chunked[ \t]*\r)")
 """A body in a coding that no server has to know."""
 
-_TRACEBACK: Final = re.compile(rb"Traceback \(most recent call last\):\s*(?:\\n)?\s*File ")
-"""Plain, in HTML or in JSON. The documentation of the logs, and so its search, shows a first line alone."""
+_TRACEBACK: Final = re.compile(rb"Traceback \(most recent call last\):[\s|]*(?:\\n)?[\s|]*File ")
+"""Plain, of a group, in HTML or in JSON. The documentation of the logs, and so its search, shows only its
+first line."""
 
 _STREAM: Final = b"text/event-stream; charset=utf-8"
 

@@ -51,6 +51,11 @@ def answer(status: int, headers: bytes, body: bytes) -> bytes:
         (HEAD, answered(answer(400, JSON + REASON, b""), rest=ERROR), "that are no answer"),
         (STATUS, answered(answer(503, JSON + REASON, ERROR)), "503 without Retry-After"),
         (STATUS, answered(answer(400, b"", TRACEBACK + b"\n  File x")), "a traceback"),
+        (
+            STATUS,
+            answered(answer(400, b"", b"+ Exception Group " + TRACEBACK + b"\n  |   File x")),
+            "a traceback",
+        ),
         (STATUS, answered(answer(400, JSON, b'{"err":"' + TRACEBACK + b'\\n  File x"}')), "a traceback"),
         (CALL, answered(answer(200, GRPC, b"\0\0\0\0\0")), "no trailers"),
         (CALL, answered(answer(200, GRPC, b"\x80\0\0\0\x0egrpc-status:13")), "grpc-status 13"),
