@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import shutil
 import statistics
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from bench.dataset import OPERATOR
 from bench.duels.noise import cores, read_clocks, share_of_others
 from bench.duels.ratios import Bound, estimate
 from bench.duels.report import Line, judged, print_bars
+from bench.programs import found
 from config import Settings
 from tests.limits.redis_server import running_redis
 
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
             Case("a key without a limit", Bound(), _asking(url, free)),
             Case("a key with a limit", Bound(), _asking(url, limited)),
         ]
-        if shutil.which("redis-server") is not None:
+        if found("redis-server") is not None:
             redis = stack.enter_context(running_redis())
             shared = {"RATE_LIMIT_STORAGE_URL": redis.url}
             cases += [

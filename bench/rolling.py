@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from typing import Final
 
 from bench.database import postgres_server
 from bench.migrating.steady import OK, Answer, p99, steady_load
+from bench.programs import found
 from bench.serving import ROOT, free_port
 from bench.shipped_nginx import ShippedNginx
 
@@ -170,7 +170,7 @@ def _flask(code: Path, keys: dict[str, str], *words: str) -> None:
 
 @contextmanager
 def _running(nginx: ShippedNginx) -> Iterator[None]:
-    program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    program = found("nginx")
     if program is None:
         raise SystemExit("nginx is missing: apt-get install nginx-light")
     process = subprocess.Popen([program, "-c", str(nginx.file), "-p", str(nginx.file.parent)])

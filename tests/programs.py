@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from bench.programs import found
 from demo.anvil import AnvilMissing, installed
-
-_OURS = Path(__file__).resolve().parents[1] / ".venv/bin"
-_SYSTEM = "/usr/sbin:/usr/local/sbin:/usr/lib/postgresql/15/bin"
-"""Where Debian has servers: not in the path of everybody."""
 
 
 def program(name: str, package: str = "") -> str:
@@ -21,10 +16,10 @@ def program(name: str, package: str = "") -> str:
 
     :param package: of Debian; the program's name where it is left out.
     """
-    found = shutil.which(name, path=f"{_SYSTEM}:{_OURS}:{os.environ.get('PATH', '')}")
-    if found is None:
+    path = found(name)
+    if path is None:
         missing(f"{name} is not installed: apt-get install {package or name}")
-    return found
+    return path
 
 
 def anvil() -> None:

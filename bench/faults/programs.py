@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,12 +15,12 @@ from typing import Final
 import psutil
 
 from bench.faults.postgres import DATABASE, PORT, ROLE, Postgres, own, owner
+from bench.programs import found
 from bench.serving import ROOT, free_port
 from bench.shipped_nginx import ShippedNginx
 from config import Settings
 
 PATIENCE_SECONDS: Final = 60
-_PATH: Final = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
 NEEDED: Final = ("nginx", "pgbouncer", "redis-server")
 FAKETIME: Final = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
@@ -200,8 +199,8 @@ def wait_for(what: str, happens: Callable[[], bool]) -> None:
 
 def missing() -> list[str]:
     """Which programs are not here."""
-    return [name for name in NEEDED if shutil.which(name, path=_PATH) is None]
+    return [name for name in NEEDED if found(name) is None]
 
 
 def _found(program: str) -> str:
-    return shutil.which(program, path=_PATH) or program
+    return found(program) or program

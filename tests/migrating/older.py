@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from bench.rolling import OLDEST_CODE
+from tests.programs import missing
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -30,10 +29,10 @@ print(json.dumps([len(changed), changed[:1]]))
 
 
 def checked_out(folder: Path, commit: str = OLDEST_CODE) -> Path:
-    """A folder with the code of a commit. A clone without its history skips the test."""
+    """A folder with the code of a commit, which has to be in this clone's history."""
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
-        pytest.skip(f"commit {commit[:8]} is not in this clone: git fetch --unshallow")
+        missing(f"commit {commit[:8]} is not in this clone: git fetch --unshallow")
     folder.mkdir()
     subprocess.run(["tar", "x", "-C", str(folder)], input=archive.stdout, check=True)
     return folder
