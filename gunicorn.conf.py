@@ -15,12 +15,11 @@ _folder = os.path.realpath(os.path.dirname(gunicorn.__file__))  # noqa: PTH120  
 sys.path[:] = [path for path in sys.path if os.path.realpath(path) != _folder]
 
 import gevent
-from gevent import monkey
 from gevent.hub import Hub
 
-# Before anything else is imported: a lock or a pool that was made earlier would stop the whole process
-# instead of one greenlet. Signals and children are the master's, which looks after them itself.
-monkey.patch_all(os=False, signal=False, subprocess=False)
+from serving.greenlets import patch
+
+patch()
 # Where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
 gevent.config.track_greenlet_tree = False
 

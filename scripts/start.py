@@ -7,6 +7,11 @@ one line; only the documentation may be missing.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
+    from serving.greenlets import patch
+
+    patch()
+
 import os
 import runpy
 import sys
