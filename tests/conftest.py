@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ from sqlalchemy.pool import Pool
 from app import create_app
 from app.outages import FAILURES
 from tests import everyday
+from tests.alone import taking_turns
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
 from tests.volume import volume
@@ -84,6 +85,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = everyday.part(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Have nothing else run beside a test that measures."""
+    with taking_turns(alone=item.get_closest_marker("alone") is not None):
+        return (yield)
 
 
 @event.listens_for(Pool, "checkout")

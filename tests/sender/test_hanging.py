@@ -47,6 +47,7 @@ def p99(values: list[float]) -> float:
     return values[len(values) * 99 // 100]
 
 
+@pytest.mark.alone
 @pytest.mark.full("sends for ten seconds, to measure")
 def test_half_of_the_receivers_hang(gateway: Gateway) -> None:
     now = replace(gateway, clock=system_clock)

@@ -230,6 +230,7 @@ def writer_elsewhere(url: str) -> Iterator[None]:
             holder.rollback()
 
 
+@pytest.mark.alone
 @pytest.mark.full("twenty real passwords are hashed while nobody may write")
 def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
@@ -258,6 +259,7 @@ def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> No
     assert any(status == 503 for status, _, _ in told)
 
 
+@pytest.mark.alone
 @pytest.mark.full("a server of its own and many connections")
 def test_one_address_cannot_take_all_places(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
