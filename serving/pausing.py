@@ -21,7 +21,8 @@ def wait_until(watcher: Any, seconds: float, late: type[Exception]) -> None:
     timer = hub.loop.timer(seconds)
     try:
         watcher.start(current.switch)
-        timer.start(current.throw, late)
+        # From now on: the loop's own time is that of its last round, before whatever took long since.
+        timer.start(current.throw, late, update=True)
         hub.switch()
     finally:
         watcher.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import gevent.socket
@@ -240,6 +241,21 @@ def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None
         with pytest.raises(TooSlow):
             connection.recv(8192)
     connection.shutdown(socket.SHUT_RDWR)
+    other.close()
+
+
+def test_what_worked_for_longer_than_a_wait_leaves_all_of_it() -> None:
+    """The loop's own time stands still meanwhile; a wait counted from there would be over at once."""
+    one, other = socket.socketpair()
+    with Connection(gevent.socket.socket(fileno=one.detach())) as connection:  # type: ignore[arg-type]
+        for _ in range(2):
+            other.sendall(b"GET")
+            connection.await_request(FIRST_BYTE_SECONDS)
+            connection.recv(8192)
+        other.sendall(b"GET")
+        time.sleep(0.5)
+        connection.await_request(0.4)
+        assert connection.recv(8192) == b"GET"
     other.close()
 
 
