@@ -1,7 +1,7 @@
 """What every migration after 0009 does to those who ask for transfers meanwhile (PostgreSQL).
 
 ``python -m bench.migrations`` fills a database of revision 0009, serves it and migrates it to the newest, one
-revision after another, while transfers are asked for and written. Ten million rows take about an hour and
+revision after another, while transfers are asked for and written. Ten million rows take two hours or more and
 15 GB in the temporary folder; ``--rows 1000000`` is content with less, ``--rate`` asks less often.
 """
 
