@@ -67,8 +67,9 @@ def test_a_process_that_starts_while_the_gateway_stops_says_so(beside: tuple[Bes
     assert readiness(port) == (503, STOPPING)
     assert first.poll() is None
     first.kill()
-    while master._process is first:
-        gevent.sleep(0.1)
+    with gevent.Timeout(60):
+        while master._process is first:
+            gevent.sleep(0.1)
     assert readiness(port) == (503, STOPPING)
 
 
