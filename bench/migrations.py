@@ -99,6 +99,7 @@ def _revisions() -> list[str]:
 
 
 def _measure(revision: str, database: Database, conninfo: str, load: Load, rows: int) -> Outcome:
+    load.catch_up()
     base = time.time()
     time.sleep(BASE_SECONDS)
     written = [transfer_id(number) for number in range(1, rows + 1, max(1, rows // 997))]

@@ -19,6 +19,9 @@ from typing import Final
 
 CONNECTIONS: Final = 32
 PATIENCE_SECONDS: Final = 10.0
+LATE_SECONDS: Final = 60
+"""How long after its time an answer is waited for."""
+
 OK: Final = 200
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -45,7 +48,7 @@ def steady_load(port: int, rate: int, paths: list[str], folder: Path) -> Iterato
         command = [sys.executable, "-m", "bench.migrating.steady", str(port), str(rate), str(questions)]
         child = subprocess.Popen(command, stdout=output, stdin=subprocess.PIPE)
         try:
-            yield Load(answers)
+            yield Load(answers, rate)
         finally:
             child.terminate()
             child.wait()
@@ -54,11 +57,33 @@ def steady_load(port: int, rate: int, paths: list[str], folder: Path) -> Iterato
 class Load:
     """What was asked so far."""
 
-    def __init__(self, answers: Path) -> None:
+    def __init__(self, answers: Path, rate: int) -> None:
         self._answers = answers
+        self._rate = rate
 
     def between(self, start: float, end: float) -> list[Answer]:
-        """The requests that were due then, in Unix seconds."""
+        """The requests that were due then, in Unix seconds.
+
+        Those that are still waited for get a minute. Who has no answer then counts as failed: a server that is
+        asked for more than it can give would else seem to have been asked for less.
+        """
+        due = int((end - start) * self._rate)
+        for _ in range(LATE_SECONDS):
+            if len(found := self._answered(start, end)) >= due:
+                return found
+            time.sleep(1)
+        return found + [Answer(end, LATE_SECONDS * 1000, 0)] * (due - len(found))
+
+    def catch_up(self) -> None:
+        """Wait until nobody waits for an answer any more but who has just asked."""
+        for _ in range(LATE_SECONDS):
+            now = time.time()
+            if len(self._answered(now - 2, now - 1)) >= self._rate - 1:
+                return
+            time.sleep(1)
+        raise SystemExit(f"the server does not answer {self._rate} requests a second")
+
+    def _answered(self, start: float, end: float) -> list[Answer]:
         found = []
         for line in self._answers.read_text().splitlines():
             words = line.split()
