@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -103,9 +104,9 @@ async def _ask(port: int, rate: int, paths: list[bytes]) -> None:
     for _ in range(CONNECTIONS):
         free.put_nowait(None)
     draw, asked = random.Random(1), set[asyncio.Task[None]]()
-    due = time.time()
-    while True:
-        due += 1 / rate
+    start = time.time()
+    for number in count(1):
+        due = start + number / rate
         await asyncio.sleep(max(0.0, due - time.time()))
         task = asyncio.create_task(_one(port, free, draw.choice(paths), due))
         asked.add(task)
@@ -126,7 +127,7 @@ async def _one(port: int, free: asyncio.Queue[Stream | None], path: bytes, due: 
             stream[1].close()
         free.put_nowait(stream if kept else None)
     with suppress(BrokenPipeError):
-        sys.stdout.write(f"{due:.4f} {(time.time() - due) * 1000:.2f} {status}\n")
+        sys.stdout.write(f"{due:.6f} {(time.time() - due) * 1000:.2f} {status}\n")
         sys.stdout.flush()
 
 
