@@ -65,8 +65,8 @@ class Load:
     def between(self, start: float, end: float) -> list[Answer]:
         """The requests that were due then, in Unix seconds.
 
-        Those that are still waited for get a minute. Who has no answer then counts as failed: a server that is
-        asked for more than it can give would else seem to have been asked for less.
+        Those that are still waited for get a minute. Who has no answer then counts as failed: a server that
+        is asked for more than it can give would else seem to have been asked for less.
         """
         due = int((end - start) * self._rate)
         for _ in range(LATE_SECONDS):
