@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -17,8 +18,12 @@ from alembic import context, op
 
 from app.models.connections.patience import MIGRATION
 
-ROWS: Final = 5_000
-"""Rows of a range, which its transaction locks for so long as it takes: tens of milliseconds."""
+RANGE_SECONDS: Final = 0.02
+"""How long a range shall take: whoever wants its rows, or its processor, waits that much longer."""
+
+FEWEST_ROWS: Final = 100
+MOST_ROWS: Final = 5_000
+"""Of a range. The first has the fewest, the next at most twice as many as the one before."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two ranges, at least; else as long as the last one took, so that half of the time is others'."""
@@ -98,19 +103,38 @@ def by_range(table: str, key: str, statement: str) -> None:
         op.execute(sa.text(statement.format(range="1 = 1")))
         return
     with without_transaction():
-        connection = op.get_bind()
-        for condition, values in ranges(connection, table, key):
-            began = time.monotonic()
+        connection, pace, began = op.get_bind(), Pace(), time.monotonic()
+        for condition, values in ranges(connection, table, key, pace):
             connection.execute(sa.text(statement.format(range=condition)), values)
-            time.sleep(max(PAUSE_SECONDS, time.monotonic() - began))
+            took = time.monotonic() - began
+            pace.follow(took)
+            time.sleep(max(PAUSE_SECONDS, took))
+            began = time.monotonic()
+
+
+@dataclass(slots=True)
+class Pace:
+    """How many rows the next range has."""
+
+    rows: int = FEWEST_ROWS
+
+    def follow(self, took: float) -> None:
+        """Take as many as would have made the last range as long as one shall be.
+
+        :param took: seconds that the last range took.
+        """
+        factor = min(2.0, RANGE_SECONDS / max(took, 1e-6))
+        self.rows = max(FEWEST_ROWS, min(MOST_ROWS, round(self.rows * factor)))
 
 
 def ranges(
-    connection: sa.Connection, table: str, key: str, rows: int = ROWS
+    connection: sa.Connection, table: str, key: str, pace: Pace
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Conditions that divide a table by its key, with their values.
 
     Rows that come meanwhile are in one of them if their keys come after.
+
+    :param pace: asked for each range.
     """
     # Not max(): PostgreSQL before 18 has none of bytes.
     end_of = (
@@ -119,7 +143,7 @@ def ranges(
     )
     above, values = "1 = 1", dict[str, Any]()
     while True:
-        question = end_of.format(key=key, table=table, above=above, rows=rows)
+        question = end_of.format(key=key, table=table, above=above, rows=pace.rows)
         end = connection.scalar(sa.text(question), values)
         if end is None:
             return
