@@ -145,6 +145,14 @@ def postgres_url(postgres_server: str, postgres_template: str) -> str:
     return new_postgres_database(postgres_server, postgres_template)
 
 
+@pytest.fixture(params=BACKENDS)
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database without any table, for tests that migrate it themselves."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'own.db'}"
+    return new_postgres_database(request.getfixturevalue("postgres_server"))
+
+
 def _migrate(url: str) -> None:
     app = create_app(make_settings(url))
     with app.app_context():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,16 +15,12 @@ from flask_migrate import downgrade, upgrade
 from app import create_app
 from app.extensions import db
 from tests.applications import close_connections, make_settings
-from tests.databases import BACKENDS, new_postgres_database
 
 
-@pytest.fixture(params=BACKENDS)
-def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
+@pytest.fixture
+def old(empty_url: str) -> Iterator[Flask]:
     """An application on a database of the revision before."""
-    url = f"sqlite:///{tmp_path / 'old.db'}"
-    if request.param == "postgresql":
-        url = new_postgres_database(request.getfixturevalue("postgres_server"))
-    application = create_app(make_settings(url))
+    application = create_app(make_settings(empty_url))
     with application.app_context():
         upgrade(directory="migrations", revision="0019")
         yield application

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
@@ -17,7 +16,6 @@ from app.models.engine import reading, writing
 from app.models.pools import CourseCount
 from app.runtime.gateway import current_gateway
 from tests.applications import close_connections, make_settings
-from tests.databases import BACKENDS, new_postgres_database
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent
 
 DIRECTORY = "migrations"
@@ -25,13 +23,10 @@ BEFORE = str(ScriptDirectory(DIRECTORY).get_revision("0029").down_revision)
 DAY = 86_400
 
 
-@pytest.fixture(params=BACKENDS)
-def fed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
+@pytest.fixture
+def fed(empty_url: str) -> Iterator[Flask]:
     """An application whose transfers began on several days and ended in several ways."""
-    url = f"sqlite:///{tmp_path / 'gateway.db'}"
-    if request.param == "postgresql":
-        url = new_postgres_database(request.getfixturevalue("postgres_server"))
-    application = create_app(make_settings(url))
+    application = create_app(make_settings(empty_url))
     with application.app_context():
         upgrade(directory=DIRECTORY)
         gateway = replace(current_gateway(), clock=lambda: NOW)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from flask_migrate import check, downgrade, upgrade
 from app import create_app
 from app.extensions import db
 from tests.applications import close_connections, make_settings
-from tests.databases import BACKENDS, BY_MIGRATIONS, new_postgres_database
+from tests.databases import BY_MIGRATIONS
 
 DIRECTORY = "migrations"
 REVISIONS = [r.revision for r in reversed(list(ScriptDirectory(DIRECTORY).walk_revisions()))]
@@ -28,13 +27,10 @@ NAMED: dict[str, Any] = {"symbol": "A", "rate_model": "fixed", "amplification": 
 OTHER_CHAIN = ("dst_chain_id", "pegged_chain_id")
 
 
-@pytest.fixture(params=BACKENDS)
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
+@pytest.fixture
+def empty(empty_url: str) -> Iterator[Flask]:
     """An application on a database without any table."""
-    url = f"sqlite:///{tmp_path / 'fresh.db'}"
-    if request.param == "postgresql":
-        url = new_postgres_database(request.getfixturevalue("postgres_server"))
-    application = create_app(make_settings(url))
+    application = create_app(make_settings(empty_url))
     with application.app_context():
         yield application
         close_connections()

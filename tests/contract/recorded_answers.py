@@ -50,11 +50,16 @@ COMMANDS = (("network", "export"), ("events", "export"), ("audit", "verify"))
 
 
 def sandbox_app(folder: Path) -> Flask:
-    """An application on a new SQLite database in the folder, its sandbox loaded, its clock at NOW."""
+    """As ``sandbox_on`` says, on a new SQLite database in the folder."""
+    return sandbox_on(f"sqlite:///{folder / 'gateway.db'}")
+
+
+def sandbox_on(url: str) -> Flask:
+    """An application on a database, which is migrated, its sandbox loaded, its clock at NOW."""
     settings = Settings.model_validate(
         {
             "doors": ("api", "grpcweb", "ingest"),
-            "database_url": f"sqlite:///{folder / 'gateway.db'}",
+            "database_url": url,
             "secret_key": "recorded answers, 32 characters or more",
             "audit_key": "recorded answers, 32 characters or more",
             "config_max_age_seconds": 0,
@@ -66,7 +71,7 @@ def sandbox_app(folder: Path) -> Flask:
     with app.app_context():
         upgrade(directory=str(ROOT / "migrations"))
     loaded = app.test_cli_runner().invoke(args=["sandbox", "load"])
-    assert loaded.exit_code == 0, loaded.output
+    assert loaded.exit_code == 0, f"{loaded.exception}: {loaded.output}"
     return app
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from tests.contract.recorded_answers import RECORDED, ask, sandbox_app
+from tests.contract.recorded_answers import RECORDED, ask, sandbox_on
 
 
-def test_every_recorded_answer_is_given_again(tmp_path: Path) -> None:
+def test_every_recorded_answer_is_given_again(empty_url: str) -> None:
     exchanges = json.loads(RECORDED.read_text(encoding="utf-8"))
     assert len(exchanges) > 200
-    app = sandbox_app(tmp_path)
+    app = sandbox_on(empty_url)
     changed = [
         (exchange["request"], exchange["answer"], answer)
         for exchange in exchanges

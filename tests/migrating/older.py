@@ -13,18 +13,28 @@ from tests.programs import missing
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-ASK_EVERYTHING: Final = """
+ASK_EVERYTHING: Final = '''
 import json, sys
 from pathlib import Path
+from config import Settings
 from tests.contract import recorded_answers
 
+
+class OnThisDatabase:
+    """Older code can only be told of a folder in which it makes one."""
+
+    def model_validate(self, values):
+        return Settings.model_validate(values | {"database_url": sys.argv[1]})
+
+
+recorded_answers.Settings = OnThisDatabase()
 recorded_answers.upgrade = lambda **_: None  # a version that this one does not know has migrated
-app = recorded_answers.sandbox_app(Path(sys.argv[1]))
+app = recorded_answers.sandbox_app(Path())
 exchanges = json.loads(recorded_answers.RECORDED.read_text(encoding="utf-8"))
 assert len(exchanges) > 200
 changed = [each for each in exchanges if recorded_answers.ask(app, each["request"]) != each["answer"]]
 print(json.dumps([len(changed), changed[:1]]))
-"""
+'''
 """Loads the sandbox, reports events, asks every recorded request, and runs commands."""
 
 
@@ -38,12 +48,12 @@ def checked_out(folder: Path, commit: str = OLDEST_CODE) -> Path:
     return folder
 
 
-def answers_of(code: Path, database: Path) -> str:
-    """What code says on the SQLite database ``gateway.db`` of a folder: how many answers changed, and one."""
+def answers_of(code: Path, url: str) -> str:
+    """What code says on a database: how many answers changed, and one."""
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
     }
-    command = [sys.executable, "-c", ASK_EVERYTHING, str(database)]
+    command = [sys.executable, "-c", ASK_EVERYTHING, url]
     done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip().splitlines()[-1]

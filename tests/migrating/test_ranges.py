@@ -1,4 +1,4 @@
-"""Rows that a migration writes by ranges: all of them once, a little at a time, and half of the time for others."""
+"""Rows that a migration writes by ranges: each once, little at a time, and half of the time for others."""
 
 from __future__ import annotations
 

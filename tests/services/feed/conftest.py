@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
+from flask_migrate import upgrade
 from sqlalchemy import select
 
+from app import create_app
 from app.models.engine import reading
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
+from tests.applications import close_connections, make_settings
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, small_network, transfer_id
 
@@ -19,6 +22,16 @@ from tests.services.feed.world import NOW, small_network, transfer_id
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase) -> Gateway:
     return small_network(database, clock=lambda: NOW)
+
+
+@pytest.fixture
+def own_database(empty_url: str) -> Iterator[Flask]:
+    """A database that no other test uses, for its schema goes down and up."""
+    application = create_app(make_settings(empty_url))
+    with application.app_context():
+        upgrade(directory="migrations")
+        yield application
+        close_connections()
 
 
 @pytest.fixture

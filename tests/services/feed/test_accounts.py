@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
-from app import create_app
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.keys import TransferId
@@ -28,8 +25,6 @@ from app.services.transfers.find import find_transfers
 from app.services.transfers.history import transfer_history
 from app.services.transfers.status import TransferStatus, transfer_statuses
 from tests.actors import TESTER
-from tests.applications import close_connections, make_settings
-from tests.databases import BACKENDS, new_postgres_database
 from tests.services.feed.world import (
     NOW,
     SENDER,
@@ -135,19 +130,6 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     before = kept(gateway)
     replay(gateway, actor=TESTER)
     assert kept(gateway) == before
-
-
-@pytest.fixture(params=BACKENDS)
-def own_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
-    """A database that no other test uses, for its schema goes down and up."""
-    url = f"sqlite:///{tmp_path / 'own.db'}"
-    if request.param == "postgresql":
-        url = new_postgres_database(request.getfixturevalue("postgres_server"))
-    application = create_app(make_settings(url))
-    with application.app_context():
-        upgrade(directory="migrations")
-        yield application
-        close_connections()
 
 
 def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:

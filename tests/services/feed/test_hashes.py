@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
-from app import create_app
 from app.extensions import db
 from app.models.engine import reading, writing
 from app.models.transfers import TransferHash
@@ -19,8 +15,6 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
-from tests.applications import close_connections, make_settings
-from tests.databases import BACKENDS, new_postgres_database
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent, transfer_id
 
 SEND, OTHER_SEND = "0x" + "a1" * 32, "0x" + "a2" * 32
@@ -82,19 +76,6 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     assert hashes(gateway) == TOLD
     replay(gateway, actor=TESTER)
     assert hashes(gateway) == TOLD
-
-
-@pytest.fixture(params=BACKENDS)
-def own_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
-    """A database that no other test uses, for its schema goes down and up."""
-    url = f"sqlite:///{tmp_path / 'own.db'}"
-    if request.param == "postgresql":
-        url = new_postgres_database(request.getfixturevalue("postgres_server"))
-    application = create_app(make_settings(url))
-    with application.app_context():
-        upgrade(directory="migrations")
-        yield application
-        close_connections()
 
 
 def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
