@@ -83,6 +83,12 @@ def write_questions(questions: list[Question], file: Path) -> Path:
     return file
 
 
+def first_question(file: Path) -> Question:
+    """The first of those that were written."""
+    _method, path, body = file.read_text(encoding="ascii").split("\n", 1)[0].split("\t")
+    return Question(path, body)
+
+
 def transfer_ids(gateway: Gateway) -> list[str]:
     """Every id there is, in lower case with 0x."""
     with reading(gateway.reads) as connection:

@@ -18,6 +18,7 @@ from typing import Final
 
 from bench.contenders import GUNICORN, OURS, POSTGRES, SQLITE, Contender, Setting, command, settings_for
 from bench.database import postgres_server
+from bench.dataset import first_question
 from bench.duels.bars import Bar, Match
 from bench.duels.ratios import Bound, bootstrap
 from bench.duels.report import Line, duel_lines, judged, print_bars, print_contestants
@@ -25,6 +26,7 @@ from bench.duels.rounds import Duel, Round, duel, measure, rate
 from bench.http import prepare
 from bench.load import require_wrk
 from bench.serving import serving
+from bench.sight_in_process import Watched, costs_of_sights
 
 THROUGHPUT: Final = Bound(at_least=0.95)
 COST: Final = Bound(at_most=15.0)
@@ -86,6 +88,11 @@ def main(arguments: list[str] | None = None) -> int:
                 lines += duel_lines(Match("", "", (Bar(what, rate, THROUGHPUT),)), fought)
                 lines.append(_cost(f"{asked.name}: {sight.name}, µs CPU a request", fought))
                 rounds += fought.rounds
+            what = f"{asked.asks} on SQLite in one process"
+            question = first_question(questions[asked.asks][0])
+            settings = {sight.name: sight.settings for sight in SIGHTS}
+            watched = Watched(what, setting.sqlite_url, question, settings, COST)
+            lines += costs_of_sights(watched, quick=options.quick)
     print(f"{options.processes} processes, 16 connections, {options.pairs} pairs of rounds.\n")
     held = print_bars(lines)
     print_contestants(rounds)

@@ -112,6 +112,7 @@ def test_a_quick_run_tells_what_being_watched_costs(capsys: pytest.CaptureFixtur
     for each in sight.SIGHTS:
         assert f"status, PostgreSQL: {each.name} on / off" in told
         assert f"status, PostgreSQL: {each.name}, µs CPU a request" in told
+        assert f"estimate on SQLite in one process: {each.name}, µs CPU | ≤ 15 |" in told
 
 
 def test_a_quick_run_visits_the_console(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,90 @@
+"""What it costs a request to be watched, in one process: over connections it is less than their noise."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Final
+
+from werkzeug.test import create_environ
+
+from app import create_app
+from app.logs.processes import formatter_of
+from app.metrics.files import begin
+from bench.dataset import Question
+from bench.duels.in_process import Ask, Case, asking, costs
+from bench.duels.ratios import Bound
+from bench.duels.report import Line
+from config import Settings
+
+ROUNDS: Final = 40
+REQUESTS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is asked of a gateway, and how it is watched."""
+
+    what: str
+    url: str
+    """Of a database that can answer the question."""
+    question: Question
+    sights: Mapping[str, Mapping[str, str]]
+    """Settings of the environment by the names of what they switch on."""
+    bound: Bound
+    """Of the microseconds of the processor that each may take."""
+
+
+def costs_of_sights(watched: Watched, *, quick: bool = False) -> list[Line]:
+    """A line for each sight, from a process of its own: each chooses once where metrics and traces go."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as processes:
+        return processes.submit(_measure, watched, *((3, 20) if quick else (ROUNDS, REQUESTS))).result()
+
+
+def _measure(watched: Watched, rounds: int, requests: int) -> list[Line]:
+    with tempfile.TemporaryDirectory(prefix="gateway-bench-sight-") as name:
+        begin(Path(name)).count_here()
+        with _logging_to(Path(name) / "log"):
+            plain = _asking(watched, {})
+            cases = [
+                Case(f"{watched.what}: {name}", watched.bound, _asking(watched, settings))
+                for name, settings in watched.sights.items()
+            ]
+            lines, _ = costs(cases, plain, rounds, requests)
+    return lines
+
+
+def _asking(watched: Watched, settings: Mapping[str, str]) -> Ask:
+    question = watched.question
+    given = {"database_url": watched.url, "secret_key": "bench" * 8, "audit_key": "bench" * 8}
+    lower = {name.lower(): value for name, value in settings.items()}
+    environ = create_environ(
+        question.path,
+        method=question.method,
+        data=question.body or None,
+        content_type="application/json" if question.body else None,
+    )
+    return asking(create_app(Settings.model_validate(given | lower)), environ, question.body.encode())
+
+
+@contextmanager
+def _logging_to(file: Path) -> Iterator[None]:
+    """Entries as the server writes them in JSON, to a file."""
+    root = logging.getLogger()
+    handler = logging.FileHandler(file)
+    handler.setFormatter(formatter_of("json"))
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        handler.close()
