@@ -3,6 +3,7 @@
 ``python -m bench.migrations`` fills a database of revision 0009, serves it and migrates it to the newest, one
 revision after another, while transfers are asked for and written. Ten million rows take two hours or more and
 15 GB in the temporary folder; ``--rows 1000000`` is content with less, ``--rate`` asks less often.
+``--keep DIR`` leaves the filled database there, and further runs begin with a copy of it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import psutil
+import psycopg
 from alembic.script import ScriptDirectory
+from sqlalchemy import make_url
 
 from bench.contenders import GUNICORN, POSTGRES, Setting, command, settings_for
 from bench.database import Database, postgres_server
@@ -66,13 +69,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     with (
         tempfile.TemporaryDirectory(prefix="gateway-bench-migrations-") as name,
-        postgres_server() as database,
+        postgres_server(options.keep) as empty,
     ):
-        folder, conninfo = Path(name), database.url.replace("postgresql+psycopg:", "postgresql:")
-        _upgrade(database, REVISION)
-        began = time.monotonic()
-        fill(conninfo, options.rows)
-        sys.stderr.write(f"{options.rows:,} rows in {time.monotonic() - began:.0f} s\n")
+        database = (_copy_of_kept if options.keep else _fill)(empty, options.rows)
+        folder, conninfo = Path(name), _conninfo(database)
         setting = Setting(sqlite_url="", postgres_url=database.url, processes=2, threads=4)
         server = (GUNICORN, READS, POSTGRES)
         numbers = range(1, options.rows + 1, max(1, options.rows // 20_000))
@@ -86,10 +86,42 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 
+def _fill(database: Database, rows: int) -> Database:
+    began = time.monotonic()
+    _upgrade(database, REVISION)
+    fill(_conninfo(database), rows)
+    sys.stderr.write(f"{rows:,} rows in {time.monotonic() - began:.0f} s\n")
+    return database
+
+
+def _copy_of_kept(server: Database, rows: int) -> Database:
+    """A new copy of the database that an earlier run filled, which is filled now where there is none."""
+    kept, copy = f"filled_{rows}", "migrated"
+    with psycopg.connect(_conninfo(server), autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [kept]).fetchone():
+            connection.execute("DROP DATABASE IF EXISTS filling")
+            connection.execute("CREATE DATABASE filling")
+            _fill(_named(server, "filling"), rows)
+            connection.execute(f"ALTER DATABASE filling RENAME TO {kept}")
+        connection.execute(f"DROP DATABASE IF EXISTS {copy}")
+        connection.execute(f"CREATE DATABASE {copy} TEMPLATE {kept} STRATEGY file_copy")
+    return _named(server, copy)
+
+
+def _named(server: Database, name: str) -> Database:
+    url = make_url(server.url).set(database=name)
+    return replace(server, url=url.render_as_string(hide_password=False))
+
+
+def _conninfo(database: Database) -> str:
+    return database.url.replace("postgresql+psycopg:", "postgresql:")
+
+
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help="transfers, and as many events")
     parser.add_argument("--rate", type=int, default=RATE, help="requests a second")
+    parser.add_argument("--keep", type=Path, help="a folder for the filled database, which further runs copy")
     return parser.parse_args(arguments)
 
 
