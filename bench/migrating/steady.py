@@ -49,7 +49,9 @@ def steady_load(port: int, rate: int, paths: list[str], folder: Path) -> Iterato
         command = [sys.executable, "-m", "bench.migrating.steady", str(port), str(rate), str(questions)]
         child = subprocess.Popen(command, stdout=output, stdin=subprocess.PIPE)
         try:
-            yield Load(answers, rate)
+            load = Load(answers, rate)
+            load.begin()
+            yield load
         finally:
             child.terminate()
             child.wait()
@@ -61,6 +63,14 @@ class Load:
     def __init__(self, answers: Path, rate: int) -> None:
         self._answers = answers
         self._rate = rate
+
+    def begin(self) -> None:
+        """Wait for the first answer: from then on as many requests are due as were asked for."""
+        for _ in range(10 * LATE_SECONDS):
+            if self._answers.stat().st_size:
+                return
+            time.sleep(0.1)
+        raise SystemExit("the server does not answer")
 
     def between(self, start: float, end: float) -> list[Answer]:
         """The requests that were due then, in Unix seconds.
