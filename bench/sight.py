@@ -45,7 +45,7 @@ class Sight:
 
 SIGHTS: Final = (
     Sight("metrics", {"METRICS_PORT": "0"}),
-    Sight("logs", {"LOG_FORMAT": "json", "ACCESS_LOG": "all"}),
+    Sight("logs", {"LOG_FORMAT": "json", "LOG_LEVEL": "INFO", "ACCESS_LOG": "all"}),
     Sight("tracing", {"TRACING": "0.01"}),
 )
 """Each is compared with a server that has none of them."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Final
 from werkzeug.test import create_environ
 
 from app import create_app
-from app.logs.processes import formatter_of
+from app.logs.processes import log_to_stderr
 from app.metrics.files import begin
 from bench.dataset import Question
 from bench.duels.in_process import Ask, Case, asking, costs
@@ -50,13 +49,14 @@ def costs_of_sights(watched: Watched, *, quick: bool = False) -> list[Line]:
 def _measure(watched: Watched, rounds: int, requests: int) -> list[Line]:
     with tempfile.TemporaryDirectory(prefix="gateway-bench-sight-") as name:
         begin(Path(name)).count_here()
-        with _logging_to(Path(name) / "log"):
-            plain = _asking(watched, {})
-            cases = [
-                Case(f"{watched.what}: {name}", watched.bound, _asking(watched, settings))
-                for name, settings in watched.sights.items()
-            ]
-            lines, _ = costs(cases, plain, rounds, requests)
+        sys.stderr = (Path(name) / "log").open("w")
+        log_to_stderr("json", "INFO")
+        plain = _asking(watched, {})
+        cases = [
+            Case(f"{watched.what}: {name}", watched.bound, _asking(watched, settings))
+            for name, settings in watched.sights.items()
+        ]
+        lines, _ = costs(cases, plain, rounds, requests)
     return lines
 
 
@@ -71,20 +71,3 @@ def _asking(watched: Watched, settings: Mapping[str, str]) -> Ask:
         content_type="application/json" if question.body else None,
     )
     return asking(create_app(Settings.model_validate(given | lower)), environ, question.body.encode())
-
-
-@contextmanager
-def _logging_to(file: Path) -> Iterator[None]:
-    """Entries as the server writes them in JSON, to a file."""
-    root = logging.getLogger()
-    handler = logging.FileHandler(file)
-    handler.setFormatter(formatter_of("json"))
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
-        handler.close()
