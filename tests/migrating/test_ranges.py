@@ -17,8 +17,9 @@ from tests.databases import new_postgres_database
 def test_every_row_is_written_once_and_others_have_as_much_time(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pauses: list[float] = []
+    pauses, followed = list[float](), list[float]()
     monkeypatch.setattr(time, "sleep", pauses.append)
+    monkeypatch.setattr(Pace, "follow", lambda _pace, took: followed.append(took))
     monkeypatch.setattr(steps, "is_offline", lambda: False)  # which asks the environment of a real upgrade
     engine = create_engine(new_postgres_database(postgres_server))
     many = 2 * FEWEST_ROWS + 1
@@ -32,8 +33,9 @@ def test_every_row_is_written_once_and_others_have_as_much_time(
             by_range("rows", "id", slow)
         assert connection.scalar(text("SELECT count(*) FROM rows WHERE times = 1")) == many
     engine.dispose()
-    assert len(pauses) == 3, "slow ranges stay the smallest"
+    assert len(pauses) == 3, "as few rows a range as its pace said"
     assert all(0.1 <= pause < 5 for pause in pauses), "as long as each range took"
+    assert followed == pauses, "the pace is told of each"
 
 
 def test_a_range_takes_as_long_as_it_shall() -> None:
