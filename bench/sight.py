@@ -84,6 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
             without = turn(asked, Sight(OFF, {}))
             for sight in SIGHTS:
                 fought = duel(turn(asked, sight), without, options.pairs)
+                if "ACCESS_LOG" in sight.settings:
+                    _require_entries(folder / f"{asked.asks}-{sight.name}.log")
                 what = f"{asked.name}: {sight.name} on / off"
                 lines += duel_lines(Match("", "", (Bar(what, rate, THROUGHPUT),)), fought)
                 lines.append(_cost(f"{asked.name}: {sight.name}, µs CPU a request", fought))
@@ -110,6 +112,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.quick:
         options.pairs, options.seconds, options.transfers = 1, 1, 200
     return options
+
+
+def _require_entries(log: Path) -> None:
+    """What is not written costs nothing."""
+    if b'"operation":' not in log.read_bytes():
+        raise SystemExit(f"requests were not logged: {log.read_text()[-1000:]}")
 
 
 def _cost(what: str, fought: Duel) -> Line:
