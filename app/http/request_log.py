@@ -7,25 +7,35 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from flask import Response
 
 from app.domain.codes import Reason
 from app.http.answers import REASON
-from app.logs.entries import FIELDS
-from app.logs.served import Served
+from app.logs.batch import Batch
+from app.logs.served import FIELDS, Served
 
 _log = logging.getLogger(__name__)
 _OWN_FAULTS: Final = frozenset({Reason.INTERNAL.value, Reason.UNAVAILABLE.value})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLog:
-    """Writes entries, by ``ACCESS_LOG``: of ``all`` requests, or of ``errors``."""
+class _Answer(NamedTuple):
+    """What an entry tells, and when it was, by ``time.perf_counter``."""
 
-    wanted: Literal["errors", "all"]
+    fields: dict[str, object]
+    at: float
+
+
+class RequestLog:
+    """Writes entries, by ``ACCESS_LOG``: of ``all`` requests, or of ``errors``.
+
+    They are written some at a time. Those of failures are written at once, with all before them.
+    """
+
+    def __init__(self, wanted: Literal["errors", "all"]) -> None:
+        self._wanted = wanted
+        self._batch = Batch(_write)
 
     def note(self, served: Served, status: int, reason: str | None) -> None:
         """Log an answer that is made.
@@ -35,32 +45,45 @@ class RequestLog:
         """
         if not _log.isEnabledFor(logging.INFO):
             return
-        if self.wanted == "errors" and status < 500 and reason not in _OWN_FAULTS:
+        failed = status >= 500 or reason in _OWN_FAULTS
+        if self._wanted == "errors" and not failed:
             return
-        operation = served.operation
-        milliseconds = round((time.perf_counter() - served.began) * 1000, 3)
+        now = time.perf_counter()
         fields: dict[str, object] = {
             "request_id": served.id,
-            "operation": operation,
+            "operation": served.operation,
             "code": status,
-            "duration_ms": milliseconds,
+            "duration_ms": round((now - served.began) * 1000, 3),
         }
         if reason:
             fields["reason"] = reason
         if served.trace_id:
             fields["trace_id"] = served.trace_id
-        # Not by `info`, which would look for who called it: that costs as much as the rest.
-        record = logging.LogRecord(
-            _log.name,
-            logging.INFO,
-            "",
-            0,
-            "%s answered %d in %.1f ms",
-            (operation, status, milliseconds),
-            None,
-        )
-        setattr(record, FIELDS, fields)
-        _log.handle(record)
+        self._batch.add(_Answer(fields, now))
+        if failed:
+            self._batch.flush()
+
+    def flush(self) -> None:
+        """Write the entries that wait."""
+        self._batch.flush()
+
+
+def _write(answer: _Answer) -> None:
+    """Hand an entry to whatever is set up for the log."""
+    told = answer.fields
+    # Not by `info`, which would look for who called it: that costs as much as the rest.
+    record = logging.LogRecord(
+        _log.name,
+        logging.INFO,
+        "",
+        0,
+        "%s answered %d in %.1f ms",
+        (told["operation"], told["code"], told["duration_ms"]),
+        None,
+    )
+    record.created -= time.perf_counter() - answer.at
+    setattr(record, FIELDS, told)
+    _log.handle(record)
 
 
 def reason_of(response: Response) -> str | None:

@@ -13,10 +13,7 @@ from structlog.typing import EventDict
 from app.domain.printable import printable
 from app.logs.lines import traced_lines
 from app.logs.private import PRIVATE
-from app.logs.served import SERVED
-
-FIELDS: Final = "fields"
-"""Attribute of a record: what its entry has beside the message, of words and numbers that no caller chose."""
+from app.logs.served import FIELDS, SERVED
 
 _TRACES: Final = logging.Formatter()
 
@@ -40,9 +37,9 @@ class EntryFormatter(ProcessorFormatter):
 
 def _head(record: logging.LogRecord) -> dict[str, Any]:
     """What every entry begins with: when, how grave, whose."""
-    at = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
+    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
     return {
-        "time": f"{at.isoformat(timespec='microseconds')}Z",
+        "time": at.replace("+00:00", "Z"),
         "level": record.levelname,
         "logger": record.name,
         "pid": record.process,

@@ -8,7 +8,7 @@ from typing import Final
 
 from app.domain.printable import printable
 from app.logs.private import PRIVATE
-from app.logs.served import SERVED
+from app.logs.served import FIELDS, SERVED
 
 LINE: Final = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 TIME: Final = "%Y-%m-%dT%H:%M:%S%z"
@@ -29,12 +29,21 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The record as text. Its cached traceback is not used: other formatters do not mark it."""
         record.message, *trace = PRIVATE.without([record.getMessage(), *traced_lines(self, record)])
-        if served := SERVED.get():
-            record.message += f" (request {served.id})"
+        if request_id := _request_of(record):
+            record.message += f" (request {request_id})"
         if self.usesTime():
             record.asctime = self.formatTime(record, self.datefmt)
         line = printable(self.formatMessage(record))
         return "\n".join([line, *(f"{_TRACE}{printable(traced)}" for traced in trace)])
+
+
+def _request_of(record: logging.LogRecord) -> str | None:
+    """The id of the request that a record is about."""
+    fields: dict[str, str] | None = getattr(record, FIELDS, None)
+    if fields is not None:
+        return fields.get("request_id")
+    served = SERVED.get()
+    return served.id if served else None
 
 
 def traced_lines(formatter: logging.Formatter, record: logging.LogRecord) -> Iterator[str]:

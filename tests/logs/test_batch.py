@@ -1,0 +1,109 @@
+"""Entries that are written some at a time: all of them, once, in their order, and soon."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from app.logs import batch
+from app.logs.batch import MOST, Batch
+
+ENDS = """
+import os, sys, time
+from app.logs.batch import MOST, Batch
+
+def write(entry):
+    os.write(1, f"{os.getpid() == first}:{entry} ".encode())
+
+first = os.getpid()
+entries = Batch(write)
+entries.add("before")
+if sys.argv[1] == "fork" and not os.fork():
+    entries.add("child")
+    time.sleep(0.5)
+    os._exit(0)  # nothing is flushed by it: the thread of the child wrote
+if sys.argv[1] == "fork":
+    os.wait()
+entries.add("after")
+sys.exit(3)
+"""
+
+
+def run(how: str) -> list[str]:
+    """What a process wrote that added entries and ended."""
+    ended = subprocess.run([sys.executable, "-c", ENDS, how], capture_output=True, text=True, check=False)
+    assert ended.returncode == 3, ended.stderr
+    return ended.stdout.split()
+
+
+def waiting(seconds: float, written: list[int], many: int) -> None:
+    """Wait until so many are written."""
+    until = time.monotonic() + seconds
+    while len(written) < many and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def test_an_entry_is_written_soon_and_not_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "SECONDS", 0.5)  # long enough for a busy machine
+    written: list[int] = []
+    entries = Batch(written.append)
+    for number in range(3):  # also after the thread has slept
+        entries.add(number)
+        assert len(written) == number
+        waiting(10, written, number + 1)
+    assert written == [0, 1, 2]
+
+
+def test_no_more_than_so_many_wait() -> None:
+    written: list[int] = []
+    entries = Batch(written.append)
+    for number in range(MOST):
+        entries.add(number)
+    assert written == list(range(MOST))
+
+
+def test_what_is_asked_for_is_written_at_once() -> None:
+    written: list[int] = []
+    entries = Batch(written.append)
+    entries.add(1)
+    entries.flush()
+    assert written == [1]
+
+
+def test_many_threads_lose_and_repeat_none() -> None:
+    written: list[tuple[int, int]] = []
+    entries = Batch(written.append)
+
+    def add(thread: int) -> None:
+        for number in range(2_000):
+            entries.add((thread, number))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    entries.flush()
+    assert len(written) == 16_000
+    for number in range(8):
+        assert [entry for thread, entry in written if thread == number] == list(range(2_000))
+
+
+def test_the_end_of_a_process_writes_what_waits() -> None:
+    assert run("end") == ["True:before", "True:after"]
+
+
+def test_a_child_writes_its_own_and_nothing_twice() -> None:
+    assert sorted(run("fork")) == ["False:child", "True:after", "True:before"]
+
+
+def test_one_thread_writes_for_all() -> None:
+    before = threading.active_count()
+    entries = Batch(list[int]().append)
+    for number in range(10 * MOST):
+        entries.add(number)
+    assert threading.active_count() <= before + 1
