@@ -57,7 +57,17 @@ def _measure(watched: Watched, rounds: int, requests: int) -> list[Line]:
             for name, settings in watched.sights.items()
         ]
         lines, _ = costs(cases, plain, rounds, requests)
+        require_entries(Path(name) / "log")
     return lines
+
+
+def require_entries(log: Path) -> None:
+    """What is not written costs nothing.
+
+    :raises SystemExit: no request was logged.
+    """
+    if b'"operation":' not in log.read_bytes():
+        raise SystemExit(f"requests were not logged: {log.read_text()[-1000:]}")
 
 
 def _asking(watched: Watched, settings: Mapping[str, str]) -> Ask:
