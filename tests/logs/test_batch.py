@@ -93,6 +93,39 @@ def test_many_threads_lose_and_repeat_none() -> None:
         assert [entry for thread, entry in written if thread == number] == list(range(2_000))
 
 
+def test_who_writes_is_waited_for() -> None:
+    """So the order is that in which they came, also where writing one takes long."""
+    written: list[int] = []
+    may_go_on = threading.Event()
+
+    def write(entry: int) -> None:
+        if entry == 1:
+            may_go_on.wait(20)
+        written.append(entry)
+
+    entries = Batch(write)
+    entries.add(1)
+    threads = [threading.Thread(target=entries.flush) for _ in range(2)]
+    threads[0].start()
+    entries.add(2)
+    threads[1].start()
+    threads[1].join(0.3)
+    assert threads[1].is_alive()
+    may_go_on.set()
+    for thread in threads:
+        thread.join()
+    assert written == [1, 2]
+
+
+def test_nothing_is_done_while_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "SECONDS", 0.01)
+    looks: list[float] = []
+    monkeypatch.setattr(Batch, "flush", lambda _batch: looks.append(time.monotonic()))
+    Batch(list[str]().append).add("once")
+    time.sleep(0.5)
+    assert len(looks) == 1
+
+
 def test_the_end_of_a_process_writes_what_waits() -> None:
     assert run("end") == ["True:before", "True:after"]
 
