@@ -96,10 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
             settings = {sight.name: sight.settings for sight in SIGHTS}
             watched = Watched(what, setting.sqlite_url, question, settings, COST)
             lines += costs_of_sights(watched, quick=options.quick)
-    if rounds:
-        print(f"{options.processes} processes, 16 connections, {options.pairs} pairs of rounds.\n")
     held = print_bars(lines)
     if rounds:
+        print(f"\n{options.processes} processes, 16 connections, {options.pairs} pairs of rounds.")
         print_contestants(rounds)
     return int(not held and not options.quick)
 

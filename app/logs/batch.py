@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 Entry = TypeVar("Entry")
 
 MOST: Final = 64
-"""Entries that wait at most: writing them keeps a processor busy for less than a millisecond."""
+"""Entries that wait at most: writing them keeps a processor busy for about a millisecond."""
 
 SECONDS: Final = 0.1
 """How long an entry waits at most. A process that is killed loses those that wait."""

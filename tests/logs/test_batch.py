@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,17 +15,21 @@ from app.logs.batch import MOST, Batch
 
 ENDS = """
 import os, sys, time
-from app.logs.batch import MOST, Batch
+from app.logs.batch import Batch
 
 def write(entry):
     os.write(1, f"{os.getpid() == first}:{entry} ".encode())
+    written.append(entry)
 
-first = os.getpid()
+first, written = os.getpid(), []
 entries = Batch(write)
 entries.add("before")
 if sys.argv[1] == "fork" and not os.fork():
     entries.add("child")
-    time.sleep(0.5)
+    for _ in range(200):
+        time.sleep(0.05)
+        if written:
+            break
     os._exit(0)  # nothing is flushed by it: the thread of the child wrote
 if sys.argv[1] == "fork":
     os.wait()
@@ -40,7 +45,7 @@ def run(how: str) -> list[str]:
     return ended.stdout.split()
 
 
-def waiting(seconds: float, written: list[int], many: int) -> None:
+def waiting(seconds: float, written: Sequence[float], many: int) -> None:
     """Wait until so many are written."""
     until = time.monotonic() + seconds
     while len(written) < many and time.monotonic() < until:
@@ -122,7 +127,8 @@ def test_nothing_is_done_while_nothing_waits(monkeypatch: pytest.MonkeyPatch) ->
     looks: list[float] = []
     monkeypatch.setattr(Batch, "flush", lambda _batch: looks.append(time.monotonic()))
     Batch(list[str]().append).add("once")
-    time.sleep(0.5)
+    waiting(10, looks, 1)
+    time.sleep(0.3)
     assert len(looks) == 1
 
 
