@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from psycopg.pq import TransactionStatus
 from sqlalchemy import event, select
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
@@ -87,6 +88,46 @@ def test_an_appended_row_whose_key_is_taken_undoes_the_transaction(app: Flask) -
         append(connection, Event, [log_row(1)])
         append(connection, Event, [log_row(2), log_row(1)])
     assert rows_of(Event, "seq") == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 2_500])
+def test_work_is_done_once_while_rows_are_appended(app: Flask, count: int) -> None:
+    done: list[int] = []
+    with writing(current_gateway().engine) as connection:
+        append(connection, Event, [log_row(n + 1) for n in range(count)], lambda: done.append(count))
+        assert done == [count]
+    assert len(rows_of(Event, "seq")) == count
+
+
+@pytest.mark.postgresql_alone  # SQLite writes when it is called
+def test_the_work_does_not_wait_for_the_rows(app: Flask) -> None:
+    with writing(current_gateway().engine) as connection:
+        driver = connection.connection.driver_connection
+        seen: list[Any] = []
+        append(connection, Event, [log_row(1)], lambda: seen.append(driver.info.transaction_status))
+        assert seen == [TransactionStatus.ACTIVE]
+        assert driver.info.transaction_status is TransactionStatus.INTRANS
+
+
+def test_work_that_fails_undoes_the_rows_and_leaves_the_connection_usable(app: Flask) -> None:
+    def fail() -> None:
+        raise LookupError("no such thing")
+
+    with writing(current_gateway().engine) as connection:
+        with pytest.raises(LookupError, match="no such thing"), connection.begin_nested():
+            append(connection, Event, [log_row(1)], fail)
+        append(connection, Event, [log_row(2)])
+    assert rows_of(Event, "seq") == [(2,)]
+
+
+def test_a_key_that_is_taken_is_said_after_the_work(app: Flask) -> None:
+    done: list[bool] = []
+    with pytest.raises(IntegrityError), writing(current_gateway().engine) as connection:
+        append(connection, Event, [log_row(1)])
+        append(connection, Event, [log_row(1)], lambda: done.append(True))
+    assert rows_of(Event, "seq") == []
+    on_postgresql = current_gateway().engine.dialect.name == "postgresql"
+    assert done == [True] * on_postgresql, "SQLite has said it before"
 
 
 @pytest.mark.parametrize("write", [append, upsert])

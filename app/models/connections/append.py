@@ -15,26 +15,34 @@ from sqlalchemy import Connection, Engine, Executable, event, insert
 from app.cooperation import in_turns
 from app.extensions import Base
 from app.models.connections.columns import bound_rows, column_names, type_names
+from app.models.connections.copying import Work, WorkingWriter, nothing
 
 ROWS_AT_ONCE: Final = 100
 
 _ROWS: Final = "gateway_rows"
 _TYPES: Final = "gateway_types"
+_MEANWHILE: Final = "gateway_meanwhile"
 
 
-def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+def append(
+    connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]], meanwhile: Work = nothing
+) -> None:
     """Insert rows whose keys are new.
 
     :param rows: all with the same columns, none of which holds JSON.
+    :param meanwhile: called once, while PostgreSQL writes the rows: work that needs no connection.
     :raises IntegrityError: a key is taken.
     """
-    if not rows:
-        return
-    if connection.dialect.name != "postgresql":
+    if not rows or connection.dialect.name != "postgresql":
         execute_many(connection, insert(model), rows)
+        meanwhile()
         return
     columns = tuple(rows[0])
-    options = {_ROWS: bound_rows(model, columns, rows), _TYPES: type_names(model, columns)}
+    options = {
+        _ROWS: bound_rows(model, columns, rows),
+        _TYPES: type_names(model, columns),
+        _MEANWHILE: meanwhile,
+    }
     connection.exec_driver_sql(_copy(model, columns), execution_options=options)
 
 
@@ -60,7 +68,8 @@ def run_appends(engine: Engine) -> None:
         rows = context.execution_options.get(_ROWS)
         if rows is None:
             return False
-        with cursor.copy(statement) as copy:
+        writer = WorkingWriter(cursor, context.execution_options[_MEANWHILE])
+        with cursor.copy(statement, writer=writer) as copy:
             copy.set_types(context.execution_options[_TYPES])
             for row in in_turns(rows):
                 copy.write_row(row)

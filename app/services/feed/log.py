@@ -14,6 +14,7 @@ from app.domain.transfer.events import ChainReorged, Event
 from app.domain.transfer.judge import LogEntry
 from app.models import events as log
 from app.models.connections.append import append as append_rows
+from app.models.connections.copying import Work, nothing
 from app.models.engine import reading_consistently
 from app.queries.feed.codec import encode_event
 from app.queries.feed.log_pages import log_page
@@ -23,9 +24,19 @@ PAGE = 500
 """Acceptances read at a time."""
 
 
-def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, received_at: datetime) -> None:
-    """Write acceptances to the end of the log."""
-    append_rows(connection, log.Event, [_row(entry, reporter, received_at) for entry in in_turns(entries)])
+def append(
+    connection: Connection,
+    entries: Iterable[LogEntry],
+    reporter: str,
+    received_at: datetime,
+    meanwhile: Work = nothing,
+) -> None:
+    """Write acceptances to the end of the log.
+
+    :param meanwhile: as for :func:`app.models.connections.append.append`.
+    """
+    rows = [_row(entry, reporter, received_at) for entry in in_turns(entries)]
+    append_rows(connection, log.Event, rows, meanwhile)
 
 
 def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:

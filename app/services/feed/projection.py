@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from app.domain.transfer.effects import Latency, SharedChange, latency_of
 from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
 from app.models.choice import is_one_of
 from app.models.connections.append import append
+from app.models.connections.copying import Work
 from app.models.events import TransferBlock
 from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
 from app.models.upsert import upsert
@@ -39,52 +41,88 @@ CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
 
 
+class Folds:
+    """Folds histories by the same facts about the network, each once, and keeps what they come to."""
+
+    def __init__(self, facts: NetworkFacts) -> None:
+        """
+        :param facts: with the current validator sets of the source chains where refunds are prepared.
+        """
+        self.facts = facts
+        self._kept: dict[TransferId, tuple[TransferHistory, TransferState]] = {}
+
+    def state_of(self, history: TransferHistory) -> TransferState:
+        """What :func:`transfer_state` says of a history with at least one acceptance."""
+        kept = self._kept.get(history.transfer_id)
+        if kept is not None and kept[0] is history:
+            return kept[1]
+        state = transfer_state(history, self.facts)
+        self._kept[history.transfer_id] = history, state
+        return state
+
+    def prepare(self, histories: Iterable[TransferHistory]) -> None:
+        """Fold histories whose states will be asked for."""
+        for history in in_turns(histories):
+            self.state_of(history)
+
+
 def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime) -> None:
     """Fold transfers anew from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
         with work("fold", transfers=len(chunk)):
-            project(connection, load_histories(connection, chunk).values(), facts, now)
+            project(connection, load_histories(connection, chunk).values(), Folds(facts), now)
 
 
 def project(
-    connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts, now: datetime
+    connection: Connection, histories: Iterable[TransferHistory], folds: Folds, now: datetime
 ) -> None:
-    """Fold these histories and write what changed, sums included."""
+    """Fold these histories and write what changed, sums included.
+
+    :param folds: may have folded some of them before.
+    """
     known = [history for history in histories if history.log]
-    logged = with_signatures_now(connection, known, facts)
-    new = {history.transfer_id: transfer_state(history, facts) for history in in_turns(logged)}
+    logged = with_signatures_now(connection, known, folds.facts)
+    new = {history.transfer_id: folds.state_of(history) for history in in_turns(logged)}
     if not new:
         return
     old = load_states(connection, new)
     withdraw_ids = WithdrawIds.of(connection, logged, new)
     for history in logged:
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
-            new[history.transfer_id] = transfer_state(replace(history, paid_ids=paid_ids), facts)
-    _write_transfers(connection, old, new)
+            new[history.transfer_id] = folds.state_of(replace(history, paid_ids=paid_ids))
+    change = SharedChange()
+    _write_transfers(connection, old, new, meanwhile=partial(_add_up, change, old, new))
     withdraw_ids.write(connection)
     write_account_entries(connection, old.values(), new.values())
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     _write_basis(connection, logged, new)
     write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
-    change = SharedChange()
-    for transfer_id, state in in_turns(new.items()):
-        change.replace(old.get(transfer_id), state)
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
     tell_changes(connection, old, new, now)
-    refold(connection, sorted(withdraw_ids.others_to_fold(connection)), facts, now)
+    refold(connection, sorted(withdraw_ids.others_to_fold(connection)), folds.facts, now)
+
+
+def _add_up(
+    change: SharedChange, old: Mapping[TransferId, TransferState], new: Mapping[TransferId, TransferState]
+) -> None:
+    for transfer_id, state in in_turns(new.items()):
+        change.replace(old.get(transfer_id), state)
 
 
 def _write_transfers(
-    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
+    connection: Connection,
+    old: dict[TransferId, TransferState],
+    new: dict[TransferId, TransferState],
+    meanwhile: Work,
 ) -> None:
     """The rows of the transfers and of their blocks. Of those that are not in ``old`` nothing is there."""
     fresh = [state for transfer_id, state in new.items() if transfer_id not in old]
-    append(connection, Transfer, [_transfer_row(state) for state in fresh])
+    append(connection, Transfer, [_transfer_row(state) for state in fresh], meanwhile)
     append(connection, TransferBlock, [row for state in fresh for row in _block_rows(state)])
     known = [(old[transfer_id], state) for transfer_id, state in new.items() if transfer_id in old]
     rows = [row for before, state in known if (row := _transfer_row(state)) != _transfer_row(before)]

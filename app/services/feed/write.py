@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Connection
 
-from app.cooperation import in_turns
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
@@ -24,7 +24,7 @@ from app.domain.transfer.judge import Accepted, Known, LogEntry, Refused, Verdic
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
 from app.services.feed.log import append
-from app.services.feed.projection import project
+from app.services.feed.projection import Folds, project
 from app.services.feed.signatures import keep_aside
 from app.tracing.spans import work
 
@@ -56,25 +56,23 @@ def write(
         if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside
     )
     keep_aside(connection, may_turn_out_right, reporter, now)
-    append(connection, entries, reporter, now)
+    touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
+    histories = [known.histories[transfer_id] for transfer_id in touched]
+    folds = Folds(known.facts)
+    append(connection, entries, reporter, now, meanwhile=partial(folds.prepare, histories))
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
     with work("fold", events=len(entries)):
-        _fold(connection, entries, new, known, now)
+        if histories:
+            project(connection, histories, folds, now)
+        _fold(connection, entries, new, now)
 
 
-def _fold(
-    connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], known: Known, now: datetime
-) -> None:
-    """Write what follows from entries that are in the log already.
+def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime) -> None:
+    """Write what follows for chains and pools from entries that are in the log already.
 
     :param new: those of their events that did not stand before.
     """
     events = [entry.event for entry in entries]
-    touched = dict.fromkeys(event.transfer_id for event in events if isinstance(event, TransferEvent))
-    if touched:
-        project(
-            connection, in_turns(known.histories[transfer_id] for transfer_id in touched), known.facts, now
-        )
     of_chains = [e for e in events if isinstance(e, ChainEvent)]
     if of_chains:
         chains.fold_chain_readings(connection, of_chains)
