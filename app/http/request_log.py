@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from flask import Response
@@ -14,7 +15,8 @@ from flask import Response
 from app.domain.codes import Reason
 from app.http.answers import REASON
 from app.logs.batch import Batch
-from app.logs.served import FIELDS, Served
+from app.logs.served import Served
+from app.logs.told import Several, Told
 
 _log = logging.getLogger(__name__)
 _OWN_FAULTS: Final = frozenset({Reason.INTERNAL.value, Reason.UNAVAILABLE.value})
@@ -68,22 +70,17 @@ class RequestLog:
         self._batch.flush()
 
 
-def _write(answer: _Answer) -> None:
-    """Hand an entry to whatever is set up for the log."""
-    told = answer.fields
+def _write(answers: Sequence[_Answer]) -> None:
+    """Hand some entries to whatever is set up for the log."""
     # Not by `info`, which would look for who called it: that costs as much as the rest.
-    record = logging.LogRecord(
-        _log.name,
-        logging.INFO,
-        "",
-        0,
-        "%s answered %d in %.1f ms",
-        (told["operation"], told["code"], told["duration_ms"]),
-        None,
-    )
-    record.created -= time.perf_counter() - answer.at
-    setattr(record, FIELDS, told)
+    record = logging.LogRecord(_log.name, logging.INFO, "", 0, "", None, None)
+    past = record.created - time.perf_counter()
+    record.msg = Several(Told(past + each.at, _message(each.fields), each.fields) for each in answers)
     _log.handle(record)
+
+
+def _message(fields: Mapping[str, object]) -> str:
+    return f"{fields['operation']} answered {fields['code']} in {fields['duration_ms']:.1f} ms"
 
 
 def reason_of(response: Response) -> str | None:

@@ -1,4 +1,4 @@
-"""Entries of the log that are written some at a time: one by one each takes more than twice as long."""
+"""Entries of the log that are written some at a time: one by one each takes several times as long."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
 Entry = TypeVar("Entry")
 
 MOST: Final = 64
-"""Entries that wait at most: writing them keeps a processor busy for about a millisecond."""
+"""Entries that wait at most: writing them keeps a processor busy for less than a millisecond."""
+
+TOGETHER: Final = 8
+"""Entries in one piece. None has 512 bytes, and a pipe keeps 4,096 together, whoever else writes into it."""
 
 SECONDS: Final = 0.1
 """How long an entry waits at most. A process that is killed loses those that wait."""
@@ -26,9 +29,9 @@ class Batch(Generic[Entry]):
     after loading, and threads do not survive a fork. The end of a process writes what is left.
     """
 
-    def __init__(self, write: Callable[[Entry], None]) -> None:
+    def __init__(self, write: Callable[[Sequence[Entry]], None]) -> None:
         """
-        :param write: called from any thread, and within any request.
+        :param write: takes a piece of at most ``TOGETHER``; called from any thread, and within any request.
         """
         self._write = write
         self._begin_anew()
@@ -56,7 +59,8 @@ class Batch(Generic[Entry]):
         """Write what waits."""
         with self._writing:
             while self._waiting:
-                self._write(self._waiting.popleft())
+                several = min(TOGETHER, len(self._waiting))
+                self._write([self._waiting.popleft() for _ in range(several)])
 
     def _start_once(self) -> None:
         if self._thread is None:

@@ -13,7 +13,8 @@ from structlog.typing import EventDict
 from app.domain.printable import printable
 from app.logs.lines import traced_lines
 from app.logs.private import PRIVATE
-from app.logs.served import FIELDS, SERVED
+from app.logs.served import SERVED
+from app.logs.told import Several
 
 _TRACES: Final = logging.Formatter()
 
@@ -28,18 +29,25 @@ class EntryFormatter(ProcessorFormatter):
         super().__init__(processors=[_entry, _written])
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text. One that says what its fields are needs no look at its text."""
-        fields = getattr(record, FIELDS, None)
-        if fields is None:
+        """The record as text, a line for each entry. Several in one need no look at their texts."""
+        if not isinstance(record.msg, Several):
             return super().format(record)
-        return _json(_head(record) | {"message": record.getMessage()} | fields)
+        own = _own(record)
+        return "\n".join(
+            [
+                _json({"time": _written_time(told.at), **own, "message": told.message, **told.fields})
+                for told in record.msg
+            ]
+        )
 
 
-def _head(record: logging.LogRecord) -> dict[str, Any]:
-    """What every entry begins with: when, how grave, whose."""
-    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
+def _written_time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _own(record: logging.LogRecord) -> dict[str, Any]:
+    """How grave an entry is, and whose."""
     return {
-        "time": at.replace("+00:00", "Z"),
         "level": record.levelname,
         "logger": record.name,
         "pid": record.process,
@@ -51,7 +59,7 @@ def _entry(_logger: object, _name: str, event: EventDict) -> EventDict:
     # The copy that is handed over has lost its traceback by now; the event has it.
     traced = logging.makeLogRecord({"exc_info": event.get("exc_info"), "stack_info": event.get("stack_info")})
     message, *trace = PRIVATE.without([event["event"], *traced_lines(_TRACES, traced)])
-    entry = {**_head(record), "message": printable(message)}
+    entry = {"time": _written_time(record.created), **_own(record), "message": printable(message)}
     if served := SERVED.get():
         entry |= {"request_id": served.id, "operation": served.operation}
         if served.trace_id:

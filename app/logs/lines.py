@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from copy import copy
 from typing import Final
 
 from app.domain.printable import printable
 from app.logs.private import PRIVATE
-from app.logs.served import FIELDS, SERVED
+from app.logs.served import SERVED
+from app.logs.told import Several, Told
 
 LINE: Final = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 TIME: Final = "%Y-%m-%dT%H:%M:%S%z"
@@ -28,22 +30,23 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text. Its cached traceback is not used: other formatters do not mark it."""
-        record.message, *trace = PRIVATE.without([record.getMessage(), *traced_lines(self, record)])
-        if request_id := _request_of(record):
-            record.message += f" (request {request_id})"
-        if self.usesTime():
-            record.asctime = self.formatTime(record, self.datefmt)
-        line = printable(self.formatMessage(record))
+        if isinstance(record.msg, Several):
+            return "\n".join([self._line_of(record, told) for told in record.msg])
+        message, *trace = PRIVATE.without([record.getMessage(), *traced_lines(self, record)])
+        served = SERVED.get()
+        line = self._line(record, message, served.id if served else None)
         return "\n".join([line, *(f"{_TRACE}{printable(traced)}" for traced in trace)])
 
+    def _line_of(self, record: logging.LogRecord, told: Told) -> str:
+        one = copy(record)
+        one.created, one.msecs = told.at, told.at % 1 * 1000
+        return self._line(one, told.message, told.fields.get("request_id"))
 
-def _request_of(record: logging.LogRecord) -> str | None:
-    """The id of the request that a record is about."""
-    fields: dict[str, str] | None = getattr(record, FIELDS, None)
-    if fields is not None:
-        return fields.get("request_id")
-    served = SERVED.get()
-    return served.id if served else None
+    def _line(self, record: logging.LogRecord, message: str, request_id: object) -> str:
+        record.message = f"{message} (request {request_id})" if request_id else message
+        if self.usesTime():
+            record.asctime = self.formatTime(record, self.datefmt)
+        return printable(self.formatMessage(record))
 
 
 def traced_lines(formatter: logging.Formatter, record: logging.LogRecord) -> Iterator[str]:

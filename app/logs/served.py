@@ -47,11 +47,5 @@ class Served:
         self._environ = {OPERATION: self.operation}
 
 
-FIELDS: Final = "fields"
-"""Attribute of a record: what its entry has beside the message, of words and numbers that no caller chose.
-
-Such a record says itself which request it is about: it may be written while another one is served.
-"""
-
 SERVED: Final[ContextVar[Served | None]] = ContextVar("served", default=None)
 """That of this thread or greenlet; None where no request is served."""

@@ -7,6 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from app.logs import batch
 from app.logs.entries import EntryFormatter
 from app.logs.lines import LineFormatter
 from app.logs.private import Private
-from app.logs.served import FIELDS
+from app.logs.told import Several, Told
 from tests.api.shapes import LATENCY, STATUS
 
 MADE = re.compile(r"[0-9a-f]{12}-[0-9a-f]+")
@@ -108,9 +109,14 @@ def test_what_is_logged_for_the_request_has_it(
 def logged(caplog: pytest.LogCaptureFixture) -> Any:
     """The fields of the entries of the request log so far."""
     caplog.set_level(logging.INFO, "app.http.request_log")
-    return lambda: [
-        getattr(record, FIELDS) for record in caplog.records if record.name == "app.http.request_log"
-    ]
+    return lambda: [entry.fields for entry in told(caplog)]
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[Told]:
+    """The entries of the request log so far."""
+    records = [record.msg for record in caplog.records if record.name == "app.http.request_log"]
+    assert all(isinstance(several, Several) for several in records)
+    return list(chain.from_iterable(records))
 
 
 def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) -> None:
@@ -175,8 +181,8 @@ def test_an_entry_is_of_its_own_time_and_request_whenever_it_is_written(
     time.sleep(0.05)
     monkeypatch.setattr(v2, "median_latency", lambda *_: 1 / 0)
     client.get(ANY_LATENCY, headers={REQUEST_ID: "the-second"})
-    first, second = (record for record in caplog.records if record.name == "app.http.request_log")
-    assert first.created <= began < began + 0.05 <= second.created
+    first, second = told(caplog)
+    assert first.at <= began < began + 0.05 <= second.at
     ends = [line.rpartition(" (")[2] for line in caplog.text.splitlines() if " answered " in line]
     assert ends[-2:] == ["request the-first)", "request the-second)"]
 

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 import pytest
 
 from app.logs import batch
-from app.logs.batch import MOST, Batch
+from app.logs.batch import MOST, TOGETHER, Batch
 
 ENDS = """
 import os, sys, time
 from app.logs.batch import Batch
 
-def write(entry):
-    os.write(1, f"{os.getpid() == first}:{entry} ".encode())
-    written.append(entry)
+def write(entries):
+    for entry in entries:
+        os.write(1, f"{os.getpid() == first}:{entry} ".encode())
+        written.append(entry)
 
 first, written = os.getpid(), []
 entries = Batch(write)
@@ -55,7 +56,7 @@ def waiting(seconds: float, written: Sequence[float], many: int) -> None:
 def test_an_entry_is_written_soon_and_not_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "SECONDS", 0.5)  # long enough for a busy machine
     written: list[int] = []
-    entries = Batch(written.append)
+    entries = Batch(written.extend)
     for number in range(3):  # also after the thread has slept
         entries.add(number)
         assert len(written) == number
@@ -65,15 +66,25 @@ def test_an_entry_is_written_soon_and_not_at_once(monkeypatch: pytest.MonkeyPatc
 
 def test_no_more_than_so_many_wait() -> None:
     written: list[int] = []
-    entries = Batch(written.append)
+    entries = Batch(written.extend)
     for number in range(MOST):
         entries.add(number)
     assert written == list(range(MOST))
 
 
+def test_they_are_written_in_pieces() -> None:
+    written: list[list[int]] = []
+    entries = Batch(lambda some: written.append(list(some)))
+    for number in range(2 * TOGETHER + 3):
+        entries.add(number)
+    entries.flush()
+    assert [len(piece) for piece in written] == [TOGETHER, TOGETHER, 3]
+    assert [number for piece in written for number in piece] == list(range(2 * TOGETHER + 3))
+
+
 def test_what_is_asked_for_is_written_at_once() -> None:
     written: list[int] = []
-    entries = Batch(written.append)
+    entries = Batch(written.extend)
     entries.add(1)
     entries.flush()
     assert written == [1]
@@ -81,7 +92,7 @@ def test_what_is_asked_for_is_written_at_once() -> None:
 
 def test_many_threads_lose_and_repeat_none() -> None:
     written: list[tuple[int, int]] = []
-    entries = Batch(written.append)
+    entries = Batch(written.extend)
 
     def add(thread: int) -> None:
         for number in range(2_000):
@@ -103,10 +114,10 @@ def test_who_writes_is_waited_for() -> None:
     written: list[int] = []
     may_go_on = threading.Event()
 
-    def write(entry: int) -> None:
-        if entry == 1:
+    def write(some: Sequence[int]) -> None:
+        if 1 in some:
             may_go_on.wait(20)
-        written.append(entry)
+        written.extend(some)
 
     entries = Batch(write)
     entries.add(1)
@@ -126,7 +137,7 @@ def test_nothing_is_done_while_nothing_waits(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(batch, "SECONDS", 0.01)
     looks: list[float] = []
     monkeypatch.setattr(Batch, "flush", lambda _batch: looks.append(time.monotonic()))
-    Batch(list[str]().append).add("once")
+    Batch(list[str]().extend).add("once")
     waiting(10, looks, 1)
     time.sleep(0.3)
     assert len(looks) == 1
@@ -142,7 +153,7 @@ def test_a_child_writes_its_own_and_nothing_twice() -> None:
 
 def test_one_thread_writes_for_all() -> None:
     before = threading.active_count()
-    entries = Batch(list[int]().append)
+    entries = Batch(list[int]().extend)
     for number in range(10 * MOST):
         entries.add(number)
     assert threading.active_count() <= before + 1
