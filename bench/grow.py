@@ -36,7 +36,7 @@ from app.sandbox.network import network_document
 from app.services.audit.record import record
 from app.services.feed.latency.counts import recount
 from app.services.feed.lines import ReadLine, read_line
-from app.services.feed.projection import project
+from app.services.feed.projection import Folds, project
 from app.services.feed.sums import advance, apply_shared
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
@@ -90,7 +90,7 @@ def grow(
         facts = load_network_facts(connection)
         for start in range(0, len(unusual), FOLDED):
             chunk = unusual[start : start + FOLDED]
-            project(connection, [_history(transfer, now) for transfer in chunk], facts, now)
+            project(connection, [_history(transfer, now) for transfer in chunk], Folds(facts), now)
             progress(len(chunk))
         recount(connection, gateway.clock())  # minutes later
         made_up = f"{transfers.count} transfers made up"
