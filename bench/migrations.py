@@ -3,6 +3,7 @@
 ``python -m bench.migrations`` fills a database of revision 0009, serves it and migrates it to the newest, one
 revision after another, while transfers are asked for and written. Ten million rows take two hours or more and
 15 GB in the temporary folder; ``--rows 1000000`` is content with less, ``--rate`` asks less often.
+``--only 0010 0017`` measures these, ``--percent 5`` lets them work at rows for so much of the time.
 ``--keep DIR`` leaves the filled database there, and further runs begin with a copy of it.
 """
 
@@ -23,6 +24,7 @@ import psycopg
 from alembic.script import ScriptDirectory
 from sqlalchemy import make_url
 
+from app.models.migrating.steps import HALF, PERCENT
 from bench.contenders import GUNICORN, POSTGRES, Setting, command, settings_for
 from bench.database import Database, postgres_server
 from bench.migrating.locks import watching_locks, writing_meanwhile
@@ -81,7 +83,12 @@ def main(arguments: list[str] | None = None) -> int:
             serving(command(server, setting), settings_for(server, setting), folder / "log") as served,
             steady_load(served.port, options.rate, paths, folder) as load,
         ):
-            outcomes = [_measure(each, database, conninfo, load, options.rows) for each in _revisions()]
+            outcomes = []
+            for revision in _revisions():
+                if options.only and revision not in options.only:
+                    _upgrade(database, revision)
+                else:
+                    outcomes.append(_measure(revision, database, conninfo, load, options))
     _print(outcomes, options)
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
@@ -121,6 +128,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help="transfers, and as many events")
     parser.add_argument("--rate", type=int, default=RATE, help="requests a second")
+    parser.add_argument("--percent", type=int, default=HALF, help="of the time: how long they work at rows")
+    parser.add_argument("--only", nargs="+", default=[], help="revisions to measure; others are only run")
     parser.add_argument("--keep", type=Path, help="a folder for the filled database, which further runs copy")
     return parser.parse_args(arguments)
 
@@ -130,14 +139,17 @@ def _revisions() -> list[str]:
     return sorted(script.revision for script in found if script.revision > REVISION)
 
 
-def _measure(revision: str, database: Database, conninfo: str, load: Load, rows: int) -> Outcome:
+def _measure(
+    revision: str, database: Database, conninfo: str, load: Load, options: argparse.Namespace
+) -> Outcome:
     load.catch_up()
     base = time.time()
     time.sleep(BASE_SECONDS)
+    rows: int = options.rows
     written = [transfer_id(number) for number in range(1, rows + 1, max(1, rows // 997))]
     with watching_locks(conninfo) as locks, writing_meanwhile(conninfo, written) as writes:
         start = time.time()
-        _upgrade(database, revision)
+        _upgrade(database, revision, options.percent)
         end = time.time()
         time.sleep(1)
     before, during = load.between(base, start - 0.5), load.between(start, end)
@@ -157,12 +169,25 @@ def _measure(revision: str, database: Database, conninfo: str, load: Load, rows:
     return outcome
 
 
-def _upgrade(database: Database, revision: str) -> None:
+def _upgrade(database: Database, revision: str, percent: int = HALF) -> None:
     """As an operator does on a machine that serves."""
     keys = {"SECRET_KEY": "bench" * 8, "AUDIT_KEY": "bench" * 8}
     environment = {**os.environ, **keys, "DATABASE_URL": database.url}
-    program = ["nice", sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade", revision]
-    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    program = [
+        "nice",
+        sys.executable,
+        "-m",
+        "flask",
+        "--app",
+        "wsgi",
+        "db",
+        "upgrade",
+        "-x",
+        f"{PERCENT}={percent}",
+    ]
+    done = subprocess.run(
+        [*program, revision], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"upgrade to {revision} failed:\n{done.stdout}{done.stderr}")
 

@@ -13,6 +13,7 @@ from sqlalchemy.types import TypeEngine
 from app.models.connections.patience import MIGRATION
 from app.models.connections.pooler import is_pooled
 from app.models.engine import WRITER, prepare
+from app.models.migrating.steps import PERCENT, asked_percent
 from app.models.migrating.turn import again_while_locked, taking_turns
 from app.models.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
@@ -57,6 +58,7 @@ def run_online() -> None:
     prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
     on_postgresql = engine.dialect.name == "postgresql"
     changes = _changes_the_schema()
+    percent = asked_percent(context.get_x_argument(as_dictionary=True))
     applied: list[str] = []
     with (
         taking_turns(engine, say) if changes else nullcontext(),
@@ -71,6 +73,7 @@ def run_online() -> None:
                 compare_type=same_type,
                 render_as_batch=True,
                 transaction_per_migration=on_postgresql,
+                **{PERCENT: percent},
                 on_version_apply=lambda step, **_: applied.append(str(step)),
             )
             with context.begin_transaction():

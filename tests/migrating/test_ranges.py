@@ -1,21 +1,32 @@
-"""Rows that a migration writes by ranges: each once, little at a time, and half of the time for others."""
+"""Rows that a migration writes by ranges: each once, little at a time, and time for others."""
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
+from alembic.util import CommandError
 from sqlalchemy import create_engine, text
 
 from app.models.migrating import steps
-from app.models.migrating.steps import FEWEST_ROWS, MOST_ROWS, RANGE_SECONDS, Pace, by_range
+from app.models.migrating.steps import (
+    FEWEST_ROWS,
+    MOST_ROWS,
+    PERCENT,
+    RANGE_SECONDS,
+    Pace,
+    asked_percent,
+    by_range,
+)
 from tests.databases import new_postgres_database
 
 
-def test_every_row_is_written_once_and_others_have_as_much_time(
-    postgres_server: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("asked", "times_longer"), [({}, 1), ({PERCENT: 20}, 4)])
+def test_every_row_is_written_once_and_others_have_their_time(
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], times_longer: int
 ) -> None:
     pauses, followed = list[float](), list[float]()
     monkeypatch.setattr(time, "sleep", pauses.append)
@@ -27,15 +38,28 @@ def test_every_row_is_written_once_and_others_have_as_much_time(
         connection.execute(text("CREATE TABLE rows (id bigint PRIMARY KEY, times int DEFAULT 0)"))
         connection.execute(text(f"INSERT INTO rows SELECT n FROM generate_series(1, {many}) AS n"))
         connection.commit()
-        migrating = MigrationContext.configure(connection, opts={"transaction_per_migration": True})
+        migrating = MigrationContext.configure(connection, opts={"transaction_per_migration": True} | asked)
         with migrating.begin_transaction(_per_migration=True), Operations.context(migrating):
             slow = "UPDATE rows SET times = times + 1 FROM (SELECT pg_sleep(0.1)) AS slept WHERE {range}"
             by_range("rows", "id", slow)
         assert connection.scalar(text("SELECT count(*) FROM rows WHERE times = 1")) == many
     engine.dispose()
     assert len(pauses) == 3, "as few rows a range as its pace said"
-    assert all(0.1 <= pause < 5 for pause in pauses), "as long as each range took"
-    assert followed == pauses, "the pace is told of each"
+    assert all(0.1 <= took < 5 for took in followed), "the pace is told of each"
+    assert pauses == pytest.approx([took * times_longer for took in followed])
+
+
+@pytest.mark.parametrize(("given", "percent"), [({}, 50), ({PERCENT: "1"}, 1), ({PERCENT: "100"}, 100)])
+def test_how_much_of_the_time_ranges_take_may_be_said(given: dict[str, str], percent: int) -> None:
+    assert asked_percent(given) == percent
+
+
+@pytest.mark.parametrize(
+    "given", [{PERCENT: each} for each in ("0", "101", "-5", "05", "5.0", "५", "")] + [{"p": "5"}]
+)
+def test_an_argument_that_is_not_known_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(CommandError, match="the only argument is percent=N, a whole number from 1 to 100"):
+        asked_percent(given)
 
 
 def test_a_range_takes_as_long_as_it_shall() -> None:

@@ -7,14 +7,16 @@ plain SQL.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
 from alembic import context, op
+from alembic.util import CommandError
 
 from app.models.connections.patience import MIGRATION
 
@@ -26,8 +28,15 @@ MOST_ROWS: Final = 5_000
 """Of a range. The first has the fewest, the next at most twice as many as the one before."""
 
 PAUSE_SECONDS: Final = 0.02
-"""Between two ranges, at least; else as long as the last one took, so that half of the time is others'."""
+"""Between two ranges, at least."""
 
+PERCENT: Final = "percent"
+"""How much of the time ranges take at most, as an argument of the upgrade (``-x percent=5``)."""
+
+HALF: Final = 50
+"""That where nothing else is asked for: a pause as long as each range."""
+
+_ONE_TO_HUNDRED: Final = re.compile(r"[1-9][0-9]?|100", re.ASCII)
 _INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid")
 
 
@@ -104,12 +113,28 @@ def by_range(table: str, key: str, statement: str) -> None:
         return
     with without_transaction():
         connection, pace, began = op.get_bind(), Pace(), time.monotonic()
+        percent = op.get_context().opts.get(PERCENT, HALF)
         for condition, values in ranges(connection, table, key, pace):
             connection.execute(sa.text(statement.format(range=condition)), values)
             took = time.monotonic() - began
             pace.follow(took)
-            time.sleep(max(PAUSE_SECONDS, took))
+            time.sleep(max(PAUSE_SECONDS, took * (100 - percent) / percent))
             began = time.monotonic()
+
+
+def asked_percent(arguments: Mapping[str, str]) -> int:
+    """How much of the time ranges take at most.
+
+    :param arguments: of ``-x``, by their names.
+    :raises CommandError: an argument is not known, or the number is not from 1 to 100.
+    """
+    for name, text in arguments.items():
+        if name != PERCENT or not _ONE_TO_HUNDRED.fullmatch(text):
+            raise CommandError(
+                f"-x {name}={text}: the only argument is {PERCENT}=N, a whole number from 1 to 100: "
+                "how much of the time the upgrade may work at rows"
+            )
+    return int(arguments.get(PERCENT, HALF))
 
 
 @dataclass(slots=True)
