@@ -17,6 +17,8 @@ from tests.volume import volume
 
 QUEUED = volume(200, 60)
 
+_TOLD = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
+
 
 @pytest.mark.full("a server of its own")
 def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
@@ -69,11 +71,17 @@ def _all_stopping(workers: list[psutil.Process]) -> None:
     """Return once each has been told to end, which it learns when it goes on."""
     end = time.monotonic() + 20
     while not all(_pending(worker.pid) & (1 << (signal.SIGTERM - 1)) for worker in workers):
-        assert time.monotonic() < end
+        told = [_status_lines(each.pid) for each in (*workers, workers[0].parent())]
+        assert time.monotonic() < end, f"the workers, and who should have told them: {told}"
         time.sleep(0.02)
 
 
 def _pending(pid: int) -> int:
     """The signals that wait for a process, as bits (Linux)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith("ShdPnd:")), 16)
+    return int(_status_lines(pid)["ShdPnd"], 16)
+
+
+def _status_lines(pid: int) -> dict[str, str]:
+    """What the system says of a process: what it does, and of its signals."""
+    lines = (line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return {name: text.strip() for name, text in lines if name in _TOLD}
