@@ -59,9 +59,9 @@ def write(
     touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
     histories = [known.histories[transfer_id] for transfer_id in touched]
     folds = Folds(known.facts)
-    append(connection, entries, reporter, now, meanwhile=partial(folds.prepare, histories))
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
     with work("fold", events=len(entries)):
+        append(connection, entries, reporter, now, meanwhile=partial(folds.prepare, histories))
         if histories:
             project(connection, histories, folds, now)
         _fold(connection, entries, new, now)
