@@ -173,21 +173,9 @@ def _upgrade(database: Database, revision: str, percent: int = HALF) -> None:
     """As an operator does on a machine that serves."""
     keys = {"SECRET_KEY": "bench" * 8, "AUDIT_KEY": "bench" * 8}
     environment = {**os.environ, **keys, "DATABASE_URL": database.url}
-    program = [
-        "nice",
-        sys.executable,
-        "-m",
-        "flask",
-        "--app",
-        "wsgi",
-        "db",
-        "upgrade",
-        "-x",
-        f"{PERCENT}={percent}",
-    ]
-    done = subprocess.run(
-        [*program, revision], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    flask = ["nice", sys.executable, "-m", "flask", "--app", "wsgi"]
+    program = [*flask, "db", "upgrade", "-x", f"{PERCENT}={percent}", revision]
+    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"upgrade to {revision} failed:\n{done.stdout}{done.stderr}")
 

@@ -27,11 +27,12 @@ KEPT_TOGETHER: Final = 4096
 
 WRITER = """
 import logging, sys
+from app.logs.batch import TOGETHER
 from app.logs.processes import log_to_stderr
 from app.logs.told import Several, Told
 log_to_stderr(sys.argv[1], "INFO")
 record = logging.LogRecord("app.x", logging.INFO, "", 0, "", None, None)
-record.msg = Several(Told(n, "x" * 250, {"request_id": str(n)}) for n in range(8))
+record.msg = Several(Told(n, "x" * 250, {"request_id": str(n)}) for n in range(TOGETHER))
 logging.getLogger("app.x").handle(record)
 """
 
@@ -90,7 +91,7 @@ def test_a_piece_is_one_write(log_format: str) -> None:
     read, write = os.pipe2(os.O_DIRECT)  # such a pipe gives what one write put in
     try:
         subprocess.run([sys.executable, "-c", WRITER, log_format], stderr=write, check=True)
-        assert os.read(read, 65_536).count(b"\n") == 8
+        assert os.read(read, 65_536).count(b"\n") == TOGETHER
     finally:
         os.close(read)
         os.close(write)

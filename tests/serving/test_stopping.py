@@ -71,8 +71,7 @@ def _all_stopping(workers: list[psutil.Process]) -> None:
     """Return once each has been told to end, which it learns when it goes on."""
     end = time.monotonic() + 20
     while not all(_pending(worker.pid) & (1 << (signal.SIGTERM - 1)) for worker in workers):
-        told = [_status_lines(each.pid) for each in (*workers, workers[0].parent())]
-        assert time.monotonic() < end, f"the workers, and who should have told them: {told}"
+        assert time.monotonic() < end, [_status_lines(each.pid) for each in (*workers, workers[0].parent())]
         time.sleep(0.02)
 
 
