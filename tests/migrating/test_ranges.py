@@ -9,6 +9,7 @@ import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.util import CommandError
+from flask import Flask
 from sqlalchemy import create_engine, text
 
 from app.models.migrating import steps
@@ -60,6 +61,18 @@ def test_how_much_of_the_time_ranges_take_may_be_said(given: dict[str, str], per
 def test_an_argument_that_is_not_known_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(CommandError, match="the only argument is percent=N, a whole number from 1 to 100"):
         asked_percent(given)
+
+
+@pytest.mark.parametrize(("asked", "told"), [("percent=7", [7]), ("percent=0", [])])
+def test_an_upgrade_tells_its_migrations(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, asked: str, told: list[int]
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(
+        MigrationContext, "run_migrations", lambda migrating: seen.append(migrating.opts[PERCENT])
+    )
+    ended = app.test_cli_runner().invoke(args=["db", "upgrade", "--x-arg", asked])
+    assert (seen, ended.exit_code) == (told, 0 if told else 1)
 
 
 def test_a_range_takes_as_long_as_it_shall() -> None:

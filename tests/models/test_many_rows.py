@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from flask import Flask
-from psycopg.pq import TransactionStatus
-from sqlalchemy import event, select
+from sqlalchemy import event, select, text
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
 from app.models.connections.append import append
@@ -100,13 +101,25 @@ def test_work_is_done_once_while_rows_are_appended(app: Flask, count: int) -> No
 
 
 @pytest.mark.postgresql_alone  # SQLite writes when it is called
-def test_the_work_does_not_wait_for_the_rows(app: Flask) -> None:
-    with writing(current_gateway().engine) as connection:
+def test_the_rows_are_written_while_the_work_is_done(app: Flask) -> None:
+    engine = current_gateway().engine
+    asked = text("SELECT state FROM pg_stat_activity WHERE pid = :pid")
+
+    def wait_until_written() -> None:
+        end = time.monotonic() + 20
+        with engine.connect() as beside:
+            while beside.scalar(asked, {"pid": driver.info.backend_pid}) != "idle in transaction":
+                assert time.monotonic() < end, "PostgreSQL still waits for rows"
+                beside.rollback()  # else it would see the same moment again
+                time.sleep(0.02)
+
+    with writing(engine) as connection:
         driver = connection.connection.driver_connection
-        seen: list[Any] = []
-        append(connection, Event, [log_row(1)], lambda: seen.append(driver.info.transaction_status))
-        assert seen == [TransactionStatus.ACTIVE]
-        assert driver.info.transaction_status is TransactionStatus.INTRANS
+        rows = [
+            log_row(n + 1, body=json.dumps("x" * 1_000)) for n in range(3_000)
+        ]  # more than fits into a socket
+        append(connection, Event, rows, wait_until_written)
+    assert len(rows_of(Event, "seq")) == 3_000
 
 
 def test_work_that_fails_undoes_the_rows_and_leaves_the_connection_usable(app: Flask) -> None:
