@@ -5,7 +5,7 @@ known of each request from its first moment to its answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +13,8 @@ from flask import Flask, Request, Response
 from werkzeug.exceptions import BadHost
 from werkzeug.sansio.utils import get_host
 
-from app.http.later import LaterResponse
 from app.http.request_ids import REQUEST_ID, request_of
-from app.http.request_log import RequestLog, reason_of
+from app.http.request_log import RequestLog
 from app.logs.served import SERVED, Served
 from app.tracing.spans import Span, Tracing
 
@@ -28,6 +27,9 @@ class GatewayFlask(Flask):
 
     request_log: RequestLog | None = None
     """Where requests are logged, if they are."""
+
+    count: Callable[[Served, Response], None] | None = None
+    """What counts each answer, if they are counted."""
 
     tracing: Tracing | None = None
     """Which requests are traced, if any are."""
@@ -58,20 +60,14 @@ class GatewayFlask(Flask):
         served = SERVED.get()
         if served is not None:
             response.headers.add(REQUEST_ID, served.told)
+            served.settle()  # the endpoint is forgotten before a span ends, or an answer that comes later
             if served.trace_id is not None:
-                served.settle()  # the endpoint is forgotten before the span ends
                 served.answered = {"http.response.status_code": response.status_code}
+            if self.count is not None:
+                self.count(served, response)
             if self.request_log is not None:
-                self._log_request(self.request_log, served, response)
+                self.request_log.answered(served, response)
         return response
-
-    @staticmethod
-    def _log_request(log: RequestLog, served: Served, response: Response) -> None:
-        if isinstance(response, LaterResponse):
-            served.settle()
-            response.log_end(partial(log.note, served))
-        else:
-            log.note(served, response.status_code, reason_of(response))
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function itself. Flask looks four times a request whether it is a coroutine."""

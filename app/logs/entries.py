@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -42,7 +43,14 @@ class EntryFormatter(ProcessorFormatter):
 
 
 def _written_time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    second, microseconds = divmod(round(at * 1_000_000), 1_000_000)
+    return f"{_written_second(second)}.{microseconds:06}Z"
+
+
+@lru_cache(maxsize=4)
+def _written_second(second: int) -> str:
+    """Up to its second, which many entries share."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _own(record: logging.LogRecord) -> dict[str, Any]:

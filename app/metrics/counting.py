@@ -7,15 +7,16 @@ from typing import Final
 from flask import Flask
 from prometheus_client import CollectorRegistry
 
-from app.metrics.requests import RequestMetrics, count_requests
+from app.http.hosts import GatewayFlask
+from app.metrics.requests import RequestMetrics
 
 _KEY: Final = "metrics"
 
 
-def count(app: Flask) -> RequestMetrics:
-    """Have an application count. To be called before anything else adds hooks to it."""
+def count(app: GatewayFlask) -> RequestMetrics:
+    """Have an application count."""
     metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry())
-    count_requests(app, metrics)
+    app.count = metrics.answered
     return metrics
 
 

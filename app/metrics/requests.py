@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from flask import Flask, Response
+from flask import Response
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from app.domain.codes import Reason
 from app.domain.transfer.events import EventType
 from app.http.later import LaterResponse
-from app.logs.served import SERVED, UNKNOWN, Served
+from app.logs.served import UNKNOWN, Served
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Seconds. The fastest answers take half a millisecond; nothing but uploads takes longer than ten seconds."""
@@ -87,13 +87,15 @@ class RequestMetrics:
         self._waits: dict[str, Callable[[int], None]] = {}
 
     def answered(self, served: Served, answer: Response) -> None:
-        """Count a request whose answer is there."""
+        """Count a request: now that its answer is there, or when one begins that comes later."""
         operation, status = served.operation, answer.status_code
+        if isinstance(answer, LaterResponse):
+            answer.when_begun(self.waited(operation))
+            return
         if operation.startswith(_GRPC_WEB):
             status = _HTTP_STATUS.get(answer.headers.get("grpc-status", "0"), 500)
-        counted = self._known.get((operation, status)) or self._know(operation, status)
-        counted[0]()
-        observe = counted[1]
+        count, observe = self._known.get((operation, status)) or self._know(operation, status)
+        count()
         if observe is not None and not answer.is_streamed:
             observe(time.perf_counter() - served.began)
 
@@ -131,18 +133,3 @@ class RequestMetrics:
         """See ``Counters``."""
         for (kind, outcome), number in outcomes.items():
             self._events.labels(kind if kind in _TYPES else "unreadable", outcome).inc(number)
-
-
-def count_requests(app: Flask, metrics: RequestMetrics) -> None:
-    """Count the requests of an application. To be called before anything else adds hooks to it."""
-
-    @app.after_request
-    def count(answer: Response) -> Response:
-        # Whoever registers first is called last: this sees the answer as it goes out.
-        served = SERVED.get()
-        assert served is not None  # noqa: S101  a request is served, for it has an answer
-        if isinstance(answer, LaterResponse):
-            answer.when_begun(metrics.waited(served.operation))
-        else:
-            metrics.answered(served, answer)
-        return answer

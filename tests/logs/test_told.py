@@ -7,7 +7,8 @@ import logging
 import os
 import subprocess
 import sys
-from typing import Final
+import weakref
+from typing import Any, Final
 
 import pytest
 from flask import Flask
@@ -84,6 +85,36 @@ def test_the_longest_entries_fit_into_one_write(
     (record,) = caplog.records
     record.process = 4_194_304
     assert len(formatter_of(log_format).format(record).encode()) < KEPT_TOGETHER
+
+
+def test_an_entry_has_what_is_known_of_its_request(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "app.http.request_log")
+    log, served = RequestLog("all"), Served("r-1", {OPERATION: "v2.x"})
+    served.began -= 2
+    log.note(served, 200, None)
+    served.trace_id = "f" * 32
+    log.note(served, 404, Reason.PATH_NOT_FOUND.value)
+    log.flush()
+    first, second = caplog.records[0].msg
+    assert 2000 < first.fields.pop("duration_ms") < second.fields.pop("duration_ms") < 60_000
+    assert first.message.startswith("v2.x answered 200 in 2")
+    assert first.fields == {"request_id": "r-1", "operation": "v2.x", "code": 200}
+    further = {"code": 404, "reason": "path_not_found", "trace_id": "f" * 32}
+    assert second.fields == first.fields | further
+
+
+def test_a_request_that_is_settled_holds_nothing_of_its_environment() -> None:
+    """Thousands may wait for an answer."""
+
+    class Environment(dict[str, Any]):
+        """One that can be looked for."""
+
+    environment = Environment({OPERATION: "v2.x"})
+    served, left = Served("r-1", environment), weakref.ref(environment)
+    served.settle()
+    del environment
+    assert left() is None
+    assert served.operation == "v2.x"
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
