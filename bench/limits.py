@@ -40,8 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure and print the report; 1 when a bar is missed on a quiet machine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smoke run: do all parts work?")
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--requests", type=int, default=400, help="of each kind in a round")
+    parser.add_argument("--rounds", type=int, default=125)
+    parser.add_argument("--requests", type=int, default=128, help="of each kind in a round")
     options = parser.parse_args(arguments)
     if options.quick:
         options.rounds, options.requests = 3, 20

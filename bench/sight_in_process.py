@@ -14,6 +14,7 @@ from typing import Final
 from werkzeug.test import create_environ
 
 from app import create_app
+from app.logs.batch import MOST
 from app.logs.processes import log_to_stderr
 from app.metrics.files import begin
 from bench.dataset import Question
@@ -22,8 +23,9 @@ from bench.duels.ratios import Bound
 from bench.duels.report import Line
 from config import Settings
 
-ROUNDS: Final = 40
-REQUESTS: Final = 400
+ROUNDS: Final = 125
+REQUESTS: Final = 2 * MOST
+"""Entries of the log are written ``MOST`` at a time."""
 
 
 @dataclass(frozen=True, slots=True)

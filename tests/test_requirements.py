@@ -58,6 +58,7 @@ USED_OTHERWISE = {
     "httptools": "uvicorn parses requests with it",
     "uvicorn": "a contestant of make bench",
     "grpcio-tools": "make proto",
+    "hiredis": "redis reads and writes with it",
     "cyclonedx-bom": "make sbom",
     "import-linter": "make lint",
     "mypy": "make types",

@@ -46,17 +46,19 @@ def asking(app: Flask, environ: dict[str, Any], body: bytes = b"") -> Ask:
 def costs(cases: Sequence[Case], plain: Ask, rounds: int, requests: int) -> tuple[list[Line], list[str]]:
     """What each case takes more than ``plain``: a line, and a row with its time on the clock.
 
-    :param requests: of each kind in a round.
+    :param requests: of each kind in a round. Many short rounds tell more than few long ones on a machine
+        whose speed changes; what is done once in so many requests is to be done in each.
     """
     more: dict[str, list[tuple[float, float]]] = {case.what: [] for case in cases}
+    turns = [("", plain), *((case.what, case.ask) for case in cases)]
     before = read_clocks([])
     for number in range(-1, rounds):  # the first warms up
+        turns.reverse()
         with _no_garbage():
-            floor = _timed(plain, requests)
-            for case in cases:
-                took = _timed(case.ask, requests)
-                if number >= 0:
-                    more[case.what].append((took[0] - floor[0], took[1] - floor[1]))
+            took = {what: _timed(ask, requests) for what, ask in turns}
+        if number >= 0:
+            for what, found in more.items():
+                found.append((took[what][0] - took[""][0], took[what][1] - took[""][1]))
     others = share_of_others(before, read_clocks([]), cores())
     lines, rows = [], []
     for case in cases:

@@ -86,6 +86,17 @@ def test_counters_end_by_themselves(redis_server: RedisServer) -> None:
     assert redis_server.do("PTTL", "gateway:requests:198.51.100.7:5/60") != -1
 
 
+def test_the_script_is_sent_once(redis_server: RedisServer) -> None:
+    requests = windows(redis_server.url)
+    redis_server.do("SCRIPT", "FLUSH")
+    redis_server.do("CONFIG", "RESETSTAT")
+    for _ in range(3):
+        requests.count(limits_of("9/hour"), "me")
+    told = redis_server.do("INFO", "commandstats")
+    assert isinstance(told, dict)
+    assert (told["cmdstat_eval"]["calls"], told["cmdstat_evalsha"]["calls"]) == (1, 3)
+
+
 def test_exactly_the_limit_passes(redis_server: RedisServer) -> None:
     """Four processes' stores, eight threads on each."""
     together, limit = Barrier(32), limits_of("100/hour")

@@ -10,7 +10,7 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from app.outages import FAILURES
-from app.runtime.limits.shared_counts import MOST_CONNECTIONS, PATIENCE_SECONDS
+from app.runtime.limits.connections import MOST_CONNECTIONS, PATIENCE_SECONDS
 from app.runtime.limits.store import REST_SECONDS, LimitStore
 from app.runtime.limits.telling import where_limits_are_counted
 from app.runtime.limits.windows import Standing, Windows, limits_of

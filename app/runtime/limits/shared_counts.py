@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha1
 from typing import Final, cast
 
-from redis import BlockingConnectionPool, Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import NoScriptError
-from redis.retry import Retry
 
+from app.runtime.limits.connections import Connections
 from app.runtime.limits.counts import Limit
-
-PATIENCE_SECONDS: Final = 0.5
-"""For a connection, for the answer, and for a connection to be free: at worst the last two after each other.
-An answer takes a millisecond."""
-
-MOST_CONNECTIONS: Final = 32
-"""Of one process. Each is in use for one question, so these do for thousands of requests a second."""
 
 PREFIX: Final = "gateway:"
 """Of the names of counters. The gateway's user of Redis needs rights on no other (docs/limits.md)."""
@@ -39,6 +30,9 @@ return counted
 """All limits of a request in one round trip. Redis runs it as a whole, by its own clock: no count is lost
 between processes, and none sees another end of the window. A counter without an end gets one."""
 
+_HASH: Final = sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+"""Under which Redis knows the script once it was sent."""
+
 
 class SharedCounts:
     """Counters that every process on the same Redis counts with."""
@@ -47,20 +41,7 @@ class SharedCounts:
         """
         :param url: ``redis://``, ``rediss://`` or ``unix://``; options in its query outrank those of here.
         """
-        # Connections are opened where they are needed, by each process for itself: the pool knows when it was
-        # forked. One that was closed while idle costs a second try, one that does not answer costs none.
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=MOST_CONNECTIONS,
-            timeout=PATIENCE_SECONDS,
-            socket_timeout=PATIENCE_SECONDS,
-            socket_connect_timeout=PATIENCE_SECONDS,
-            retry=Retry(NoBackoff(), 1, supported_errors=(NotConnected,)),
-            protocol=2,
-            driver_info=None,
-        )
-        self._redis: Redis = Redis(connection_pool=pool)
-        self._hash = self._redis.register_script(_SCRIPT).sha
+        self._connections = Connections(url)
 
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
         """As :class:`app.runtime.limits.counts.Counts` says.
@@ -71,15 +52,15 @@ class SharedCounts:
         for limit in limits:
             words += (limit.amount, limit.seconds * 1000)
         try:
-            told = self._redis.evalsha(self._hash, len(limits), *words)
+            told = self._connections.ask("EVALSHA", _HASH, len(limits), *words)
         except NoScriptError:  # it was started anew
-            told = self._redis.eval(_SCRIPT, len(limits), *words)
+            told = self._connections.ask("EVAL", _SCRIPT, len(limits), *words)
         numbers = cast("list[int]", told)
         return list(zip(numbers[::2], numbers[1::2], strict=True))
 
     def place(self) -> str:
         """Where it is, without the password."""
-        options = self._redis.connection_pool.connection_kwargs
+        options = self._connections.options
         server = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
         return f"{server}/{options.get('db', 0)}"
 
@@ -91,4 +72,4 @@ class SharedCounts:
         try:
             self.count("asked", (Limit(1, 0),))  # a window that is over at once: nothing is left there
         finally:
-            self._redis.connection_pool.disconnect()
+            self._connections.close()

@@ -6,9 +6,8 @@ A window begins with the first time and ends after its seconds; then the next on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
+from typing import NamedTuple
 
 from limits import parse_many
 
@@ -16,8 +15,7 @@ from app.runtime.limits.counts import Limit
 from app.runtime.limits.store import LimitStore
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """How somebody stands with the limit that has the least left, this time included.
 
     ``reset_seconds``: whole seconds until its window ends, at least one. ``is_over``: this was too often.
@@ -58,7 +56,7 @@ class Windows:
         for limit, (times, milliseconds) in zip(limits, counts, strict=False):
             left = limit.amount - times
             if least is None or left < least.remaining:
-                reset = max(1, ceil(milliseconds / 1000))
+                reset = max(1, -(-milliseconds // 1000))
                 least = Standing(limit.amount, max(0, left), reset, left < 0)
         if least is None:
             raise ValueError("there is no limit to count by")
