@@ -14,7 +14,7 @@ from app.models.connections.patience import MIGRATION
 from app.models.connections.pooler import is_pooled
 from app.models.engine import WRITER, prepare
 from app.models.migrating.steps import PERCENT, asked_percent
-from app.models.migrating.turn import again_while_locked, taking_turns
+from app.models.migrating.turn import TURN, Turn, again_while_locked, taking_turns
 from app.models.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
 
 logger = logging.getLogger("alembic.env")
@@ -49,7 +49,7 @@ def say(words: str) -> None:
     logger.warning("%s", words)
 
 
-def run_online() -> None:
+def run_online(percent: int) -> None:
     """Migrate one transaction after another, alone, and without keeping anybody waiting.
 
     SQLite has one writer and no short locks: there all of it is one transaction.
@@ -58,12 +58,16 @@ def run_online() -> None:
     prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
     on_postgresql = engine.dialect.name == "postgresql"
     changes = _changes_the_schema()
-    percent = asked_percent(context.get_x_argument(as_dictionary=True))
     applied: list[str] = []
     with (
-        taking_turns(engine, say) if changes else nullcontext(),
+        taking_turns(engine, say) if changes else nullcontext(Turn()) as turn,
         engine.connect().execution_options(**{WRITER: changes}) as connection,
     ):
+
+        def note(step: object, **_: object) -> None:
+            """Told of each revision before it is committed."""
+            turn.keep()
+            applied.append(str(step))
 
         def attempt() -> None:
             context.configure(
@@ -73,8 +77,8 @@ def run_online() -> None:
                 compare_type=same_type,
                 render_as_batch=True,
                 transaction_per_migration=on_postgresql,
-                **{PERCENT: percent},
-                on_version_apply=lambda step, **_: applied.append(str(step)),
+                **{PERCENT: percent, TURN: turn},
+                on_version_apply=note,
             )
             with context.begin_transaction():
                 context.run_migrations()
@@ -110,7 +114,8 @@ def run_offline() -> None:
         context.run_migrations()
 
 
+asked = asked_percent(context.get_x_argument(as_dictionary=True))
 if context.is_offline_mode():
-    run_offline()
+    run_offline()  # a wrong argument is refused; SQL has no pace
 else:
-    run_online()
+    run_online(asked)

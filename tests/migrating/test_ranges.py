@@ -75,6 +75,12 @@ def test_an_upgrade_tells_its_migrations(
     assert (seen, ended.exit_code) == (told, 0 if told else 1)
 
 
+@pytest.mark.postgresql_alone
+@pytest.mark.parametrize(("asked", "code"), [("percent=7", 0), ("percent=0", 1)])
+def test_a_wrong_argument_is_refused_also_where_sql_is_written_out(app: Flask, asked: str, code: int) -> None:
+    assert app.test_cli_runner().invoke(args=["db", "upgrade", "--sql", "--x-arg", asked]).exit_code == code
+
+
 def test_a_range_takes_as_long_as_it_shall() -> None:
     pace, seconds_a_row = Pace(), RANGE_SECONDS / 1_000
     sizes = []

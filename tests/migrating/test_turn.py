@@ -15,14 +15,16 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from flask import Flask
 from flask_migrate import stamp, upgrade
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from app import create_app
 from app.extensions import db
 from app.models.migrating import turn
+from app.models.migrating.steps import Pace
 from app.models.migrating.turn import again_while_locked, taking_turns
+from bench.migrating.old_database import fill
 from tests.applications import close_connections, make_settings
 from tests.databases import new_postgres_database
 
@@ -80,6 +82,60 @@ def test_a_second_upgrade_waits_and_finds_nothing_to_do(
     assert "the database is there already: nothing to do" in caplog.text
     logging.getLogger("alembic.env").removeHandler(handler)
     engine.dispose()
+
+
+def lose_turn() -> None:
+    """End the connection that holds the lock of an upgrade, as an outage of the network does."""
+    with psycopg.connect(conninfo(), autocommit=True) as other:
+        holders = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+        ended = other.execute(f"SELECT pg_terminate_backend(pid) FROM ({holders}) AS h").fetchall()
+    assert ended == [(True,)]
+
+
+def test_who_has_lost_its_turn_works_at_no_further_range(
+    empty: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Hours may be left by then, and another upgrade may have begun."""
+    upgrade(directory=DIRECTORY, revision="0009")
+    fill(conninfo(), 1_000)
+    followed: list[float] = []
+
+    def follow(pace: Pace, took: float) -> None:
+        followed.append(took)
+        if len(followed) == 2:
+            lose_turn()
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(Pace, "follow", follow)
+        upgrade(directory=DIRECTORY, revision="0010")
+    assert len(followed) == 2, "of ten ranges"
+    assert "the connection that kept other upgrades out is gone (terminating connection" in caplog.text
+    assert revision() == "0009"
+    upgrade(directory=DIRECTORY, revision="0010")
+    assert revision() == "0010"
+
+
+def test_who_has_lost_its_turn_commits_no_further_revision(
+    empty: Flask, caplog: pytest.LogCaptureFixture
+) -> None:
+    upgrade(directory=DIRECTORY, revision="0022")
+
+    def lose(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("UPDATE alembic_version") and not lost:
+            lost.append(statement)
+            lose_turn()
+
+    lost: list[str] = []
+    event.listen(Engine, "before_cursor_execute", lose)
+    try:
+        with pytest.raises(SystemExit):
+            upgrade(directory=DIRECTORY, revision="0025")
+    finally:
+        event.remove(Engine, "before_cursor_execute", lose)
+    assert revision() == "0022"
+    assert "run the upgrade again" in caplog.text
+    upgrade(directory=DIRECTORY, revision="0025")
+    assert revision() == "0025"
 
 
 def test_whoever_waits_keeps_no_view_that_an_index_would_wait_for(empty: Flask) -> None:

@@ -19,6 +19,7 @@ from alembic import context, op
 from alembic.util import CommandError
 
 from app.models.connections.patience import MIGRATION
+from app.models.migrating.turn import TURN, Turn
 
 RANGE_SECONDS: Final = 0.02
 """How long a range shall take: whoever wants its rows, or its processor, waits that much longer."""
@@ -36,6 +37,7 @@ PERCENT: Final = "percent"
 HALF: Final = 50
 """That where nothing else is asked for: a pause as long as each range."""
 
+_NO_TURN: Final = Turn()
 _ONE_TO_HUNDRED: Final = re.compile(r"[1-9][0-9]?|100", re.ASCII)
 _INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid")
 
@@ -59,8 +61,15 @@ def without_transaction() -> Iterator[None]:
     if not is_postgresql():
         yield
         return
+    _turn().keep()
     with op.get_context().autocommit_block():
         yield
+
+
+def _turn() -> Turn:
+    """That of this upgrade; of none while SQL is only written out."""
+    turn: Turn = op.get_context().opts.get(TURN, _NO_TURN)
+    return turn
 
 
 def create_index(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
@@ -115,6 +124,7 @@ def by_range(table: str, key: str, statement: str) -> None:
         connection, pace, began = op.get_bind(), Pace(), time.monotonic()
         percent = op.get_context().opts.get(PERCENT, HALF)
         for condition, values in ranges(connection, table, key, pace):
+            _turn().keep()
             connection.execute(sa.text(statement.format(range=condition)), values)
             took = time.monotonic() - began
             pace.follow(took)

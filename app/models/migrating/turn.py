@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 _KEY: Final = 0x6D696772  # "migr"
 _LOOK_AGAIN_SECONDS: Final = 0.5
@@ -24,24 +25,52 @@ _LOCK_NOT_AVAILABLE: Final = "55P03"
 _DEADLOCK: Final = "40P01"
 _BUSY: Final = 5  # SQLITE_BUSY
 
+TURN: Final = "turn"
+"""Of what Alembic's context is told: the turn of the upgrade that runs."""
+
+_STAY_IDLE: Final = text("SET LOCAL idle_in_transaction_session_timeout = 0")
+"""PostgreSQL keeps the view of a ``SELECT`` until the next statement, and this one needs none."""
+
 Say = Callable[[str], None]
 
 
+class Turn:
+    """Nobody else upgrades this database while the connection that took the lock is there."""
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        """
+        :param connection: None on SQLite, whose migrations are one transaction of the only writer.
+        """
+        self._connection = connection
+
+    def keep(self) -> None:
+        """Make sure that it still is our turn: to be called before what is done is committed.
+
+        :raises CommandError: that connection is gone, and another upgrade may have begun.
+        """
+        if self._connection is None:
+            return
+        try:
+            self._connection.execute(_STAY_IDLE)
+        except DBAPIError as error:
+            cause = str(error.orig).strip().partition("\n")[0]
+            raise CommandError(
+                f"the connection that kept other upgrades out is gone ({cause}); what is finished is kept: "
+                "run the upgrade again, it goes on from there"
+            ) from None
+
+
 @contextmanager
-def taking_turns(
-    engine: Engine, say: Say, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[Connection | None]:
+def taking_turns(engine: Engine, say: Say, sleep: Callable[[float], None] = time.sleep) -> Iterator[Turn]:
     """Hold PostgreSQL's advisory lock for migrations, after whoever holds it now.
 
     It is asked for again and again: a statement that waits for it would keep an old view of the database
-    open, and the other's ``CREATE INDEX CONCURRENTLY`` would wait for that for ever. SQLite needs none: its
-    migrations are one transaction of the only writer.
+    open, and the other's ``CREATE INDEX CONCURRENTLY`` would wait for that for ever. SQLite needs none.
 
     :param say: told what is waited for.
-    :returns: the connection that holds the lock; None on SQLite.
     """
     if engine.dialect.name != "postgresql":
-        yield None
+        yield Turn()
         return
     with engine.connect() as connection:
         waited = 0.0
@@ -51,15 +80,14 @@ def taking_turns(
                 say("another upgrade of this database is running; waiting until it has ended")
             sleep(_LOOK_AGAIN_SECONDS)
             waited += _LOOK_AGAIN_SECONDS
-        yield connection
+        yield Turn(connection)
         connection.rollback()
 
 
 def _taken(connection: Connection) -> bool:
     """Take the lock until the transaction ends, which may be hours idle; behind a pooler, too."""
     taken = connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _KEY})
-    # Last: PostgreSQL keeps the view of a SELECT until the next statement, and this one needs none.
-    connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+    connection.execute(_STAY_IDLE)
     return bool(taken)
 
 
