@@ -96,6 +96,8 @@ class Origin:
 
     src_chain_id: ChainId | None = None
     dst_chain_id: ChainId | None = None
+    is_sent: bool = False
+    """Whether a send tells them, which a chain has. What a submission says is a claim."""
 
     def chain_of(self, event: TransferEvent) -> ChainId | None:
         """The chain that the event's block belongs to; None where it is not known yet."""
@@ -115,10 +117,9 @@ def origin_of(events: Iterable[TransferEvent]) -> Origin:
             sends.append(event)
         elif isinstance(event, TransferSubmitted):
             submissions.append(event)
-    origin_event: TransferSent | TransferSubmitted | None
-    origin_event = min(sends, key=lambda e: e.order, default=None)
-    origin_event = origin_event or min(submissions, key=lambda e: e.order, default=None)
-    return Origin(origin_event.src_chain_id, origin_event.dst_chain_id) if origin_event else Origin()
+    send = min(sends, key=lambda e: e.order, default=None)
+    first = send or min(submissions, key=lambda e: e.order, default=None)
+    return Origin(first.src_chain_id, first.dst_chain_id, send is not None) if first else Origin()
 
 
 def standing_of_transfer(

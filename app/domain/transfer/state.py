@@ -382,6 +382,12 @@ def _highest_blocks(
 
 
 def _readings(standing: StandingEvents, origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
+    """How far the standing events show that chains were read; nothing before the send is known.
+
+    A submission may name other chains, and how far a chain was read is not taken back.
+    """
+    if not origin.is_sent:
+        return ()
     readings: dict[ChainId, ChainReading] = {}
     for event in _block_events(event for events in standing.by_type.values() for event in events):
         chain_id = origin.chain_of(event)

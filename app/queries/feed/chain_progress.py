@@ -11,6 +11,7 @@ from app.domain.transfer.events import EventType
 from app.domain.transfer.state import ChainReading
 from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
+from app.models.transfers import Transfer
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
@@ -22,9 +23,13 @@ def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dic
 
 
 def highest_block_of_transfers(connection: Connection, chain_id: ChainId) -> int | None:
-    """The highest block of the chain that an event of any transfer has."""
+    """The highest block of the chain that an event of any transfer has whose send is known."""
     return connection.scalar(
-        select(func.max(TransferBlock.highest)).where(TransferBlock.chain_id == chain_id)
+        select(TransferBlock.highest)
+        .join(Transfer, Transfer.transfer_id == TransferBlock.transfer_id)
+        .where(TransferBlock.chain_id == chain_id, Transfer.kind.is_not(None))
+        .order_by(TransferBlock.highest.desc())
+        .limit(1)
     )
 
 

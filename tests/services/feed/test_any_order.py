@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import Gateway
+from app.services.feed.replay import replay
+from tests.actors import TESTER
 from tests.services.feed.any_order import (
     EVERYTHING,
     REORGS,
@@ -18,7 +22,11 @@ from tests.services.feed.any_order import (
     arrival,
 )
 from tests.services.feed.world import (
+    about,
+    event,
     feed,
+    projections,
+    sent,
 )
 from tests.volume import volume
 
@@ -48,6 +56,33 @@ def test_between_two_reorgs(gateway: Gateway, data: st.DataObject) -> None:
         return answers_after(gateway, a, reorgs[0], b, reorgs[1], c)
 
     assert once() == once()
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_chain_that_a_submission_alone_names_is_not_read_by_it(
+    gateway: Gateway, order: tuple[int, ...]
+) -> None:
+    """How far a chain was read says which reorganisations are too deep to be believed."""
+    told = [
+        about(2, "transfer.submitted", at=-102, src_chain_id=1),
+        about(2, "transfer.failed", block=60_000_000),
+        sent(2, block=100, kind="burn", src_chain_id=2, dst_chain_id=1, symbol="CELR"),
+    ]
+    found = answers_after(gateway, [[told[number]] for number in order])
+    assert [row[:2] for row in found["chain_progress"]] == [(2, 60_000_000)]
+
+
+def test_nor_after_a_replay(gateway: Gateway) -> None:
+    told = [
+        event("chain.head", chain_id=1, block=120),
+        about(2, "transfer.submitted", at=-102, src_chain_id=1),
+        about(2, "transfer.failed", block=60_000_000),
+    ]
+    before = answers_after(gateway, [told])
+    assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
+    replay(gateway, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert projections(connection) == before
 
 
 def test_everything_is_taken_in_some_order(gateway: Gateway) -> None:
