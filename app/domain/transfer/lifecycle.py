@@ -41,6 +41,10 @@ class StandingEvents:
             by_type.setdefault(type(event), []).append(event)
         return cls(by_type)
 
+    def events(self) -> Iterable[TransferEvent]:
+        """All of them."""
+        return (event for events in self.by_type.values() for event in events)
+
     def every(self, event_type: type[T]) -> list[T]:
         """All of one type, the earliest first."""
         return self.by_type.get(event_type, [])  # type: ignore[return-value]  # each type has events of its own

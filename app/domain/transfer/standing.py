@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from app.domain.keys import BlockNumber, ChainId
@@ -122,6 +123,21 @@ def origin_of(events: Iterable[TransferEvent]) -> Origin:
     return Origin(first.src_chain_id, first.dst_chain_id, send is not None) if first else Origin()
 
 
+@dataclass(frozen=True, slots=True)
+class ChainReading:
+    """How far standing events show that a chain was read."""
+
+    highest_block: BlockNumber | None
+    newest_at: datetime
+
+    def furthest(self, other: ChainReading | None) -> ChainReading:
+        """The higher block and the newer time of the two."""
+        if other is None:
+            return self
+        blocks = [block for block in (self.highest_block, other.highest_block) if block is not None]
+        return ChainReading(max(blocks, default=None), max(self.newest_at, other.newest_at))
+
+
 def standing_of_transfer(
     log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg]
 ) -> list[TransferEvent]:
@@ -184,3 +200,34 @@ def _gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequen
         return 0
     by_reorg = _orphaned_by(logged, origin_of([logged.event]), reorgs)
     return min(by_reorg or by_operator, by_operator)
+
+
+def highest_blocks(
+    events: Iterable[TransferEvent], origin: Origin
+) -> tuple[tuple[ChainId, BlockNumber], ...]:
+    """The highest block of the events by chain."""
+    highest: dict[ChainId, BlockNumber] = {}
+    for event in _block_events(events):
+        chain_id = origin.chain_of(event)
+        if chain_id is not None and event.block is not None:
+            highest[chain_id] = max(event.block, highest.get(chain_id, event.block))
+    return tuple(sorted(highest.items()))
+
+
+def readings(standing: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
+    """How far the standing events show that chains were read; nothing before the send is known.
+
+    A submission may name other chains than the send (docs/interface.md#reorgs).
+    """
+    if not origin.is_sent:
+        return ()
+    found: dict[ChainId, ChainReading] = {}
+    for event in _block_events(standing):
+        chain_id = origin.chain_of(event)
+        if chain_id is not None:
+            found[chain_id] = ChainReading(event.block, event.at).furthest(found.get(chain_id))
+    return tuple(sorted(found.items()))
+
+
+def _block_events(events: Iterable[TransferEvent]) -> Iterable[BlockEvent]:
+    return (event for event in events if isinstance(event, BlockEvent))

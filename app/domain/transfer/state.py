@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
-from app.domain.keys import BlockNumber, ChainId, TransferId
+from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import (
     RefundContext,
@@ -20,7 +20,6 @@ from app.domain.refund.evidence import (
 from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.anomalies import Anomaly, anomalies_of_transfer
 from app.domain.transfer.events import (
-    BlockEvent,
     RefundPrepared,
     RefundSigned,
     TransferDelayed,
@@ -31,12 +30,14 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, StatusAnswer, status_of
 from app.domain.transfer.standing import (
+    ChainReading,
     Logged,
-    Origin,
     Reorg,
     Retracted,
+    highest_blocks,
     not_retracted,
     origin_of,
+    readings,
     standing_of_transfer,
 )
 from app.domain.validators import ValidatorSet
@@ -50,21 +51,6 @@ class RefundEvidence:
     sorted_sigs: tuple[bytes, ...]
     signers: tuple[bytes, ...]
     powers: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChainReading:
-    """How far the standing events of a transfer show that a chain was read."""
-
-    highest_block: BlockNumber | None
-    newest_at: datetime
-
-    def furthest(self, other: ChainReading | None) -> ChainReading:
-        """The higher block and the newer time of the two."""
-        if other is None:
-            return self
-        blocks = [block for block in (self.highest_block, other.highest_block) if block is not None]
-        return ChainReading(max(blocks, default=None), max(self.newest_at, other.newest_at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +116,20 @@ class TransferHistory:
     def standing(self) -> StandingEvents:
         """The events that stand."""
         return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
+
+    def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
+        """How far the events that stand show that chains were read."""
+        origin = origin_of(logged.event for logged in self.kept())
+        return readings(standing_of_transfer(self.kept(), self.reorgs), origin)
+
+    def disputed_chains(self) -> frozenset[ChainId]:
+        """Where its sends and submissions, standing or not, contradict each other: all chains they name."""
+        told = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
+        sources = {event.src_chain_id for event in told}
+        destinations = {event.dst_chain_id for event in told if event.dst_chain_id is not None}
+        if len(sources) < 2 and len(destinations) < 2:
+            return frozenset()
+        return frozenset(sources | destinations)
 
     @property
     def has_request(self) -> bool:
@@ -232,8 +232,8 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         received_amount=received_amount,
         evidence=refund.evidence if refundable else None,
         anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts, history.paid_ids)),
-        blocks=_highest_blocks(history.kept(), origin),
-        readings=_readings(standing, origin),
+        blocks=highest_blocks((logged.event for logged in history.kept()), origin),
+        readings=readings(standing.events(), origin),
         other_hashes=tuple(sorted(_tx_hashes(history.log) - {src_tx_hash, dst_tx_hash})),
         withdraw_ids=_withdraw_ids(refund, answer.status),
         refund_basis=refund.basis,
@@ -368,33 +368,3 @@ def _received_amount(
     if send is None:
         return None
     return facts.scaled_down(send.amount, send.symbol, send.src_chain_id, send.dst_chain_id)
-
-
-def _highest_blocks(
-    log: Sequence[Logged[TransferEvent]], origin: Origin
-) -> tuple[tuple[ChainId, BlockNumber], ...]:
-    highest: dict[ChainId, BlockNumber] = {}
-    for event in _block_events(logged.event for logged in log):
-        chain_id = origin.chain_of(event)
-        if chain_id is not None and event.block is not None:
-            highest[chain_id] = max(event.block, highest.get(chain_id, event.block))
-    return tuple(sorted(highest.items()))
-
-
-def _readings(standing: StandingEvents, origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
-    """How far the standing events show that chains were read; nothing before the send is known.
-
-    A submission may name other chains, and how far a chain was read is not taken back.
-    """
-    if not origin.is_sent:
-        return ()
-    readings: dict[ChainId, ChainReading] = {}
-    for event in _block_events(event for events in standing.by_type.values() for event in events):
-        chain_id = origin.chain_of(event)
-        if chain_id is not None:
-            readings[chain_id] = ChainReading(event.block, event.at).furthest(readings.get(chain_id))
-    return tuple(sorted(readings.items()))
-
-
-def _block_events(events: Iterable[TransferEvent]) -> Iterable[BlockEvent]:
-    return (event for event in events if isinstance(event, BlockEvent))

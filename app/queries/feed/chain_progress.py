@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
-from app.domain.keys import ChainId
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.events import EventType
-from app.domain.transfer.state import ChainReading
+from app.domain.transfer.standing import ChainReading
 from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.transfers import Transfer
+
+PAGE = 100
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
@@ -22,15 +24,23 @@ def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dic
     return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
 
 
-def highest_block_of_transfers(connection: Connection, chain_id: ChainId) -> int | None:
-    """The highest block of the chain that an event of any transfer has whose send is known."""
-    return connection.scalar(
-        select(TransferBlock.highest)
-        .join(Transfer, Transfer.transfer_id == TransferBlock.transfer_id)
-        .where(TransferBlock.chain_id == chain_id, Transfer.kind.is_not(None))
-        .order_by(TransferBlock.highest.desc())
-        .limit(1)
-    )
+def transfers_by_block(
+    connection: Connection, chain_id: ChainId, above: BlockNumber | None, offset: int
+) -> Sequence[Row[TransferId, BlockNumber]]:
+    """A page of the transfers that were seen above a block of the chain, with their highest, descending.
+
+    Those whose send is known; None: all of these.
+    """
+    seen = select(TransferBlock.transfer_id, TransferBlock.highest).where(TransferBlock.chain_id == chain_id)
+    if above is not None:
+        seen = seen.where(TransferBlock.highest > above)
+    return connection.execute(
+        seen.join(Transfer, Transfer.transfer_id == TransferBlock.transfer_id)
+        .where(Transfer.kind.is_not(None))
+        .order_by(TransferBlock.highest.desc(), TransferBlock.transfer_id)
+        .limit(PAGE)
+        .offset(offset)
+    ).all()
 
 
 def logged_readings(connection: Connection) -> dict[ChainId, ChainReading]:

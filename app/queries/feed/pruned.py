@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from app.domain.keys import ChainId
 from app.domain.transfer.pruned import id_digest, subject_digest
-from app.domain.transfer.state import ChainReading
+from app.domain.transfer.standing import ChainReading
 from app.domain.transfer.subjects import EventKey
 from app.models import pruned as table
 from app.models.choice import is_one_of

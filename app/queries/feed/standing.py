@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, cast
 
 from sqlalchemy import Connection, and_, exists, or_, select, text
 
-from app.domain.keys import ChainId
+from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import ChainEvent, EventType
 from app.domain.transfer.standing import Logged, Reorg
 from app.models.events import Event, RetractedEvent
@@ -52,6 +52,16 @@ def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Re
         .order_by(Event.seq)
     )
     return [Reorg(row.seq, row.chain_id, row.block) for row in rows]
+
+
+def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
+    """The first block that the chain's latest standing reorg took back."""
+    return connection.scalar(
+        select(Event.block)
+        .where(IS_REORG, Event.chain_id == chain_id, IS_NOT_RETRACTED)
+        .order_by(Event.seq.desc())
+        .limit(1)
+    )
 
 
 def load_chain_events(

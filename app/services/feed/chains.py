@@ -6,32 +6,25 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete
 
 from app.domain.codes import TransferHistoryStatus
 from app.domain.following.past import reported_set
 from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import anomalies_of_rotations
 from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
-from app.domain.transfer.state import ChainReading
-from app.models.events import ChainProgress
+from app.domain.transfer.standing import ChainReading
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
-from app.queries.feed.chain_progress import (
-    highest_block_of_transfers,
-    is_told_from_block,
-    transfers_from_block,
-)
+from app.queries.feed.chain_progress import is_told_from_block, transfers_from_block
 from app.queries.feed.facts import load_network_facts, load_opening_sets
-from app.queries.feed.pools import LIQUIDITY
-from app.queries.feed.pruned import pruned_up_to
 from app.queries.feed.signatures import transfers_with_aside
-from app.queries.feed.standing import highest_standing_block, load_chain_events
+from app.queries.feed.standing import load_chain_events
 from app.queries.feed.transfers import transfers_in_status
 from app.services.feed.anomalies import sync_rotation_anomalies
 from app.services.feed.pools import take_back_liquidity
 from app.services.feed.projection import refold
-from app.services.feed.sums import advance
+from app.services.feed.sums import advance, go_back
 
 _REFUND_OPEN = (
     TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
@@ -82,16 +75,15 @@ def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: da
 
 
 def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
-    """Lower how far the chain was read and fold again everything that the orphaned blocks touched.
+    """Go back to the block before the reorg and fold again everything that the orphaned blocks touched.
 
     The reorg itself is in the log already, and what stands follows from the log
     (docs/interface.md#reorgs).
 
     :param seq: its position in the log.
     """
-    above = (ChainProgress.highest_block >= reorg.from_block, ChainProgress.chain_id == reorg.chain_id)
-    connection.execute(update(ChainProgress).where(*above).values(highest_block=reorg.from_block - 1))
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
+    go_back(connection, reorg.chain_id, reorg.from_block)
     take_back_liquidity(connection, reorg.chain_id, reorg.from_block, seq, now)
     fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
 
@@ -102,14 +94,3 @@ def fold_from_block(connection: Connection, chain_id: ChainId, block: int, now: 
         fold_validators(connection, chain_id, now)
     reached = transfers_from_block(connection, chain_id, block)
     refold(connection, reached, load_network_facts(connection), now)
-
-
-def recompute_progress(connection: Connection, chain_id: ChainId) -> None:
-    """Find anew how far a chain was read, after events of it were retracted."""
-    types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
-    found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
-    found += [highest_block_of_transfers(connection, chain_id), pruned_up_to(connection, chain_id)]
-    highest = max((block for block in found if block is not None), default=None)
-    connection.execute(
-        update(ChainProgress).where(ChainProgress.chain_id == chain_id).values(highest_block=highest)
-    )

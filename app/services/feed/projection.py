@@ -17,7 +17,8 @@ from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
-from app.domain.transfer.state import ChainReading, TransferHistory, TransferState, transfer_state
+from app.domain.transfer.standing import ChainReading
+from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
 from app.models.choice import is_one_of
 from app.models.connections.append import append
 from app.models.connections.copying import Work
@@ -30,7 +31,7 @@ from app.services.feed.accounts import write_account_entries
 from app.services.feed.anomalies import sync_transfer_anomalies
 from app.services.feed.latency.counts import write_latencies
 from app.services.feed.signatures import with_signatures_now
-from app.services.feed.sums import advance, apply_shared
+from app.services.feed.sums import advance, apply_shared, find_progress
 from app.services.refunds.withdraw_ids import WithdrawIds
 from app.services.webhooks.outbox import tell_changes
 from app.tracing.spans import work
@@ -103,6 +104,7 @@ def project(
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
+    _settle_chains(connection, known, new)
     tell_changes(connection, old, new, now)
     refold(connection, sorted(withdraw_ids.others_to_fold(connection)), folds.facts, now)
 
@@ -128,8 +130,6 @@ def _write_transfers(
     rows = [row for before, state in known if (row := _transfer_row(state)) != _transfer_row(before)]
     upsert(connection, Transfer, rows)
     upsert(connection, TransferBlock, [row for _, state in known for row in _block_rows(state)])
-    for before, state in known:
-        _leave_chains(connection, before, state)
 
 
 def _transfer_row(state: TransferState) -> dict[str, Any]:
@@ -144,18 +144,6 @@ def _transfer_row(state: TransferState) -> dict[str, Any]:
 def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
-
-
-def _leave_chains(connection: Connection, before: TransferState, state: TransferState) -> None:
-    """Delete the blocks on chains that another send has taken the transfer away from, seldom any."""
-    former = before.src_chain_id, before.dst_chain_id
-    if former == (state.src_chain_id, state.dst_chain_id):
-        return
-    chains = {*former} - {None, *dict(state.blocks)}
-    if not chains:
-        return
-    of_transfer = TransferBlock.transfer_id == state.transfer_id
-    connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(chains)))
 
 
 def _write_hashes(
@@ -225,3 +213,21 @@ def _advance_chains(connection: Connection, states: Iterable[TransferState]) -> 
         for chain_id, reading in state.readings:
             readings[chain_id] = reading.furthest(readings.get(chain_id))
     advance(connection, readings)
+
+
+def _settle_chains(
+    connection: Connection,
+    histories: Iterable[TransferHistory],
+    new: Mapping[TransferId, TransferState],
+) -> None:
+    """Of the transfers that are said to be on different chains, seldom any, let the send alone count."""
+    disputed: set[ChainId] = set()
+    for history in histories:
+        if not (chain_ids := history.disputed_chains()):
+            continue
+        disputed |= chain_ids
+        of_transfer = TransferBlock.transfer_id == history.transfer_id
+        gone = chain_ids - dict(new[history.transfer_id].blocks).keys()
+        connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(gone)))
+    for chain_id in sorted(disputed):
+        find_progress(connection, chain_id)

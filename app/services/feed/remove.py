@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, delete, insert
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.pruned import content_digest, id_digest, subject_digest
-from app.domain.transfer.state import TransferState, transfer_state
+from app.domain.transfer.state import TransferState
 from app.models import pruned as table
 from app.models.anomalies import Anomaly, StuckAcknowledgement
 from app.models.desk.notes import TransferNote
@@ -22,7 +22,6 @@ from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Transfer, TransferHash
 from app.models.upsert import upsert
 from app.queries.feed.codec import decode_event, encode_event
-from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.feed.prunable import events_of_transfers
 from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pools
@@ -95,18 +94,14 @@ def _keep_sums(connection: Connection, moved: SharedChange) -> None:
 
 def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
     """Note the highest blocks and newest times: once the events are gone, nothing else has them."""
-    facts = load_network_facts(connection)
     stored = pruned_chains(connection)
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}
     times = {row.chain_id: row.newest_at for row in stored if row.newest_at is not None}
     for history in load_histories(connection, ids).values():
-        if not history.log:
-            continue
-        state = transfer_state(history, facts)
-        for chain_id, block in state.blocks:
-            blocks[chain_id] = max(block, blocks.get(chain_id, block))
-        for chain_id, reading in state.readings:
+        for chain_id, reading in history.readings():
             times[chain_id] = max(reading.newest_at, times.get(chain_id, reading.newest_at))
+            if (block := reading.highest_block) is not None:
+                blocks[chain_id] = max(block, blocks.get(chain_id, block))
     upsert(
         connection,
         table.PrunedChain,

@@ -38,7 +38,7 @@ from app.services.feed.grown import refuse_grown
 from app.services.feed.latency.counts import forget_counts, recount
 from app.services.feed.projection import CHUNK, refold
 from app.services.feed.retract import rebuild_retracted
-from app.services.feed.sums import advance
+from app.services.feed.sums import advance, find_progress
 from app.services.webhooks.outbox import tell_nothing
 
 PROJECTIONS: tuple[type[Base], ...] = (
@@ -81,7 +81,7 @@ def replay(
             progress(len(transfer_ids))
         recount(connection, now)
         for chain_id in chain_ids:
-            chains.recompute_progress(connection, chain_id)
+            find_progress(connection, chain_id)
         _keep_acknowledged(connection, acknowledged)
         record(
             connection, gateway.audit_keys, actor, "events.replay", "event log",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, delete, insert, select
 
 from app.domain.audit import Actor, AuditedChange, Source
 from app.domain.keys import ChainId, RouteKey
@@ -43,6 +43,7 @@ from app.services.feed import chains, pools
 from app.services.feed.log import append
 from app.services.feed.projection import refold
 from app.services.feed.signatures import fold_all_signatures
+from app.services.feed.sums import find_progress
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
@@ -258,8 +259,9 @@ def _fold_again(connection: Connection, affected: _Affected, now: datetime) -> N
     for start in range(0, len(transfers), CHUNK):
         # A retracted event may have been all that put a transfer on a chain.
         of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
+        affected.chains |= set(connection.scalars(select(log.TransferBlock.chain_id).where(of_chunk)))
         connection.execute(delete(log.TransferBlock).where(of_chunk))
         fold_all_signatures(connection, transfers[start : start + CHUNK])
     refold(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(affected.chains):
-        chains.recompute_progress(connection, chain_id)
+        find_progress(connection, chain_id)

@@ -8,17 +8,21 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, delete, tuple_
+from sqlalchemy import Connection, delete, tuple_, update
 
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import BlockNumber, ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import CourseKey, Courses, SharedChange, VolumeKey
-from app.domain.transfer.state import ChainReading
+from app.domain.transfer.events import EventType
+from app.domain.transfer.standing import ChainReading
 from app.models.events import ChainProgress
 from app.models.pools import CourseCount, PoolCounter, PoolVolume
 from app.models.upsert import upsert
-from app.queries.feed.chain_progress import load_progress
-from app.queries.feed.pools import load_counters, load_volumes
+from app.queries.feed.chain_progress import PAGE, load_progress, transfers_by_block
+from app.queries.feed.histories import load_histories
+from app.queries.feed.pools import LIQUIDITY, load_counters, load_volumes
+from app.queries.feed.pruned import pruned_up_to
+from app.queries.feed.standing import highest_standing_block, last_reorg
 from app.queries.transfers.courses import SPANS, SpanKey, load_courses
 from app.services.feed.anomalies import judge_pools
 
@@ -80,7 +84,7 @@ def _forget_courses(connection: Connection, spans: Collection[SpanKey]) -> None:
 
 
 def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:
-    """Note how far chains have been read. A block never goes down here: only a reorg lowers it."""
+    """Note how far chains have been read. A block never goes down here."""
     if not readings:
         return
     known = load_progress(connection, list(readings))
@@ -96,3 +100,45 @@ def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) ->
                 }
             )
     upsert(connection, ChainProgress, rows)
+
+
+def go_back(connection: Connection, chain_id: ChainId, from_block: BlockNumber) -> None:
+    """Note that a chain was read up to the block before a reorg: nothing at or above it stands any more."""
+    _write_highest(connection, chain_id, _before(from_block))
+
+
+def find_progress(connection: Connection, chain_id: ChainId) -> None:
+    """Find anew how far a chain was read, when what showed it may no longer do (docs/interface.md#reorgs)."""
+    types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
+    found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
+    found.append(pruned_up_to(connection, chain_id))
+    if (from_block := last_reorg(connection, chain_id)) is not None:
+        found.append(_before(from_block))
+    known = max((BlockNumber(block) for block in found if block is not None), default=None)
+    _write_highest(connection, chain_id, _highest_of_transfers(connection, chain_id, known))
+
+
+def _highest_of_transfers(
+    connection: Connection, chain_id: ChainId, known: BlockNumber | None
+) -> BlockNumber | None:
+    """The highest block that a standing event of a transfer has on the chain, or the known one if higher."""
+    found = [] if known is None else [known]
+    offset = 0
+    while seen := transfers_by_block(connection, chain_id, known, offset):
+        for history in load_histories(connection, [row.transfer_id for row in seen]).values():
+            reading = dict(history.readings()).get(chain_id)
+            if reading is not None and reading.highest_block is not None:
+                found.append(reading.highest_block)
+        if found and max(found) >= seen[-1].highest:
+            break
+        offset += PAGE
+    return max(found, default=None)
+
+
+def _before(block: BlockNumber) -> BlockNumber | None:
+    return BlockNumber(block - 1) if block else None
+
+
+def _write_highest(connection: Connection, chain_id: ChainId, highest: BlockNumber | None) -> None:
+    of_chain = ChainProgress.chain_id == chain_id
+    connection.execute(update(ChainProgress).where(of_chain).values(highest_block=highest))

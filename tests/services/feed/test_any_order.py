@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import Gateway
 from app.services.feed.replay import replay
+from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
 from tests.services.feed.any_order import (
     EVERYTHING,
@@ -58,6 +60,28 @@ def test_between_two_reorgs(gateway: Gateway, data: st.DataObject) -> None:
     assert once() == once()
 
 
+@settings(max_examples=volume(80, 8))
+@given(data=st.data())
+def test_a_replay_finds_how_far_chains_were_read(gateway: Gateway, data: st.DataObject) -> None:
+    """However often a chain went back, and whatever was retracted."""
+    told = [data.draw(some_events()) for _ in range(3)]
+    back = [data.draw(st.sampled_from(REORGS)) for _ in range(2)]
+    a, b, c = (data.draw(arrival(events)) for events in told)
+    answers_after(gateway, a, [[back[0]]], b, [[back[1]]], c)
+    wrong = data.draw(st.lists(st.sampled_from([e for events in (*told, back) for e in events]), max_size=3))
+    for each in wrong:
+        with suppress(NothingToRetract):
+            retract_ids(gateway, [each["id"]], "wrong", actor=TESTER)
+    before = _blocks_read(gateway)
+    replay(gateway, actor=TESTER)
+    assert _blocks_read(gateway) == before
+
+
+def _blocks_read(gateway: Gateway) -> list[tuple[int, int | None]]:
+    with reading(gateway.engine) as connection:
+        return [row[:2] for row in projections(connection)["chain_progress"]]
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_a_chain_that_a_submission_alone_names_is_not_read_by_it(
     gateway: Gateway, order: tuple[int, ...]
@@ -70,6 +94,38 @@ def test_a_chain_that_a_submission_alone_names_is_not_read_by_it(
     ]
     found = answers_after(gateway, [[told[number]] for number in order])
     assert [row[:2] for row in found["chain_progress"]] == [(2, 60_000_000)]
+
+
+BURN = {"kind": "burn", "symbol": "CELR"}
+FIRST, SECOND = ({**BURN, "src_chain_id": a, "dst_chain_id": 3 - a} for a in (2, 1))
+
+
+@pytest.mark.parametrize("order", list(permutations(range(5))))
+def test_sends_that_name_different_chains_leave_none_read_too_far(
+    gateway: Gateway, order: tuple[int, ...]
+) -> None:
+    told = [
+        sent(2, at=-102, block=100, **FIRST),
+        sent(2, at=-101, block=90, **SECOND),
+        about(2, "transfer.failed", block=60_000_000),
+        sent(3, block=95, **SECOND),
+        event("chain.head", chain_id=1, block=80),
+    ]
+    found = answers_after(gateway, [[told[number]] for number in order])
+    assert [row[:2] for row in found["chain_progress"]] == [(1, 95), (2, 60_000_000)]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
+    """Nothing that stands is above the block before the reorg, however much was seen there."""
+    before = [sent(1, block=200), sent(3, block=90), event("chain.reorged", chain_id=1, from_block=150)]
+    told = [
+        sent(2, at=-102, block=100, **FIRST),
+        sent(2, at=-101, block=90, **SECOND),
+        about(2, "transfer.failed", block=60_000_000),
+    ]
+    found = answers_after(gateway, [before], [[told[number]] for number in order])
+    assert [row[:2] for row in found["chain_progress"]] == [(1, 149), (2, 60_000_000)]
 
 
 def test_nor_after_a_replay(gateway: Gateway) -> None:

@@ -155,6 +155,19 @@ def test_pools_fees_validators_and_heads_are_undone(gateway: Gateway, status: Ca
         assert connection.scalar(select(PoolCounter.added)) == 7
 
 
+def test_a_block_too_high_is_undone(gateway: Gateway, status: Callable[[int], Any]) -> None:
+    """Else every true reorg of the chain would seem too deep to be believed."""
+    wrong = [sent(1, block=60_000_000), released(2, block=70_000_000)]
+    feed(gateway, sent(2), released(3, block=200), sent(3), *wrong)
+    assert (
+        "blocks below" in feed(gateway, event("chain.reorged", chain_id=1, from_block=90)).refused[0].reason
+    )
+    retract(gateway, *wrong)
+    assert [row[:2] for row in state(gateway)["chain_progress"]] == [(1, 100), (2, 200)]
+    assert feed(gateway, event("chain.reorged", chain_id=1, from_block=90)).refused == []
+    assert status(3).status != 1
+
+
 def test_all_of_a_token_since_a_time(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), sent(2), reporter="good")
     feed(gateway, released(1), released(2), reporter="bad")
