@@ -56,8 +56,8 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http server wait limits feed scale console watch sight
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, limits, feed, scale, console, watch or sight, and by name alone migrations or rolling; docs/performance.md)
+BENCHES := http server wait webhooks limits feed scale console watch sight
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, webhooks, limits, feed, scale, console, watch or sight, and by name alone migrations or rolling; docs/performance.md)
 	$(VENV) requirements-bench.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \

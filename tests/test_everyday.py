@@ -30,7 +30,6 @@ ONLY_IN_FULL = {
     "pooler/test_restart.py",
     "replicas/test_killed.py",
     "restores/test_rehearsal.py",
-    "sender/test_hanging.py",
     "sender/test_kills.py",
     "serving/test_api_keys.py",
     "serving/test_clock.py",

@@ -16,7 +16,8 @@ pytest.importorskip("granian", reason="`make bench` installs what it needs")
 if shutil.which("wrk") is None:
     pytest.skip("needs wrk: apt-get install wrk", allow_module_level=True)
 
-from bench import console, http, limits, profile, scale, sight, wait, watch
+from app.sender import post
+from bench import console, http, limits, profile, scale, sight, wait, watch, webhooks
 from bench.server import __main__ as server
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
@@ -113,6 +114,17 @@ def test_a_quick_run_tells_what_being_watched_costs(capsys: pytest.CaptureFixtur
         assert f"status, PostgreSQL: {each.name} on / off" in told
         assert f"status, PostgreSQL: {each.name}, µs CPU a request" in told
         assert f"estimate on SQLite in one process: {each.name}, µs CPU | ≤ 15 |" in told
+
+
+def test_a_quick_run_tells_how_soon_webhooks_arrive(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(post, "ANSWER_SECONDS", 3.0)  # what hangs is waited for
+    webhooks.main(["--quick"])
+    told = capsys.readouterr().out
+    for name in ("SQLite", "PostgreSQL"):
+        assert f"webhooks, {name}: first attempts, p99 in seconds | ≤ 1 |" in told
+        assert f"webhooks, {name}: the same while half hang / answer | ≤ 2 |" in told
 
 
 def test_a_quick_run_visits_the_console(capsys: pytest.CaptureFixture[str]) -> None:
