@@ -64,8 +64,9 @@ def main(arguments: list[str] | None = None) -> int:
                 Case("no key, in Redis", Bound(), _asking(url, RATE_LIMIT=ONE, **shared)),
                 Case("no key, two limits in Redis", Bound(), _asking(url, RATE_LIMIT=TWO, **shared)),
             ]
-        lines, rows = costs(cases, plain, options.rounds, options.requests)
-    held = print_bars(lines)
+        taken = costs(cases, plain, options.rounds, options.requests)
+    held = print_bars([cost.line() for cost in taken])
+    rows = [cost.row() for cost in taken]
     print("\n| request | µs CPU more | µs more |\n|---|---:|---:|", *rows, sep="\n")
     return int(not held and not options.quick)
 
