@@ -41,6 +41,7 @@ class Batch(Generic[Entry]):
     def _begin_anew(self) -> None:
         """Start without entries: those of a parent process are its own, as are its thread and locks."""
         self._waiting: deque[Entry] = deque()
+        self._due = 0.0  # when what waits is to be written, by the monotonic clock
         self._some = threading.Event()
         self._writing = threading.Lock()
         self._starting = threading.Lock()
@@ -52,12 +53,14 @@ class Batch(Generic[Entry]):
         if len(self._waiting) >= MOST:
             self.flush()
         elif not self._some.is_set():
+            self._due = time.monotonic() + SECONDS
             self._start_once()
             self._some.set()
 
     def flush(self) -> None:
         """Write what waits."""
         with self._writing:
+            self._due = time.monotonic() + SECONDS  # who comes from now on may wait as long
             while self._waiting:
                 several = min(TOGETHER, len(self._waiting))
                 self._write([self._waiting.popleft() for _ in range(several)])
@@ -71,6 +74,8 @@ class Batch(Generic[Entry]):
 
     def _flush_later(self) -> None:
         while self._some.wait():
-            time.sleep(SECONDS)
+            # Under load requests write what waits long before: each turn of this thread costs them more.
+            while (left := self._due - time.monotonic()) > 0:
+                time.sleep(left)
             self._some.clear()  # before the look: who comes now is seen, or asks again
             self.flush()

@@ -133,6 +133,24 @@ def test_who_writes_is_waited_for() -> None:
     assert written == [1, 2]
 
 
+def test_under_load_the_requests_write_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn of the thread costs those who are served meanwhile more than the writing does."""
+    monkeypatch.setattr(batch, "SECONDS", 1.0)
+    writers: list[str] = []
+    entries = Batch(lambda _some: writers.append(threading.current_thread().name))
+    entries.add(0)  # some wait at any time
+    until = time.monotonic() + 2.5
+    while time.monotonic() < until:
+        for number in range(MOST):
+            entries.add(number)
+        time.sleep(0.01)
+    assert set(writers) == {threading.current_thread().name}
+    until = time.monotonic() + 10
+    while writers[-1] != "log" and time.monotonic() < until:
+        time.sleep(0.01)
+    assert writers[-1] == "log"
+
+
 def test_nothing_is_done_while_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "SECONDS", 0.01)
     looks: list[float] = []
