@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from app.models.engine import reading
 from app.models.events import Event
+from app.queries.feed import chain_progress
 from app.runtime.gateway import Gateway
+from app.services.feed import sums
 from app.services.feed.replay import replay
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
@@ -116,9 +118,33 @@ def test_sends_that_name_different_chains_leave_none_read_too_far(
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    ("chains", "event_type", "read"),
+    [
+        (((1, 2), (1, 3)), "transfer.delayed", {1: 100, 2: 60_000_000}),
+        (((1, 3), (2, 3)), "transfer.failed", {1: 60_000_000, 2: 90}),
+    ],
+)
+def test_nor_where_one_of_the_chains_is_the_same(
+    gateway: Gateway,
+    chains: tuple[tuple[int, int], ...],
+    event_type: str,
+    read: dict[int, int],
+    order: tuple[int, ...],
+) -> None:
+    told = [
+        sent(2, at=at, block=block, src_chain_id=source, dst_chain_id=destination)
+        for at, block, (source, destination) in zip((-102, -101), (100, 90), chains, strict=True)
+    ]
+    told.append(about(2, event_type, block=60_000_000))
+    found = answers_after(gateway, [[told[number]] for number in order])
+    assert {row[0]: row[1] for row in found["chain_progress"] if row[1] is not None} == read
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
-    """Nothing that stands is above the block before the reorg, however much was seen there."""
-    before = [sent(1, block=200), sent(3, block=90), event("chain.reorged", chain_id=1, from_block=150)]
+    """What the reorg took back counts no more, however much of it is above."""
+    before = [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)]
     told = [
         sent(2, at=-102, block=100, **FIRST),
         sent(2, at=-101, block=90, **SECOND),
@@ -126,6 +152,17 @@ def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
     ]
     found = answers_after(gateway, [before], [[told[number]] for number in order])
     assert [row[:2] for row in found["chain_progress"]] == [(1, 149), (2, 60_000_000)]
+
+
+def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (sums, chain_progress):
+        monkeypatch.setattr(module, "PAGE", 1)
+    taken_back = [sent(n, block=200 + n) for n in (4, 5, 6)]
+    reorg = event("chain.reorged", chain_id=1, from_block=150)
+    wrong = sent(7, block=60_000_000)
+    feed(gateway, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
+    retract_ids(gateway, [wrong["id"]], "wrong", actor=TESTER)
+    assert _blocks_read(gateway) == [(1, 160)]
 
 
 def test_nor_after_a_replay(gateway: Gateway) -> None:

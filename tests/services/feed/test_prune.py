@@ -91,6 +91,15 @@ def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
     assert without(state(gateway), set()) | {"anomalies": []} == without(after, set()) | {"anomalies": []}
 
 
+def test_how_far_a_chain_was_read_is_known_without_what_went(gateway: Gateway, later: Gateway) -> None:
+    wrong = event("chain.head", chain_id=1, block=10**12)
+    feed(gateway, sent(1, block=500), released(1, at=-10), wrong)
+    prune(later, NOW, actor=TESTER)
+    assert pruned_ids(gateway)
+    retract_ids(gateway, [wrong["id"]], "wrong", actor=TESTER)
+    assert [row[:2] for row in state(gateway)["chain_progress"] if row[0] == 1] == [(1, 500)]
+
+
 def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
     feed(gateway, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))

@@ -168,6 +168,14 @@ def test_a_block_too_high_is_undone(gateway: Gateway, status: Callable[[int], An
     assert status(3).status != 1
 
 
+def test_a_retracted_reorg_tells_no_block(gateway: Gateway) -> None:
+    reorg = event("chain.reorged", chain_id=1, from_block=150)
+    feed(gateway, sent(1), reorg)
+    assert [row[:2] for row in state(gateway)["chain_progress"]] == [(1, 149)]
+    retract(gateway, reorg)
+    assert [row[:2] for row in state(gateway)["chain_progress"]] == [(1, 100)]
+
+
 def test_all_of_a_token_since_a_time(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), sent(2), reporter="good")
     feed(gateway, released(1), released(2), reporter="bad")
