@@ -119,8 +119,8 @@ class TransferHistory:
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
         """How far the events that stand show that chains were read."""
-        origin = origin_of(logged.event for logged in self.kept())
-        return readings(standing_of_transfer(self.kept(), self.reorgs), origin)
+        kept = self.kept()
+        return readings(standing_of_transfer(kept, self.reorgs), origin_of(logged.event for logged in kept))
 
     def disputed_chains(self) -> frozenset[ChainId]:
         """Where its sends and submissions, standing or not, contradict each other: all chains they name."""

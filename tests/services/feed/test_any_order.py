@@ -98,6 +98,19 @@ def test_a_chain_that_a_submission_alone_names_is_not_read_by_it(
     assert [row[:2] for row in found["chain_progress"]] == [(2, 60_000_000)]
 
 
+def test_nor_after_a_replay(gateway: Gateway) -> None:
+    told = [
+        event("chain.head", chain_id=1, block=120),
+        about(2, "transfer.submitted", at=-102, src_chain_id=1),
+        about(2, "transfer.failed", block=60_000_000),
+    ]
+    before = answers_after(gateway, [told])
+    assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
+    replay(gateway, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert projections(connection) == before
+
+
 BURN = {"kind": "burn", "symbol": "CELR"}
 FIRST, SECOND = ({**BURN, "src_chain_id": a, "dst_chain_id": 3 - a} for a in (2, 1))
 
@@ -163,19 +176,6 @@ def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch
     feed(gateway, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
     retract_ids(gateway, [wrong["id"]], "wrong", actor=TESTER)
     assert _blocks_read(gateway) == [(1, 160)]
-
-
-def test_nor_after_a_replay(gateway: Gateway) -> None:
-    told = [
-        event("chain.head", chain_id=1, block=120),
-        about(2, "transfer.submitted", at=-102, src_chain_id=1),
-        about(2, "transfer.failed", block=60_000_000),
-    ]
-    before = answers_after(gateway, [told])
-    assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
-    replay(gateway, actor=TESTER)
-    with reading(gateway.engine) as connection:
-        assert projections(connection) == before
 
 
 def test_everything_is_taken_in_some_order(gateway: Gateway) -> None:

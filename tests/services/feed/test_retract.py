@@ -159,12 +159,11 @@ def test_a_block_too_high_is_undone(gateway: Gateway, status: Callable[[int], An
     """Else every true reorg of the chain would seem too deep to be believed."""
     wrong = [sent(1, block=60_000_000), released(2, block=70_000_000)]
     feed(gateway, sent(2), released(3, block=200), sent(3), *wrong)
-    assert (
-        "blocks below" in feed(gateway, event("chain.reorged", chain_id=1, from_block=90)).refused[0].reason
-    )
+    reorg = event("chain.reorged", chain_id=1, from_block=90)
+    assert "blocks below" in feed(gateway, reorg).refused[0].reason
     retract(gateway, *wrong)
     assert [row[:2] for row in state(gateway)["chain_progress"]] == [(1, 100), (2, 200)]
-    assert feed(gateway, event("chain.reorged", chain_id=1, from_block=90)).refused == []
+    assert feed(gateway, reorg).refused == []
     assert status(3).status != 1
 
 
