@@ -14,6 +14,9 @@ ChainId = NewType("ChainId", int)
 MAX_CHAIN_ID: Final = 2**32 - 1
 """What the wire's 32 bits hold."""
 
+MAX_UINT64: Final = 2**64 - 1
+"""What a contract takes as the destination of a send: also chains that nobody can configure."""
+
 BlockNumber = NewType("BlockNumber", int)
 """A block's height on its chain."""
 

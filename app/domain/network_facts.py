@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
@@ -35,6 +36,33 @@ class PairFacts:
     org_token: TokenFacts | None = None
     pegged_token: TokenFacts | None = None
 
+    def source(self, kind: SendKind) -> ChainId:
+        """The chain that takes deposits, or burns."""
+        return self.org_chain_id if kind is SendKind.DEPOSIT else self.pegged_chain_id
+
+    def destination(self, kind: SendKind) -> ChainId:
+        """The other chain."""
+        return self.pegged_chain_id if kind is SendKind.DEPOSIT else self.org_chain_id
+
+    def contracts(self, kind: SendKind) -> tuple[bytes | None, ...]:
+        """The contracts on the source of that kind."""
+        return self.vaults if kind is SendKind.DEPOSIT else self.bridges
+
+
+class Taken(NamedTuple):
+    """What a send says of the funds taken: from it follow the token, and the contract that has them.
+
+    ``symbol`` is None where the send names the token's address alone, ``token`` where it names the symbol
+    alone. ``contract`` is None where it names none.
+    """
+
+    kind: SendKind
+    symbol: str | None
+    token: str | None
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
+    contract: str | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkFacts:
@@ -42,35 +70,94 @@ class NetworkFacts:
 
     tokens: Mapping[PoolKey, TokenFacts] = field(default_factory=dict)
     pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
+    pools: Set[PoolKey] = frozenset()
+    """Tokens that have a pool."""
+    symbols: Mapping[tuple[ChainId, bytes], Sequence[str]] = field(default_factory=dict)
+    """The symbols that a chain lists at an address, in the document's order; maybe several."""
     pairs: tuple[PairFacts, ...] = ()
     validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
 
-    def refund_contract(
-        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId, named: str | None
-    ) -> bytes | None:
+    def symbol_of(self, taken: Taken) -> str | None:
+        """The symbol of what was taken: the one that the send names, else that of its token's address.
+
+        Where a chain lists several symbols at one address, such as a native coin and its wrapped token, the
+        one counts that has a pool on both chains; then one that has a pool on the source; then the first.
+        """
+        if taken.symbol is not None or taken.token is None:
+            return taken.symbol
+        address = parse_evm_address(taken.token)
+        if address is None:
+            return None
+        if taken.kind is not SendKind.POOL:
+            symbols = {pair.symbol for pair in self._pairs_of_token(taken, address)}
+            return symbols.pop() if len(symbols) == 1 else None
+        listed = self.symbols.get((taken.src_chain_id, address), ())
+        here = [symbol for symbol in listed if PoolKey(taken.src_chain_id, symbol) in self.pools] or listed
+        both = (symbol for symbol in here if PoolKey(taken.dst_chain_id, symbol) in self.pools)
+        return next(both, here[0] if here else None)
+
+    def _pairs_of_token(self, taken: Taken, address: bytes) -> list[PairFacts]:
+        """The pairs that have the token on the source of a deposit or burn, at the contract that it names.
+
+        Those of the destination where there are any.
+        """
+        contract = None if taken.contract is None else parse_evm_address(taken.contract)
+        found = [
+            pair
+            for pair in self._taking(taken)
+            if (contract is None or contract in pair.contracts(taken.kind))
+            and (token := self._taken_token(pair, taken)) is not None
+            and token.address == address
+        ]
+        return [pair for pair in found if pair.destination(taken.kind) == taken.dst_chain_id] or found
+
+    def _taking(self, taken: Taken, symbol: str | None = None) -> list[PairFacts]:
+        """The pairs of which the source is the chain that takes such a deposit or burn.
+
+        :param symbol: of these alone; None for any.
+        """
+        return [
+            pair
+            for pair in self.pairs
+            if pair.source(taken.kind) == taken.src_chain_id and symbol in (None, pair.symbol)
+        ]
+
+    def _taken_token(self, pair: PairFacts, taken: Taken) -> TokenFacts | None:
+        own = pair.org_token if taken.kind is SendKind.DEPOSIT else pair.pegged_token
+        return own or self.tokens.get(PoolKey(taken.src_chain_id, pair.symbol))
+
+    def contradicts_token(self, taken: Taken) -> bool:
+        """Whether the send names symbol and address, and the symbol is configured with other addresses."""
+        if taken.symbol is None or taken.token is None:
+            return False
+        listed = self.tokens.get(PoolKey(taken.src_chain_id, taken.symbol))
+        known = [] if listed is None else [listed]
+        if taken.kind is not SendKind.POOL:
+            known += filter(None, (self._taken_token(p, taken) for p in self._taking(taken, taken.symbol)))
+        address = parse_evm_address(taken.token)
+        return bool(known) and all(token.address not in (None, address) for token in known)
+
+    def refund_contract(self, taken: Taken) -> bytes | None:
         """The contract on the source chain that pays a refund back, None where it is not known.
 
         A pool send is refunded by the chain's pool bridge, a deposit by the pair's vault, a burn by the
         pair's pegged bridge. Where several serve a pair, it is the one that the send names.
-
-        :param named: the contract of the send's event, None where it names none.
         """
-        serving = self._serving(kind, symbol, src_chain_id, dst_chain_id)
-        if named is not None:
-            address = parse_evm_address(named)
+        serving = self._serving(taken)
+        if taken.contract is not None:
+            address = parse_evm_address(taken.contract)
             return address if any(address in contracts for contracts in serving) else None
         own = {contracts[0] for contracts in serving}
-        return own.pop() if len(own) == 1 else None
+        return own.pop() if len(own) == 1 and self._is_paired(taken) else None
 
-    def payout_contract(
-        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
-    ) -> bytes | None:
+    def payout_contract(self, taken: Taken) -> bytes | None:
         """The contract that pays such a send out on the destination chain; None unless only one can be it.
 
         A pool send is paid by the chain's pool bridge; a token that was deposited or burned is minted by the
         pegged bridge of the destination's pair, or paid by the vault of its original chain.
         """
-        if kind is SendKind.POOL:
+        src_chain_id, dst_chain_id, symbol = taken.src_chain_id, taken.dst_chain_id, self.symbol_of(taken)
+        if taken.kind is SendKind.POOL:
             return self.pool_bridges.get(dst_chain_id)
         found: set[bytes | None] = set()
         for pair in self.pairs:
@@ -80,43 +167,54 @@ class NetworkFacts:
                 found.update(pair.vaults)
         return found.pop() if len(found) == 1 else None
 
-    def is_unlisted(
-        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId, named: str | None
-    ) -> bool:
+    def is_unlisted(self, taken: Taken) -> bool:
         """Whether contracts are listed for such a send, and the one that it names is none of them."""
-        if named is None:
+        if taken.contract is None:
             return False
-        serving = self._serving(kind, symbol, src_chain_id, dst_chain_id)
-        address = parse_evm_address(named)
+        serving = self._serving(taken)
+        address = parse_evm_address(taken.contract)
         return any(map(any, serving)) and not (address and any(address in each for each in serving))
 
-    def _serving(
-        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
-    ) -> list[tuple[bytes | None, ...]]:
+    def _serving(self, taken: Taken) -> list[tuple[bytes | None, ...]]:
         """The contracts that may have taken such a send, those of each pair together, its own one first.
 
-        A burn towards a third chain (burn, then mint) has no pair with that chain: any pair of the symbol
-        whose pegged side is the source names bridges, and all of them must agree on their own one.
+        A contract takes a token for any chain. So where no pair has the chain that the send names, those of
+        the symbol on the source serve it, and where no pair has the symbol, those of the source. A burn
+        towards a third chain (burn, then mint) is one of these.
         """
-        if kind is SendKind.POOL:
-            bridge = self.pool_bridges.get(src_chain_id)
+        if taken.kind is SendKind.POOL:
+            bridge = self.pool_bridges.get(taken.src_chain_id)
             return [(bridge,)] if bridge else []
-        of_symbol = [pair for pair in self.pairs if pair.symbol == symbol]
-        if kind is SendKind.DEPOSIT:
-            chains = src_chain_id, dst_chain_id
-            return [pair.vaults for pair in of_symbol if (pair.org_chain_id, pair.pegged_chain_id) == chains]
-        burns = [pair for pair in of_symbol if pair.pegged_chain_id == src_chain_id]
-        direct = [pair for pair in burns if pair.org_chain_id == dst_chain_id]
-        return [pair.bridges for pair in direct or burns]
+        of_symbol = self._taking(taken, self.symbol_of(taken) or "")
+        direct = [pair for pair in of_symbol if pair.destination(taken.kind) == taken.dst_chain_id]
+        return [pair.contracts(taken.kind) for pair in direct or of_symbol or self._taking(taken)]
 
-    def tokens_of(
-        self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
-    ) -> tuple[TokenFacts | None, TokenFacts | None]:
+    def _is_paired(self, taken: Taken) -> bool:
+        """Whether the configuration knows the way of a send that names no contract."""
+        if taken.kind is SendKind.POOL:
+            return True
+        of_symbol = self._taking(taken, self.symbol_of(taken) or "")
+        is_burn = taken.kind is SendKind.BURN
+        return any(is_burn or pair.destination(taken.kind) == taken.dst_chain_id for pair in of_symbol)
+
+    def token_address(self, taken: Taken) -> bytes | None:
+        """The address of the token taken: the one that the send names, else its symbol's."""
+        if taken.token is not None:
+            return parse_evm_address(taken.token)
+        src, _ = self.tokens_of(taken)
+        return src.address if src else None
+
+    def tokens_of(self, taken: Taken) -> tuple[TokenFacts | None, TokenFacts | None]:
         """The tokens of such a send on its source and on its destination; None while one is not known.
 
         Those of a deposit or burn are the pair's. A burn towards a third chain burns the token of a pair that
         has the same original as the destination's; where several are possible, they must agree.
         """
+        kind, symbol, src_chain_id, dst_chain_id = (
+            taken.kind, self.symbol_of(taken), taken.src_chain_id, taken.dst_chain_id
+        )  # fmt: skip
+        if symbol is None:
+            return None, None
         src = self.tokens.get(PoolKey(src_chain_id, symbol))
         dst = self.tokens.get(PoolKey(dst_chain_id, symbol))
         if kind is SendKind.POOL:
@@ -125,8 +223,9 @@ class NetworkFacts:
         if kind is SendKind.DEPOSIT:
             chains = src_chain_id, dst_chain_id
             found = [pair for pair in of_symbol if (pair.org_chain_id, pair.pegged_chain_id) == chains]
+            taken_of = found or self._taking(taken, symbol)
             return (
-                _agreed([pair.org_token or src for pair in found], src),
+                _agreed([pair.org_token or src for pair in taken_of], src),
                 _agreed([pair.pegged_token or dst for pair in found], dst),
             )
         burned = [pair for pair in of_symbol if pair.pegged_chain_id == src_chain_id]
@@ -143,11 +242,9 @@ class NetworkFacts:
             _agreed([p.pegged_token or dst for p in minted if p.org_chain_id in originals], dst),
         )
 
-    def scaled_down(
-        self, amount: int, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
-    ) -> int | None:
-        """A pool send's amount in destination units, rounded down; None while a token is unknown."""
-        src, dst = self.tokens_of(SendKind.POOL, symbol, src_chain_id, dst_chain_id)
+    def scaled_down(self, amount: int, taken: Taken) -> int | None:
+        """The amount sent in destination units, rounded down; None while a token is unknown."""
+        src, dst = self.tokens_of(taken)
         if src is None or dst is None:
             return None
         return amount * int(10**dst.decimals) // int(10**src.decimals)

@@ -81,6 +81,42 @@ def burn_transfer_id(
     )
 
 
+def deposit_transfer_id_v1(
+    *,
+    depositor: bytes,
+    token: bytes,
+    amount: int,
+    mint_chain_id: int,
+    mint_account: bytes,
+    nonce: int,
+    src_chain_id: int,
+) -> bytes:
+    """Return the transfer id of a deposit into a version 1 vault, which leaves out the vault."""
+    return keccak256(
+        _address(depositor)
+        + _address(token)
+        + _uint256(amount)
+        + _uint64(mint_chain_id)
+        + _address(mint_account)
+        + _uint64(nonce)
+        + _uint64(src_chain_id)
+    )
+
+
+def burn_transfer_id_v1(
+    *, account: bytes, token: bytes, amount: int, to_account: bytes, nonce: int, src_chain_id: int
+) -> bytes:
+    """Return the transfer id of a burn at a version 1 pegged bridge, which pays on the original chain."""
+    return keccak256(
+        _address(account)
+        + _address(token)
+        + _uint256(amount)
+        + _address(to_account)
+        + _uint64(nonce)
+        + _uint64(src_chain_id)
+    )
+
+
 def pool_withdraw_id(*, chain_id: int, seqnum: int, receiver: bytes, token: bytes, amount: int) -> bytes:
     """Return the id under which the pool bridge remembers that a withdraw request has been paid."""
     return keccak256(

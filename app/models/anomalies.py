@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import JSON, BigInteger, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId, TransferId
 from app.extensions import Base
 from app.models.audit import ACTOR_LENGTH
-from app.models.types import BigId, Hash32, UtcTime
+from app.models.types import BigId, Hash32, Uint64, UtcTime
 
 NOTE_LENGTH = 500
 """Characters of a note."""
@@ -35,7 +35,7 @@ class Anomaly(Base):
         String(512), doc="transfer:0x…, rotation:1:ID, pool:1:USDT, event:transfer:0x…:ID"
     )
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32)
-    chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId | None] = mapped_column(Uint64)
     detail: Mapped[str] = mapped_column(Text)
     event_ids: Mapped[list[str]] = mapped_column(JSON)
     first_at: Mapped[datetime] = mapped_column(UtcTime)

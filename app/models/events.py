@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.extensions import Base
-from app.models.types import BigId, Hash32, UtcTime
+from app.models.types import BigId, ChainIds, Hash32, Uint64, UtcTime
 
 MAX_SUBJECT = 96
 """Characters of a subject: a route of two chain ids and a symbol has up to 92."""
@@ -43,8 +43,11 @@ class Event(Base):
     received_at: Mapped[datetime] = mapped_column(UtcTime)
     reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
-    chain_id: Mapped[ChainId | None] = mapped_column(BigInteger, doc="set for events about a chain")
+    chain_id: Mapped[ChainId | None] = mapped_column(Uint64, doc="set for events about a chain")
     block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from_block of a reorg")
+    limited_to: Mapped[frozenset[int] | None] = mapped_column(
+        ChainIds, doc="the chains of the reporter of an event about a transfer; NULL: all"
+    )
     body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
@@ -68,7 +71,7 @@ class TransferBlock(Base):
     transfer_id: Mapped[TransferId] = mapped_column(
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     highest: Mapped[BlockNumber] = mapped_column(BigInteger)
 
 
@@ -77,6 +80,6 @@ class ChainProgress(Base):
 
     __tablename__ = "chain_progress"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     highest_block: Mapped[BlockNumber | None] = mapped_column(BigInteger)
     newest_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest accepted event's time")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId
 from app.extensions import Base
-from app.models.types import UtcTime
+from app.models.types import Uint64, UtcTime
 
 
 class LatencyCount(Base):
@@ -21,8 +21,8 @@ class LatencyCount(Base):
 
     __tablename__ = "latency_counts"
 
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     width: Mapped[int] = mapped_column(
         SmallInteger, primary_key=True, autoincrement=False, doc="buckets are 2^width microseconds wide"
     )
@@ -59,8 +59,8 @@ class LatencyMiddle(Base):
 
     __tablename__ = "latency_middles"
 
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     low: Mapped[int] = mapped_column(BigInteger, doc="microseconds")
     high: Mapped[int] = mapped_column(BigInteger, doc="microseconds")
     below: Mapped[int] = mapped_column(BigInteger, doc="how many latencies are under low")

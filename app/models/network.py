@@ -24,7 +24,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.watching.terms import DEFAULT_POLL_SECONDS, Finality
 from app.extensions import Base
-from app.models.types import Address, BigId, FeeTiers, Uint256, UtcTime
+from app.models.types import Address, BigId, FeeTiers, Uint64, Uint256, UtcTime
 
 URL_LENGTH = 2048
 NAME_LENGTH = 128
@@ -41,7 +41,7 @@ class Chain(Base):
     __tablename__ = "chains"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, unique=True)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, unique=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
     icon: Mapped[str] = mapped_column(String(URL_LENGTH))
     block_delay: Mapped[int] = mapped_column(BigInteger, doc="blocks a transfer waits on this source")
@@ -121,7 +121,7 @@ class Pool(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
     liquidity_added: Mapped[int] = mapped_column(Uint256)
     liquidity_sent: Mapped[int] = mapped_column(Uint256)
@@ -150,8 +150,8 @@ class Route(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64)
     rate_model: Mapped[str] = mapped_column(String(16), doc="fixed or stableswap")
     rate_value: Mapped[str | None] = mapped_column(String(RATE_LENGTH), doc="plain decimal, of a fixed rate")
     amplification: Mapped[int | None] = mapped_column(doc="of a curve, as Curve's A()")
@@ -181,8 +181,8 @@ class RouteBlock(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     symbol: Mapped[str] = mapped_column(String(SYMBOL_LENGTH))
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64)
     both_directions: Mapped[bool]
     reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
     expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")

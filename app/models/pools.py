@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId
 from app.extensions import Base
-from app.models.types import ExactInteger, Uint256, UtcTime
+from app.models.types import ExactInteger, Uint64, Uint256, UtcTime
 
 
 class PoolCounter(Base):
@@ -17,7 +17,7 @@ class PoolCounter(Base):
 
     __tablename__ = "pool_counters"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     added: Mapped[int] = mapped_column(ExactInteger)
     sent: Mapped[int] = mapped_column(ExactInteger)
@@ -30,7 +30,7 @@ class PoolVolume(Base):
 
     __tablename__ = "pool_volumes"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     minute: Mapped[int] = mapped_column(
         BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 60"
@@ -53,8 +53,8 @@ class CourseCount(Base):
         BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 3600 // hours"
     )
     kind: Mapped[str] = mapped_column(String(8), primary_key=True, doc="SendKind; empty for a submission")
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     begun: Mapped[int] = mapped_column(BigInteger)
     completed: Mapped[int] = mapped_column(BigInteger)
@@ -71,8 +71,8 @@ class ReportedFee(Base):
     __tablename__ = "fed_fees"
 
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     base_fee: Mapped[int] = mapped_column(Uint256, doc="destination units")
     at: Mapped[datetime] = mapped_column(UtcTime)
     event_id: Mapped[str] = mapped_column(String(256))

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.extensions import Base
-from app.models.types import ExactInteger, Hash32, UtcTime
+from app.models.types import ExactInteger, Hash32, Uint64, UtcTime
 
 
 class PrunedTransfer(Base):
@@ -49,7 +49,7 @@ class PrunedPool(Base):
 
     __tablename__ = "pruned_pools"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
     sent: Mapped[int] = mapped_column(ExactInteger)
     relayed: Mapped[int] = mapped_column(ExactInteger)
@@ -61,7 +61,7 @@ class PrunedChain(Base):
 
     __tablename__ = "pruned_chains"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     highest_block: Mapped[BlockNumber | None] = mapped_column(BigInteger)
     newest_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of those that stood")
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.latency import FINE
 from app.extensions import Base
-from app.models.types import ACCOUNT_LENGTH, Address, ExactInteger, Hash32, Uint256, UtcTime
+from app.models.types import ACCOUNT_LENGTH, Address, ExactInteger, Hash32, Uint64, Uint256, UtcTime
 
 OPEN = "status NOT IN (2, 5, 10)"
 """The transfers that are not over: not failed, completed or refunded. A query says it in these very
@@ -59,9 +59,12 @@ class Transfer(Base):
     refund_reason: Mapped[int]
     status_since: Mapped[datetime | None] = mapped_column(UtcTime, doc="time of the deciding event")
     kind: Mapped[str | None] = mapped_column(String(8))
-    src_chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[ChainId | None] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId | None] = mapped_column(Uint64)
+    dst_chain_id: Mapped[ChainId | None] = mapped_column(Uint64)
     symbol: Mapped[str | None] = mapped_column(String(64))
+    token: Mapped[str | None] = mapped_column(
+        Address, doc="the address of the source token, if the send names it"
+    )
     amount: Mapped[int | None] = mapped_column(Uint256, doc="source units")
     sender: Mapped[str | None] = mapped_column(Address)
     receiver: Mapped[str | None] = mapped_column(Address)
@@ -170,7 +173,7 @@ class LatencyRecord(Base):
     transfer_id: Mapped[TransferId] = mapped_column(
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
-    src_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
-    dst_chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64)
     released_at: Mapped[datetime] = mapped_column(UtcTime)
     latency_us: Mapped[int] = mapped_column(BigInteger, doc="microseconds, never negative")

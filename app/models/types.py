@@ -14,8 +14,11 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.domain.amounts import is_uint256
+from app.domain.keys import MAX_UINT64
 
 ACCOUNT_LENGTH = 128
+
+_MAX_INT64 = 2**63 - 1
 
 # SQLite gives ids only to INTEGER primary keys; PostgreSQL needs 64 bits spelled out.
 BigId = BigInteger().with_variant(Integer, "sqlite")
@@ -54,6 +57,40 @@ class Uint256(ExactInteger):
         if value is not None and not is_uint256(value):
             raise ValueError("an amount is 0 to 2^256-1")
         return super().process_bind_param(value, dialect)
+
+
+class Uint64(TypeDecorator[int]):
+    """A chain id as contracts have it, 0 to 2^64-1, in a signed column of 64 bits
+    (docs/decisions/0057-chain-ids-of-64-bits.md).
+
+    Numbers from 2^63 on are stored as their two's complement: equality holds, their order does not.
+    """
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> int | None:
+        if value is None or 0 <= value <= _MAX_INT64:
+            return value
+        if not 0 <= value <= MAX_UINT64:
+            raise ValueError("a chain id is 0 to 2^64-1")
+        return value - MAX_UINT64 - 1
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> int | None:
+        return value + MAX_UINT64 + 1 if value is not None and value < 0 else value
+
+
+class ChainIds(TypeDecorator[frozenset[int]]):
+    """A set of chain ids, as text: ``1,56``."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: frozenset[int] | None, dialect: Dialect) -> str | None:
+        return None if value is None else ",".join(map(str, sorted(value)))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[int] | None:
+        return None if value is None else frozenset(map(int, filter(None, value.split(","))))
 
 
 class exact_sum(GenericFunction[int]):  # noqa: N801  named as it is called in a query

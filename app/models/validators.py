@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import JSON, BigInteger, String
+from sqlalchemy import JSON, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import ChainId
 from app.extensions import Base
-from app.models.types import UtcTime
+from app.models.types import Uint64, UtcTime
 
 
 class ReportedValidatorSet(Base):
@@ -17,7 +17,7 @@ class ReportedValidatorSet(Base):
 
     __tablename__ = "fed_validator_sets"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     version: Mapped[int] = mapped_column(doc="how many standing updates the chain has had")
     members: Mapped[list[list[str]]] = mapped_column(JSON, doc="[address, power] pairs, sorted by address")
     at: Mapped[datetime] = mapped_column(UtcTime)

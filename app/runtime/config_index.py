@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from app.domain.codes import SendKind
-from app.domain.keys import ChainId, PoolKey, RouteKey
+from app.domain.keys import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey
 
 Json = Mapping[str, Any]
 
@@ -57,8 +57,13 @@ class ConfigIndex:
         self._pair_tokens.setdefault(deposit.dst, pegged)
 
     def chain(self, chain_id: ChainId | None) -> Json:
-        """The chain; one without a name where it is not configured."""
-        return self._chains.get(chain_id or 0) or {**self._no_chain, "id": chain_id or 0}
+        """The chain; one without a name where it is not configured, and without an id beyond the wire's."""
+        number = 0 if chain_id is None or chain_id > MAX_CHAIN_ID else chain_id
+        return self._chains.get(number) or {**self._no_chain, "id": number}
+
+    def unlisted_token(self, address: str) -> Json:
+        """A token that only its address names, which stands for its symbol."""
+        return {**self._no_token, "symbol": address, "address": address}
 
     def tokens(
         self, kind: str | None, symbol: str | None, src: ChainId | None, dst: ChainId | None

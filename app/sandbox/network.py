@@ -9,7 +9,7 @@ import orjson
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId, PoolKey
-from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
+from app.domain.network_facts import NetworkFacts, PairFacts, Taken, TokenFacts
 from app.domain.validators import ValidatorSet
 
 NETWORK_FILE: Final = Path(__file__).with_name("network.json")
@@ -72,9 +72,8 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 
     Raises KeyError when the sandbox has none.
     """
-    contract = network_facts().refund_contract(
-        kind, symbol, ChainId(src_chain_id), ChainId(dst_chain_id), named=None
-    )
+    taken = Taken(kind, symbol, None, ChainId(src_chain_id), ChainId(dst_chain_id))
+    contract = network_facts().refund_contract(taken)
     if contract is None:
         raise KeyError((kind, symbol, src_chain_id, dst_chain_id))
     return contract

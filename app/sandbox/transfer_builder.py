@@ -9,6 +9,7 @@ from typing import Final, Self
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import checksum_address, keccak256
 from app.domain.keys import ChainId
+from app.domain.network_facts import Taken
 from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.sandbox.blocks import block_at, time_to_depth
 from app.sandbox.events import Event, block_event, event
@@ -59,9 +60,8 @@ class SendDetails:
         """
         fee = base_fees()[self.kind, self.symbol, self.src_chain_id, self.dst_chain_id]
         arriving = self.amount * (1_000_000 - _FEE_PPM) // 1_000_000
-        scaled = network_facts().scaled_down(
-            arriving, self.symbol, ChainId(self.src_chain_id), ChainId(self.dst_chain_id)
-        )
+        chains = ChainId(self.src_chain_id), ChainId(self.dst_chain_id)
+        scaled = network_facts().scaled_down(arriving, Taken(self.kind, self.symbol, None, *chains))
         if scaled is None:
             raise KeyError((self.dst_chain_id, self.symbol))
         return scaled - fee

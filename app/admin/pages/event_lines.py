@@ -119,6 +119,10 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
             return "Not valid, because the send that it confirms is not"
         case EventOutcome.REPEATED:
             return "Replaced: it was reported again later"
+        case EventOutcome.QUARANTINED:
+            return "Does not count yet: its reporter is limited to some chains, and the send is not known"
+        case EventOutcome.NOT_COUNTED:
+            return "Does not count: by the transfer's send it is not of the chain it was reported for"
         case EventOutcome.REORGANISED if by is not None:
             chain = chain_name_of(context.terms.chain_infos, by.chain_id)
             who = chain.name if chain else "the chain"

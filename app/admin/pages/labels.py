@@ -209,6 +209,11 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "A report of unknown validators may be an attack. Compare it with the contract; if it is wrong, "
         "retract it and revoke the ingest token of its reporter.",
     ),
+    AnomalyKind.READ_ON_ANOTHER_CHAIN: (
+        "Reported from a chain that is not the transfer's",
+        "It counts for nothing. A node or a reporter of the chain named here is wrong or lies: find which, "
+        "and revoke its ingest token or remove its URL.",
+    ),
     AnomalyKind.POOL_UNDER_ZERO: (
         "Pool below zero",
         "Events are missing, or the opening values are wrong. Compare the pool with the chain.",

@@ -73,6 +73,8 @@ class Past:
             self.paid_ids,
             self._asked_at(position),
         )
+        if not history.is_known:
+            return None
         sets = self._validators(position.seq, reorgs, retracted)
         answer = status_answer(history, replace(facts, validators={**facts.validators, **sets}))
         standing = history.standing()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.domain.transfer.events import (
@@ -11,42 +11,44 @@ from app.domain.transfer.events import (
     Event,
     EventType,
     FeeUpdated,
-    Side,
+    PlacedEvent,
     TransferEvent,
-    TransferFailed,
     TransferSent,
-    TransferSubmitted,
 )
+from app.domain.transfer.proof import is_proven
+from app.domain.transfer.standing import Origin, concerned_chain
 
-UNKNOWN_YET = (
-    "transfer_id: this token is limited to some chains, and the chain of this event follows from the "
-    "transfer's send, which is not known yet; send it again after the send"
+UNPROVEN = (
+    "transfer_id: this token is limited to some chains, so a send of its must give the transfer id by the "
+    "contract's formula: send nonce, token and, of a deposit or burn, contract as the log has them"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Event types and chains; None is all of them."""
+    """Event types and chains; None is all of them.
+
+    ``is_exported``: what is reported was admitted once under these limits, and is only taken in again.
+    """
 
     types: frozenset[EventType] | None = None
     chains: frozenset[int] | None = None
+    is_exported: bool = False
 
-    def refusal(self, event: Event, known: Iterable[TransferEvent]) -> str | None:
-        """Why the event is outside of the scope; None where it is inside.
+    def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
+        """Why the event is outside of the scope; None where it is inside, or where that is not known yet.
 
-        What cannot be shown to be of an allowed chain is outside.
-
-        :param known: for an event about a transfer, what is known of the transfer, standing or not.
+        :param known: for an event about a transfer, the transfer's chains as they are known.
         """
         if self.types is not None and event.type not in self.types:
             return f"type: {event.type} is outside this token's scope"
-        if self.chains is None:
+        if self.chains is None or self.is_exported:
             return None
-        chains = chains_of(event, known)
-        if not chains:
-            return UNKNOWN_YET
-        outside = sorted(chains - self.chains)
-        return f"chain {outside[0]} is outside this token's scope" if outside else None
+        outside = sorted(_chains_of(event, known) - self.chains)
+        if outside:
+            return f"chain {outside[0]} is outside this token's scope"
+        is_unproven = isinstance(event, TransferSent) and not is_proven(event)
+        return UNPROVEN if is_unproven else None
 
     def has_chain(self, chain_id: int | None) -> bool:
         """Whether what is of this chain is the bearer's business; None: its chain is not known."""
@@ -56,27 +58,15 @@ class Scope:
 EVERYTHING = Scope()
 
 
-def chains_of(event: Event, known: Iterable[TransferEvent]) -> frozenset[int]:
-    """The chains an event is of; none where that is not known (yet).
-
-    A fee is of both chains of its route. A send or submission names its source chain. Other events
-    about a transfer are of the chain that their block is of. Those without a block (the network's
-    status, the steps of a refund) are of the source chain; where sends disagree about it, of each that
-    they name. A submission is only an announcement: it only tells the chain of a failure, which no send
-    precedes.
-    """
+def _chains_of(event: Event, known: Callable[[], Origin]) -> frozenset[int]:
+    """The chains an event is of; none where that is not known (yet). A fee is of both chains of its route."""
     if isinstance(event, ChainEvent | ChainReorged):
         return frozenset({event.chain_id})
     if isinstance(event, FeeUpdated):
         return frozenset({event.src_chain_id, event.dst_chain_id})
-    if isinstance(event, TransferSubmitted | TransferSent):
-        return frozenset({event.src_chain_id})
     if not isinstance(event, TransferEvent):
         return frozenset()
-    events = list(known)
-    sends = [each for each in events if isinstance(each, TransferSent)]
-    if event.side is Side.DESTINATION:
-        return frozenset(send.dst_chain_id for send in sends)
-    if not sends and isinstance(event, TransferFailed):
-        return frozenset(each.src_chain_id for each in events if isinstance(each, TransferSubmitted))
-    return frozenset(send.src_chain_id for send in sends)
+    read_on = event.chain_id if isinstance(event, PlacedEvent) else None
+    return frozenset(
+        chain_id for chain_id in (concerned_chain(event, known()), read_on) if chain_id is not None
+    )

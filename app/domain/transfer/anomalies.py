@@ -16,10 +16,12 @@ from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.events import (
     Event,
     NetworkStatus,
+    PlacedEvent,
     RefundCompleted,
     RefundDelayed,
     RefundPrepared,
     TransferDelayed,
+    TransferEvent,
     TransferFailed,
     TransferReleased,
     TransferSent,
@@ -50,6 +52,7 @@ class AnomalyKind(StrEnum):
     ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
     UNLISTED_CONTRACT = "unlisted_contract"
     WITHDRAW_ID_PAID = "withdraw_id_paid"
+    READ_ON_ANOTHER_CHAIN = "read_on_another_chain"
     POOL_UNDER_ZERO = "pool_under_zero"
 
 
@@ -65,7 +68,7 @@ class Anomaly:
 
 
 def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
-    ordered = sorted(events, key=lambda e: e.order)
+    ordered = sorted(events, key=lambda e: (e.at, e.id))
     return Anomaly(kind, detail, tuple(e.id for e in ordered), ordered[0].at, ordered[-1].at)
 
 
@@ -74,11 +77,13 @@ def anomalies_of_transfer(
     uncontradicted: Sequence[RefundPrepared],
     facts: NetworkFacts,
     paid_ids: PaidIds,
+    misplaced: Sequence[TransferEvent] = (),
 ) -> list[Anomaly]:
     """The anomalies of one transfer, at most one of each kind.
 
     :param uncontradicted: the standing refund requests that no fact proves false.
     :param paid_ids: withdraw ids of its requests that were paid for other transfers.
+    :param misplaced: events that were read on another chain than the transfer's own.
     """
     found = (
         _refund_and_release(standing),
@@ -92,6 +97,7 @@ def anomalies_of_transfer(
         _delay_pays_at_once(standing),
         _unlisted_contract(standing, facts),
         _withdraw_id_paid(standing, paid_ids),
+        _read_on_another_chain(misplaced),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
@@ -124,12 +130,11 @@ def _released_twice(standing: StandingEvents) -> Anomaly | None:
 def _different_sends(standing: StandingEvents) -> Anomaly | None:
     sends = standing.every(TransferSent)
     contents = {
-        (e.kind, e.src_chain_id, e.dst_chain_id, e.symbol, e.amount, e.sender, e.receiver, e.src_tx_hash)
-        for e in sends
+        (e.kind, e.src_chain_id, e.dst_chain_id, e.amount, e.sender, e.receiver, e.src_tx_hash) for e in sends
     }
-    # A report that names no contract says nothing else than one that does.
-    contracts = {send.contract for send in sends if send.contract is not None}
-    different = max(len(contents), len(contracts))
+    # A report that leaves one of these out says nothing else than one that has it.
+    left_out = ({getattr(e, name) for e in sends} - {None} for name in ("symbol", "token", "contract"))
+    different = max(len(contents), *map(len, left_out))
     if different < 2:
         return None
     return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} different sends", sends)
@@ -142,7 +147,7 @@ def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly 
     told = [(event, event.amount) for event in standing.every(TransferReleased) if event.amount is not None]
     if not told:
         return None
-    src, dst = facts.tokens_of(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
+    src, dst = facts.tokens_of(send.taken)
     if src is None or dst is None:
         return None
     most = LARGEST_PAYOUT * send.amount * Fraction(10) ** (dst.decimals - src.decimals)
@@ -216,7 +221,7 @@ def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | Ref
 
 def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
     send = standing.first(TransferSent)
-    if send is None or not facts.is_unlisted(*send.taken_by):
+    if send is None or not facts.is_unlisted(send.taken):
         return None
     return _of(
         AnomalyKind.UNLISTED_CONTRACT,
@@ -240,6 +245,15 @@ def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | 
         f"0x{paid_ids[paid_id].hex()}; the contract pays each id once",
         requests,
     )
+
+
+def _read_on_another_chain(misplaced: Sequence[TransferEvent]) -> Anomaly | None:
+    if not misplaced:
+        return None
+    found = {event.chain_id for event in misplaced if isinstance(event, PlacedEvent)}
+    chains = ", ".join(str(chain_id) for chain_id in sorted(filter(None, found)))
+    detail = f"reported as read on chain {chains}, which is not the transfer's own; it counts for nothing"
+    return _of(AnomalyKind.READ_ON_ANOTHER_CHAIN, detail, misplaced)
 
 
 def anomalies_of_rotations(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import BlockNumber, ChainId, RouteKey, TransferId
+from app.domain.network_facts import Taken
 from app.domain.transfer.subjects import (
     OPERATORS,
     EventKey,
@@ -102,6 +103,18 @@ class BlockEvent(TransferEvent):
     block_hash: str | None = None
     log_index: int | None = None
 
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """What stands in a block comes first, then by time and id."""
+        return self.block is None, self.at, self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedEvent(BlockEvent):
+    """One that may say on which chain it was read: on another than the transfer's own it does not count."""
+
+    chain_id: ChainId | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferSubmitted(TransferEvent):
@@ -128,23 +141,30 @@ class TransferSent(BlockEvent):
     kind: SendKind
     src_chain_id: ChainId
     dst_chain_id: ChainId
-    symbol: str
     amount: int
     sender: str
     receiver: str
     src_tx_hash: str
+    symbol: str | None = None
+    token: str | None = None
     nonce: str | None = None
     max_slippage: int | None = None
     contract: str | None = None
 
     @property
-    def taken_by(self) -> tuple[SendKind, str, ChainId, ChainId, str | None]:
-        """Kind, symbol, both chains and the contract named: what says which contract has the funds."""
-        return self.kind, self.symbol, self.src_chain_id, self.dst_chain_id, self.contract
+    def order(self) -> tuple[Any, ...]:
+        """By the place in the chain where it is known, then by time and id."""
+        in_block = self.block is None, self.block or 0
+        return *in_block, self.log_index is None, self.log_index or 0, self.at, self.id
+
+    @property
+    def taken(self) -> Taken:
+        """What says which token was taken, and which contract has it."""
+        return Taken(self.kind, self.symbol, self.token, self.src_chain_id, self.dst_chain_id, self.contract)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransferConfirmed(BlockEvent):
+class TransferConfirmed(PlacedEvent):
     """The send's block is ``block_delay`` deep."""
 
     type = EventType.TRANSFER_CONFIRMED
@@ -152,7 +172,7 @@ class TransferConfirmed(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransferFailed(BlockEvent):
+class TransferFailed(PlacedEvent):
     """The source transaction reverted or was dropped; nothing was taken."""
 
     type = EventType.TRANSFER_FAILED
@@ -171,7 +191,7 @@ class NetworkStatus(TransferEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransferDelayed(BlockEvent):
+class TransferDelayed(PlacedEvent):
     """The release was queued by the delay rule."""
 
     type = EventType.TRANSFER_DELAYED
@@ -182,7 +202,7 @@ class TransferDelayed(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransferReleased(BlockEvent):
+class TransferReleased(PlacedEvent):
     """Funds were paid out; ``amount`` in destination units."""
 
     type = EventType.TRANSFER_RELEASED
@@ -218,7 +238,7 @@ class RefundSigned(TransferEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefundSubmitted(BlockEvent):
+class RefundSubmitted(PlacedEvent):
     """The user's withdraw is in a source block, not yet deep enough."""
 
     type = EventType.REFUND_SUBMITTED
@@ -228,7 +248,7 @@ class RefundSubmitted(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefundFailed(BlockEvent):
+class RefundFailed(PlacedEvent):
     """The user's withdraw did not succeed: takes the ``RefundSubmitted`` of this transaction back."""
 
     type = EventType.REFUND_FAILED
@@ -238,7 +258,7 @@ class RefundFailed(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefundDelayed(BlockEvent):
+class RefundDelayed(PlacedEvent):
     """The user's withdraw was taken and waits in the contract's delay queue; nothing is paid yet."""
 
     type = EventType.REFUND_DELAYED
@@ -249,7 +269,7 @@ class RefundDelayed(BlockEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefundCompleted(BlockEvent):
+class RefundCompleted(PlacedEvent):
     """The user's withdraw is final and paid."""
 
     type = EventType.REFUND_COMPLETED

@@ -7,7 +7,7 @@ The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refuse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -21,12 +21,14 @@ from app.domain.transfer.events import (
     RefundPrepared,
     RefundSigned,
     TransferEvent,
+    TransferSent,
     ValidatorsUpdated,
 )
 from app.domain.transfer.limits import Told, too_many
+from app.domain.transfer.proof import Proof, proof_of
 from app.domain.transfer.pruned import Pruned, PrunedMatch
 from app.domain.transfer.signatures import NotTaken, request_refusal, signature_refusal
-from app.domain.transfer.standing import Logged, as_told_last, origin_of
+from app.domain.transfer.standing import Logged, Origin, as_told_last, origin_of
 from app.domain.transfer.state import TransferHistory
 from app.domain.transfer.subjects import EventKey
 
@@ -42,11 +44,15 @@ class LatestAcceptance:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0."""
+    """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0.
+
+    ``chains`` are those that the reporter of an event about a transfer is limited to; None: all.
+    """
 
     seq: int
     occurrence: int
     event: Event
+    chains: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,12 @@ _PRUNED_TRANSFER: Final = (
 class ReporterScope(Protocol):
     """What a reporter may report."""
 
-    def refusal(self, event: Event, known: Iterable[TransferEvent]) -> str | None:
-        """Why the event is outside; None where it is inside. ``known``: what is known of its transfer."""
+    @property
+    def chains(self) -> frozenset[int] | None:
+        """The chains that it is limited to; None: all."""
+
+    def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
+        """Why the event is outside; None where it is not. ``known``: its transfer's chains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +144,7 @@ class Known:
         self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
-            log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event)]
+            log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event, entry.chains)]
             if entry.occurrence:  # the first of a key has nothing to add to others
                 log = as_told_last(log)
             self.histories[event.transfer_id] = history.with_log(log)
@@ -164,9 +174,9 @@ def judge(event: Event, known: Known) -> Verdict:
 
     The scope comes first: an event outside of it must not even raise an anomaly.
     """
-    latest = known.latest.get(event.key)
-    if (outside := known.scope.refusal(event, _not_retracted(event, known))) is not None:
+    if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
         return Refused(outside)
+    latest = _comparable(event, known)
     pruned = known.pruned.match(event)
     differs = latest is not None and not agree(latest.event, event)
     if differs or pruned is PrunedMatch.OTHER_CONTENT:
@@ -176,24 +186,51 @@ def judge(event: Event, known: Known) -> Verdict:
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
     if latest is None:
-        return _refusal(event, known) or Accepted(LogEntry(known.next_seq, 0, event))
+        return _refusal(event, known) or Accepted(_entry(event, known))
     return _judge_again(event, latest, known)
+
+
+def _comparable(event: Event, known: Known) -> LatestAcceptance | None:
+    """What the log has last under the event's key, of reporters that this one cannot contradict.
+
+    What a limited reporter said about a transfer says nothing to reporters of other limits: it may be about
+    a transfer that is none of its.
+    """
+    latest = known.latest.get(event.key)
+    if latest is None or not isinstance(event, TransferEvent):
+        return latest
+    same = (known.scope.chains, None)
+    of_key = [each for each in known.histories[event.transfer_id].log if each.event.id == event.id]
+    if not of_key or of_key[-1].chains in same:  # a signature that is not needed is in no history
+        return latest
+    comparable = [each for each in of_key if each.chains in same]
+    if not comparable:
+        return None
+    return LatestAcceptance(comparable[-1].seq, latest.occurrence, comparable[-1].event)
+
+
+def _entry(event: Event, known: Known) -> LogEntry:
+    latest = known.latest.get(event.key)
+    occurrence = 0 if latest is None else latest.occurrence + 1
+    chains = known.scope.chains if isinstance(event, TransferEvent) else None
+    return LogEntry(known.next_seq, occurrence, event, chains)
 
 
 def _judge_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
     """The verdict about an event that was accepted before: whichever report said more, nothing is lost."""
     told = together(latest.event, event)
-    entry = LogEntry(known.next_seq, latest.occurrence + 1, told)
+    entry = _entry(told, known)
     if _stands(event, latest, known):
         adds = told is not latest.event
+        if adds and isinstance(told, TransferSent) and (reason := send_refusal(told, known.facts)):
+            return Refused(reason)
         return Repeated(entry if adds or _is_logged_again(told, latest, known) else None)
     return _refusal(told, known) or Accepted(entry)
 
 
-def _not_retracted(event: Event, known: Known) -> Iterator[TransferEvent]:
-    """What was accepted about the event's transfer and not retracted."""
-    if isinstance(event, TransferEvent):
-        yield from (logged.event for logged in known.histories[event.transfer_id].kept())
+def _origin(event: Event, known: Known) -> Origin:
+    """The chains of the event's transfer, as far as they are known."""
+    return known.histories[event.transfer_id].origin() if isinstance(event, TransferEvent) else Origin()
 
 
 def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
@@ -216,8 +253,7 @@ def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bo
         return True
     if not isinstance(event, BlockEvent) or event.block is None or latest.seq > known.last_reversal:
         return False
-    log = known.histories[event.transfer_id].log
-    return origin_of(logged.event for logged in log).chain_of(event) is None
+    return origin_of(known.histories[event.transfer_id].log).chain_of(event) is None
 
 
 def _refusal(event: Event, known: Known) -> Refused | None:
@@ -231,11 +267,29 @@ def _refusal(event: Event, known: Known) -> Refused | None:
         target = next(pruned, None)
         return None if target is None else Refused(f"targets: {target!r} was pruned and cannot be retracted")
     not_taken: NotTaken | None = None
+    if isinstance(event, TransferSent):
+        reason = send_refusal(event, known.facts)
+        return None if reason is None else Refused(reason)
     if isinstance(event, RefundPrepared):
         not_taken = request_refusal(event, known.histories[event.transfer_id], known.facts)
     elif isinstance(event, RefundSigned):
         not_taken = signature_refusal(event, known.histories[event.transfer_id], known.facts)
     return None if not_taken is None else Refused(not_taken.reason, aside=not_taken.aside)
+
+
+def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
+    """Why a send is refused; None where it is taken."""
+    if proof_of(event) is Proof.CONTRADICTED:
+        return (
+            "transfer_id: is not the id that the contract gives a send with these fields: send sender, "
+            "receiver, token, amount, dst_chain_id, nonce and contract as its log has them"
+        )
+    if facts.contradicts_token(event.taken):
+        return (
+            f"token: is not what is configured as {event.symbol} on chain {event.src_chain_id}: "
+            "send the token of the log, and leave symbol out"
+        )
+    return None
 
 
 def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:

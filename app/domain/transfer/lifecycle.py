@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.domain.codes import TransferHistoryStatus, XferStatus
 from app.domain.transfer.events import (
@@ -23,22 +23,26 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
+from app.domain.transfer.proof import is_proven
 
 T = TypeVar("T", bound=TransferEvent)
 
 
 @dataclass(frozen=True, slots=True)
 class StandingEvents:
-    """The standing events of one transfer, by type, each type in the order of ``(at, id)``."""
+    """The standing events of one transfer, by type, each type in its order (``Event.order``)."""
 
     by_type: dict[type[TransferEvent], list[TransferEvent]]
 
     @classmethod
     def of(cls, events: Iterable[TransferEvent]) -> StandingEvents:
-        """Group and sort ``events``."""
+        """Group and sort ``events``: of sends the proven ones come first."""
         by_type: dict[type[TransferEvent], list[TransferEvent]] = {}
-        for event in sorted(events, key=lambda e: e.order):
+        for event in events:
             by_type.setdefault(type(event), []).append(event)
+        for of_type in by_type.values():
+            if len(of_type) > 1:
+                of_type.sort(key=_rank)
         return cls(by_type)
 
     def events(self) -> Iterable[TransferEvent]:
@@ -65,6 +69,10 @@ class StandingEvents:
         """The user's withdraws that no ``refund.failed`` of the same transaction takes back."""
         failed = {failure.tx_hash for failure in self.every(RefundFailed)}
         return [refund for refund in self.every(RefundSubmitted) if refund.tx_hash not in failed]
+
+
+def _rank(event: TransferEvent) -> tuple[Any, ...]:
+    return not is_proven(event), *event.order
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ What stands is decided by ``standing`` alone. This module finds the reason for t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.domain.keys import ChainId
 from app.domain.transfer.events import BlockEvent, TransferConfirmed, TransferEvent
-from app.domain.transfer.standing import Logged, Origin, origin_of, standing_of_transfer
+from app.domain.transfer.standing import Logged, Origin, concerned_chain, standing_of_transfer
 from app.domain.transfer.state import TransferHistory
 
 
@@ -23,6 +23,10 @@ class EventOutcome(StrEnum):
     RETRACTED = "retracted"
     SEND_GONE = "send_gone"
     REPEATED = "repeated"
+    QUARANTINED = "quarantined"
+    """Its reporter is limited to some chains, and no send says that the transfer is one of theirs."""
+    NOT_COUNTED = "not_counted"
+    """It is about other chains than the transfer's send: of a limited reporter, or read on another chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +51,28 @@ class AcceptanceOutcome:
 
 def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
     """Every acceptance in the order of the log."""
-    standing = {event.id for event in standing_of_transfer(history.kept(), history.reorgs)}
-    latest = {logged.event.id: logged.seq for logged in history.log}
-    origin = origin_of(logged.event for logged in history.log)
+    origin = history.origin()
+    counted = {logged.seq: logged for logged in history.counted(origin)}
+    standing = standing_of_transfer(list(counted.values()), history.reorgs, origin)
+    stands = {(event.id, type(event)) for event in standing}
+    latest = {(logged.event.id, type(logged.event)): logged.seq for logged in history.log}
     for logged in history.log:
         event = logged.event
+        key = event.id, type(event)
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
-        if event.id in standing and latest[event.id] == logged.seq:
+        if key in stands and latest[key] == logged.seq and logged.seq in counted:
             yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
         else:
-            outcome, by = _why_not_standing(history, logged, origin, latest[event.id])
+            outcome, by = _why_not_standing(history, logged, origin, latest[key], counted)
             yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)
 
 
 def _why_not_standing(
-    history: TransferHistory, logged: Logged[TransferEvent], origin: Origin, latest: int
+    history: TransferHistory,
+    logged: Logged[TransferEvent],
+    origin: Origin,
+    latest: int,
+    counted: Container[int],
 ) -> tuple[EventOutcome, int | None]:
     event, seq = logged.event, logged.seq
     reorg = _reorg_reaching(history, logged, origin)
@@ -72,8 +83,11 @@ def _why_not_standing(
         return EventOutcome.RETRACTED, retraction
     if latest > seq:
         return EventOutcome.REPEATED, latest
-    assert isinstance(event, TransferConfirmed)  # noqa: S101  no other kind falls with another event
-    return EventOutcome.SEND_GONE, None
+    if seq not in counted and logged.chains is not None and concerned_chain(event, origin) is None:
+        return EventOutcome.QUARANTINED, None
+    if isinstance(event, TransferConfirmed) and seq in counted:
+        return EventOutcome.SEND_GONE, None
+    return EventOutcome.NOT_COUNTED, None
 
 
 def _reorg_reaching(history: TransferHistory, logged: Logged[TransferEvent], origin: Origin) -> int:

@@ -29,11 +29,14 @@ from app.domain.transfer.events import (
     TransferSubmitted,
 )
 from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, StatusAnswer, status_of
+from app.domain.transfer.proof import is_proven
 from app.domain.transfer.standing import (
     ChainReading,
     Logged,
+    Origin,
     Reorg,
     Retracted,
+    counting,
     highest_blocks,
     not_retracted,
     origin_of,
@@ -66,6 +69,7 @@ class TransferState:
     src_chain_id: ChainId | None = None
     dst_chain_id: ChainId | None = None
     symbol: str | None = None
+    token: str | None = None
     amount: int | None = None
     sender: str | None = None
     receiver: str | None = None
@@ -113,14 +117,34 @@ class TransferHistory:
         """The acceptances that no operator retracted."""
         return not_retracted(self.log, self.retracted, self.reorgs)
 
+    def origin(self) -> Origin:
+        """The transfer's two chains."""
+        return origin_of(self.kept())
+
+    def counted(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
+        """Of the acceptances that no operator retracted those that count."""
+        kept = self.kept()
+        return counting(kept, origin or origin_of(kept))
+
     def standing(self) -> StandingEvents:
         """The events that stand."""
-        return StandingEvents.of(standing_of_transfer(self.kept(), self.reorgs))
+        origin = self.origin()
+        return StandingEvents.of(standing_of_transfer(self.counted(origin), self.reorgs, origin))
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
         """How far the events that stand show that chains were read."""
-        kept = self.kept()
-        return readings(standing_of_transfer(kept, self.reorgs), origin_of(logged.event for logged in kept))
+        return readings(self.standing().events(), self.origin())
+
+    def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
+        """Events that were read on another chain than the transfer's own, each once."""
+        found = {each.event.id: each.event for each in self.kept() if origin.is_misplaced(each.event)}
+        return list(found.values())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the log has anything about the transfer but what waits for its send."""
+        naming = TransferSent | TransferSubmitted
+        return any(logged.chains is None or isinstance(logged.event, naming) for logged in self.log)
 
     def disputed_chains(self) -> frozenset[ChainId]:
         """Where its sends and submissions, standing or not, contradict each other: all chains they name."""
@@ -140,7 +164,7 @@ class TransferHistory:
         """The event that describes the transfer: a send before a submission, a standing one first."""
         if (send := standing.first(TransferSent)) is not None:
             return send
-        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.kept()}.values())
+        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.counted()}.values())
         return ever.first(TransferSent) or standing.first(TransferSubmitted) or ever.first(TransferSubmitted)
 
 
@@ -151,15 +175,14 @@ def refund_context(
     paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id, paid_ids=paid_ids)
-    token, _ = facts.tokens_of(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
     return RefundContext(
         transfer_id,
         kind=send.kind,
         src_chain_id=send.src_chain_id,
-        contract=facts.refund_contract(*send.taken_by),
-        unlisted_contract=send.contract if facts.is_unlisted(*send.taken_by) else None,
+        contract=facts.refund_contract(send.taken),
+        unlisted_contract=send.contract if facts.is_unlisted(send.taken) else None,
         paid_ids=paid_ids,
-        token=token.address if token else None,
+        token=facts.token_address(send.taken),
         receiver=parse_evm_address(send.sender),
         amount=send.amount,
     )
@@ -205,7 +228,8 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     send = origin_event if isinstance(origin_event, TransferSent) else None
     standing_send = standing.first(TransferSent)
     release = standing.first(TransferReleased)
-    origin = origin_of(logged.event for logged in history.kept())
+    origin = history.origin()
+    counted = history.counted(origin)
     refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
     src_tx_hash, dst_tx_hash = _src_tx_hash(standing), _dst_tx_hash(standing)
     received_amount = _received_amount(send, release, facts)
@@ -218,7 +242,8 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         kind=send.kind if send else None,
         src_chain_id=origin_event.src_chain_id if origin_event else None,
         dst_chain_id=origin_event.dst_chain_id if origin_event else None,
-        symbol=origin_event.symbol if origin_event else None,
+        symbol=facts.symbol_of(send.taken) if send else origin_event.symbol if origin_event else None,
+        token=send.token if send else None,
         amount=origin_event.amount if origin_event else None,
         sender=origin_event.sender if origin_event else None,
         receiver=origin_event.receiver if origin_event else None,
@@ -228,13 +253,17 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         sent_at=standing_send.at if standing_send else None,
         released_at=release.at if release else None,
         relayed_amount=received_amount if send and send.kind is SendKind.POOL else None,
-        began_at=_began_at(history),
+        began_at=_began_at(counted, origin),
         received_amount=received_amount,
         evidence=refund.evidence if refundable else None,
-        anomalies=tuple(anomalies_of_transfer(standing, refund.uncontradicted, facts, history.paid_ids)),
-        blocks=highest_blocks((logged.event for logged in history.kept()), origin),
+        anomalies=tuple(
+            anomalies_of_transfer(
+                standing, refund.uncontradicted, facts, history.paid_ids, history.misplaced(origin)
+            )
+        ),
+        blocks=highest_blocks((logged.event for logged in counted), origin),
         readings=readings(standing.events(), origin),
-        other_hashes=tuple(sorted(_tx_hashes(history.log) - {src_tx_hash, dst_tx_hash})),
+        other_hashes=tuple(sorted(_tx_hashes(counting(history.log, origin)) - {src_tx_hash, dst_tx_hash})),
         withdraw_ids=_withdraw_ids(refund, answer.status),
         refund_basis=refund.basis,
     )
@@ -343,16 +372,20 @@ def _dst_tx_hash(standing: StandingEvents) -> str | None:
     return payout.dst_tx_hash if payout else None
 
 
-def _began_at(history: TransferHistory) -> datetime | None:
+def _began_at(counted: Sequence[Logged[TransferEvent]], origin: Origin) -> datetime | None:
     """When the transfer was first heard of: the earliest submission or send, whether or not it stands.
 
     So the time stays the same when an announced transfer is sent, and when a reorganisation takes a send
-    back that then comes again: pages of a history can be told apart by it.
+    back that then comes again: pages of a history can be told apart by it. Beside a proven send an unproven
+    one does not count.
     """
-    origins = (
-        each.event for each in history.kept() if isinstance(each.event, TransferSent | TransferSubmitted)
+    named = (each.event for each in counted if isinstance(each.event, TransferSent | TransferSubmitted))
+    times = (
+        event.at
+        for event in named
+        if not (origin.is_proven and isinstance(event, TransferSent) and not is_proven(event))
     )
-    return min((event.at for event in origins), default=None)
+    return min(times, default=None)
 
 
 def _received_amount(
@@ -367,4 +400,4 @@ def _received_amount(
         return release.amount if release else None
     if send is None:
         return None
-    return facts.scaled_down(send.amount, send.symbol, send.src_chain_id, send.dst_chain_id)
+    return facts.scaled_down(send.amount, send.taken)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import BlockNumber, ChainId
 from app.extensions import Base
-from app.models.types import BigId, UtcTime
+from app.models.types import BigId, Uint64, UtcTime
 from app.models.watching.watches import HASH_LENGTH, SOURCE_LENGTH
 
 KEY_LENGTH = 256
@@ -24,7 +24,7 @@ class WatchHeader(Base):
 
     __tablename__ = "watch_headers"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     number: Mapped[BlockNumber] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     hash: Mapped[str] = mapped_column(String(HASH_LENGTH))
     parent_hash: Mapped[str] = mapped_column(String(HASH_LENGTH))
@@ -42,7 +42,7 @@ class WatchSpan(Base):
     __tablename__ = "watch_spans"
     __table_args__ = (Index("ix_watch_spans_chain_id_last", "chain_id", "last"),)
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     first: Mapped[BlockNumber] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     last: Mapped[BlockNumber] = mapped_column(BigInteger)
     count: Mapped[int] = mapped_column(BigInteger, doc="of the logs in it")
@@ -60,7 +60,7 @@ class WatchWaiting(Base):
         Index("ix_watch_waiting_block", "chain_id", "block"),
     )
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     kind: Mapped[str] = mapped_column(String(STATE_LENGTH), primary_key=True, doc="a value of WaitingKind")
     key: Mapped[str] = mapped_column(String(KEY_LENGTH), primary_key=True)
     block: Mapped[BlockNumber] = mapped_column(BigInteger)
@@ -75,7 +75,7 @@ class WatchMiss(Base):
     __table_args__ = (Index("ix_watch_misses_chain_id_id", "chain_id", "id"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64)
     at: Mapped[datetime] = mapped_column(UtcTime)
     first: Mapped[BlockNumber] = mapped_column(BigInteger)
     last: Mapped[BlockNumber] = mapped_column(BigInteger)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.keys import BlockNumber, ChainId
 from app.extensions import Base
-from app.models.types import UtcTime
+from app.models.types import Uint64, UtcTime
 
 HASH_LENGTH = 66
 OWNER_LENGTH = 128
@@ -28,7 +28,7 @@ class ChainWatch(Base):
 
     __tablename__ = "chain_watches"
 
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
 
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
     owner: Mapped[str | None] = mapped_column(String(OWNER_LENGTH), doc="null where nobody has the lease")

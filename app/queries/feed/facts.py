@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,20 +12,27 @@ from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId, PoolKey
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
-from app.models.network import Chain, OpeningValidator, PeggedPair, Token
+from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Token
 from app.models.validators import ReportedValidatorSet
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
     """Everything that folding depends on, the validator sets included."""
+    listed = select(Token.chain_id, Token.symbol, Token.address, Token.decimal).order_by(Token.id)
     tokens = {
         PoolKey(row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
-        for row in connection.execute(select(Token.chain_id, Token.symbol, Token.address, Token.decimal))
+        for row in connection.execute(listed)
     }
+    symbols: dict[tuple[ChainId, bytes], list[str]] = defaultdict(list)
+    for (chain_id, symbol), token in tokens.items():
+        if token.address is not None:
+            symbols[chain_id, token.address].append(symbol)
     chains = connection.execute(select(Chain.chain_id, Chain.contract_addr))
     bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
     return NetworkFacts(
         tokens=tokens,
+        symbols=symbols,
+        pools={PoolKey(*row) for row in connection.execute(select(Pool.chain_id, Pool.symbol))},
         pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
         pairs=tuple(_pairs(connection, tokens)),
         validators=load_validator_sets(connection),

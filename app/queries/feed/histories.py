@@ -16,6 +16,7 @@ from app.domain.transfer.events import (
     BlockEvent,
     EventType,
     NetworkStatus,
+    PlacedEvent,
     RefundPrepared,
     TransferEvent,
     TransferSent,
@@ -58,7 +59,7 @@ def load_histories(
     ids = set(transfer_ids)
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
     query = (
-        select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body)
+        select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body, Event.limited_to)
         .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
         .where(is_one_of(connection, Event.transfer_id, ids), SignatureNotNeeded.seq.is_(None))
         .order_by(Event.seq)
@@ -68,7 +69,7 @@ def load_histories(
     rows = connection.execute(query)
     for row in rows:
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
-        logs[row.transfer_id].append(Logged(row.seq, event))
+        logs[row.transfer_id].append(Logged(row.seq, event, row.limited_to))
     reorgs = _reorgs_reaching(connection, logs, arriving)
     paid_ids = paid_ids_of(connection, logs)
     asked = _asked_at(connection, logs, arriving)
@@ -87,8 +88,9 @@ def load_histories(
 
 
 def has_events(connection: Connection, transfer_id: TransferId) -> bool:
-    """Whether the log has anything about the transfer."""
-    return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id))))
+    """Whether the log has anything about the transfer that counts without its send."""
+    counts = Event.limited_to.is_(None)
+    return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id, counts))))
 
 
 def _asked_at(
@@ -178,4 +180,6 @@ def chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
     for event in events:
         if isinstance(event, TransferSent | TransferSubmitted):
             chains |= {event.src_chain_id, event.dst_chain_id}
+        elif isinstance(event, PlacedEvent):
+            chains.add(event.chain_id)
     return {chain_id for chain_id in chains if chain_id is not None}

@@ -12,11 +12,14 @@ from app.queries.transfers.status import STATUS_COLUMNS, TransferRow
 
 
 class TransferEntry(NamedTuple):
-    """A transfer. ``amount`` is in source units, ``received_amount`` in destination units."""
+    """A transfer. ``token`` is the source token's address, ``amount`` in source units, ``received_amount`` in
+    destination units.
+    """
 
     transfer_id: TransferId
     sender: str | None
     receiver: str | None
+    token: str | None
     amount: int | None
     received_amount: int | None
     began_at: datetime | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,8 +10,9 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
 
 from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
-from app.domain.keys import ChainId, RouteKey
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.times import hour_of, unix_milliseconds
+from app.models.network import Token
 from app.models.pools import CourseCount
 from app.models.transfers import Transfer, TransferAccount
 from app.queries.transfers.bounds import at_most
@@ -71,14 +73,43 @@ def transfers_naming_contracts(
 ) -> Sequence[bytes]:
     """The ids of transfers from these chains whose send names one of the contracts.
 
-    :param symbol: None for every token.
+    :param symbol: None for every token. Of other tokens and of unknown ones those that name ``contracts``.
     :param contracts: None for any contract that a send names.
     """
-    named = Transfer.contract.is_not(None) if contracts is None else Transfer.contract.in_(contracts)
-    query = select(Transfer.transfer_id).where(Transfer.src_chain_id.in_(src_chain_ids), named)
-    if symbol is not None:
-        query = query.where(Transfer.symbol == symbol)
+    query = select(Transfer.transfer_id).where(Transfer.src_chain_id.in_(src_chain_ids))
+    if contracts is not None:
+        query = query.where(Transfer.contract.in_(contracts))
+    else:
+        query = query.where(Transfer.contract.is_not(None))
+        if symbol is not None:
+            query = query.where(or_(Transfer.symbol == symbol, Transfer.symbol.is_(None)))
     return connection.scalars(query).all()
+
+
+def transfers_naming_tokens(
+    connection: Connection, src_chain_ids: Collection[ChainId], symbols: Collection[str]
+) -> Sequence[bytes]:
+    """The ids of transfers from these chains whose send names its token's address.
+
+    Those of which no symbol is known, and those of these symbols.
+    """
+    query = select(Transfer.transfer_id).where(
+        Transfer.src_chain_id.in_(src_chain_ids),
+        or_(Transfer.symbol.is_(None), Transfer.symbol.in_(symbols)),
+        Transfer.token.is_not(None),
+    )
+    return connection.scalars(query).all()
+
+
+def tokens_of_one_address(connection: Connection, symbols: Collection[str]) -> list[PoolKey]:
+    """The tokens at an address that has one of these symbols and at least one other on its chain."""
+    address = func.lower(Token.address)
+    of_symbols = select(Token.chain_id, address.label("address")).where(Token.symbol.in_(symbols))
+    named = of_symbols.distinct().subquery()
+    same = (Token.chain_id == named.c.chain_id) & (address == named.c.address)
+    rows = connection.execute(select(Token.chain_id, named.c.address, Token.symbol).join(named, same)).all()
+    listed = Counter((chain_id, address) for chain_id, address, _ in rows)
+    return [PoolKey(chain_id, symbol) for chain_id, address, symbol in rows if listed[chain_id, address] > 1]
 
 
 def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:

@@ -53,7 +53,9 @@ _OF_A_ROUTE: Final = "route:"
 """How a subject begins that no status follows from."""
 
 _REORG: Final = EventType.CHAIN_REORGED.value
-_COLUMNS: Final = (Event.seq, Event.event_id, Event.subject, Event.type, Event.body, Event.received_at)
+_COLUMNS: Final = (
+    Event.seq, Event.event_id, Event.subject, Event.type, Event.body, Event.received_at, Event.limited_to
+)  # fmt: skip
 _BY_VALIDATORS: Final = (
     Status.TRANSFER_TO_BE_REFUNDED,
     Status.TRANSFER_REQUESTING_REFUND,
@@ -65,7 +67,7 @@ _BY_VALIDATORS: Final = (
 def load_past(connection: Connection, transfer_id: TransferId) -> Past:
     """The whole past of a transfer; without any log for one that is not known, or not any more."""
     rows = _log(connection, transfer_id)
-    log = [Logged(row.seq, cast("TransferEvent", _event(row))) for row in rows]
+    log = [Logged(row.seq, cast("TransferEvent", _event(row)), row.limited_to) for row in rows]
     if not log:
         return Past(transfer_id, ())
     learned = {Position(row.seq): row.received_at for row in rows}

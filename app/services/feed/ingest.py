@@ -210,7 +210,10 @@ def _take(
     result, now = IngestResult(), gateway.clock()
     for segment in _segments(lines):
         events = [line.event for line in segment]
-        known = load_known(connection, events, scope, gateway.max_reorg_blocks, reporter)
+        limited_to = segment[0].limited_to
+        is_exported = limited_to is not None and scope.chains is None
+        admitted = Scope(chains=limited_to, is_exported=True) if is_exported else scope
+        known = load_known(connection, events, admitted, gateway.max_reorg_blocks, reporter)
         verdicts = judge_segment(in_turns(events), known)
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
@@ -220,7 +223,7 @@ def _take(
 
 def _segments(lines: Iterable[ReadLine]) -> Iterator[list[ReadLine]]:
     """Split at the barriers, each of which is a segment of its own."""
-    for barrier, segment in groupby(lines, key=lambda line: is_barrier(line.event)):
+    for (barrier, _), segment in groupby(lines, key=lambda line: (is_barrier(line.event), line.limited_to)):
         if barrier:
             yield from ([line] for line in segment)
         else:

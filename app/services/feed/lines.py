@@ -39,6 +39,8 @@ class ReadLine:
 
     line: int
     event: Event
+    limited_to: frozenset[int] | None = None
+    """Of an exported line the chains that its reporter was limited to."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
@@ -74,9 +76,10 @@ def read_line(
     shown_id = event_id if isinstance(event_id, str) and len(event_id) <= MAX_ID else ""
     try:
         event = _event(data, schemas)
+        limited_to = _limits(data)
     except ValidationError as error:
         return RefusedLine(number, shown_id, _sentence(error))
-    return judged_by_time(ReadLine(number, event), now)
+    return judged_by_time(ReadLine(number, event, limited_to), now)
 
 
 def judged_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
@@ -96,6 +99,15 @@ def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:
     for name in _lists(schema) & loaded.keys():
         loaded[name] = tuple(loaded[name])
     return EVENT_CLASSES[event_type](**loaded)
+
+
+def _limits(data: dict[str, Any]) -> frozenset[int] | None:
+    limits = data.get("limited_to")
+    if limits is None:
+        return None
+    if not isinstance(limits, list) or not all(type(chain_id) is int for chain_id in limits):
+        raise ValidationError({"limited_to": ["Must be a list of chain ids"]})
+    return frozenset(limits)
 
 
 @cache

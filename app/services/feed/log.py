@@ -10,7 +10,7 @@ import orjson
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
-from app.domain.transfer.events import ChainReorged, Event
+from app.domain.transfer.events import ChainReorged, Event, TransferEvent
 from app.domain.transfer.judge import LogEntry
 from app.models import events as log
 from app.models.connections.append import append as append_rows
@@ -51,8 +51,9 @@ def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any
         "received_at": received_at,
         "reporter": reporter,
         "transfer_id": getattr(event, "transfer_id", None),
-        "chain_id": getattr(event, "chain_id", None),
+        "chain_id": None if isinstance(event, TransferEvent) else getattr(event, "chain_id", None),
         "block": _block(event),
+        "limited_to": entry.chains,
         "body": encode_event(event),
     }
 
@@ -80,5 +81,7 @@ def export_log(gateway: Gateway) -> Iterator[bytes]:
                     "reporter": row.reporter,
                     "received_at": row.received_at.isoformat(),
                 }
+                if row.limited_to is not None:
+                    receipt["limited_to"] = sorted(row.limited_to)
                 yield orjson.dumps(receipt | orjson.loads(row.body), option=orjson.OPT_APPEND_NEWLINE)
             last = rows[-1].seq

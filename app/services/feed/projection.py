@@ -83,7 +83,7 @@ def project(
 
     :param folds: may have folded some of them before.
     """
-    known = [history for history in histories if history.log]
+    known = [history for history in histories if history.is_known]
     logged = with_signatures_now(connection, known, folds.facts)
     new = {history.transfer_id: folds.state_of(history) for history in in_turns(logged)}
     if not new:

@@ -11,7 +11,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, vali
 
 from app.domain.amounts import is_uint256
 from app.domain.codes import SendKind, XferStatus
-from app.domain.keys import MAX_CHAIN_ID
+from app.domain.keys import MAX_CHAIN_ID, MAX_UINT64
 from app.domain.transfer.events import EventType
 from app.domain.validators import MAX_TOTAL_POWER, MAX_VALIDATORS
 from app.domain.wire_values import parse_transfer_id, parse_tx_hash
@@ -140,13 +140,17 @@ class _OfTransferInBlock(_OfTransfer, _InBlock):
     pass
 
 
+class _Placed(_OfTransferInBlock):
+    chain_id = _optional(WholeNumber(0, MAX_UINT64))
+
+
 class _OfChain(_InBlock):
     chain_id = _chain_id(required=True)
 
 
 class _Submitted(_OfTransfer):
     src_chain_id = _chain_id(required=True)
-    dst_chain_id = _optional(_chain_id())
+    dst_chain_id = _optional(WholeNumber(0, MAX_UINT64))
     symbol = _optional(Text(MAX_SYMBOL))
     amount = _optional(Amount())
     sender = _optional(Account())
@@ -157,8 +161,9 @@ class _Submitted(_OfTransfer):
 class _Sent(_OfTransferInBlock):
     kind = Choice({kind.value: kind for kind in SendKind}, required=True)
     src_chain_id = _chain_id(required=True)
-    dst_chain_id = _chain_id(required=True)
-    symbol = Text(MAX_SYMBOL, required=True)
+    dst_chain_id = WholeNumber(0, MAX_UINT64, required=True)
+    symbol = _optional(Text(MAX_SYMBOL))
+    token = _optional(Account())
     amount = Amount(required=True)
     sender = Account(required=True)
     receiver = Account(required=True)
@@ -167,8 +172,13 @@ class _Sent(_OfTransferInBlock):
     src_tx_hash = TxHash(required=True)
     contract = _optional(Account())
 
+    @validates_schema
+    def _names_its_token(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        if data.get("symbol") is None and data.get("token") is None:
+            raise ValidationError("must be given, or token with the token's address", "symbol")
 
-class _Failed(_OfTransferInBlock):
+
+class _Failed(_Placed):
     reason = _optional(Text(1024, least=0))
 
 
@@ -176,12 +186,12 @@ class _NetworkStatus(_OfTransfer):
     xfer_status = Choice({int(s): s for s in XferStatus if s}, required=True)
 
 
-class _Delayed(_OfTransferInBlock):
+class _Delayed(_Placed):
     dst_tx_hash = _optional(TxHash())
     delayed_id = _optional(TxHash())
 
 
-class _Released(_OfTransferInBlock):
+class _Released(_Placed):
     dst_tx_hash = TxHash(required=True)
     amount = _optional(Amount())
 
@@ -194,16 +204,16 @@ class _Signed(_OfTransfer):
     signature = Base64(MAX_REQUEST_BYTES, required=True)
 
 
-class _RefundByTransaction(_OfTransferInBlock):
+class _RefundByTransaction(_Placed):
     tx_hash = TxHash(required=True)
 
 
-class _RefundDelayed(_OfTransferInBlock):
+class _RefundDelayed(_Placed):
     delayed_id = TxHash(required=True)
     tx_hash = _optional(TxHash())
 
 
-class _RefundCompleted(_OfTransferInBlock):
+class _RefundCompleted(_Placed):
     tx_hash = _optional(TxHash())
 
 
@@ -258,7 +268,7 @@ _T = EventType
 SCHEMAS: dict[EventType, Schema] = {
     _T.TRANSFER_SUBMITTED: _Submitted(),
     _T.TRANSFER_SENT: _Sent(),
-    _T.TRANSFER_CONFIRMED: _OfTransferInBlock(),
+    _T.TRANSFER_CONFIRMED: _Placed(),
     _T.TRANSFER_FAILED: _Failed(),
     _T.NETWORK_STATUS: _NetworkStatus(),
     _T.TRANSFER_DELAYED: _Delayed(),

@@ -11,7 +11,12 @@ from sqlalchemy import Connection
 
 from app.domain.keys import ChainId, PoolKey
 from app.queries.feed.facts import load_network_facts
-from app.queries.transfers.usage import transfers_naming_contracts, transfers_of_tokens
+from app.queries.transfers.usage import (
+    tokens_of_one_address,
+    transfers_naming_contracts,
+    transfers_naming_tokens,
+    transfers_of_tokens,
+)
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
 from app.services.feed.projection import refold
@@ -19,6 +24,13 @@ from app.services.network.changes import Change
 from app.services.network.sections import Row
 
 _PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+
+_TOKEN_CHAINS: Final[dict[str, tuple[str, ...]]] = {
+    "tokens": ("chain_id",),
+    "pools": ("chain_id",),
+    "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
+}
+"""By section the columns of the chains of whose tokens a row says something."""
 
 CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "chains": ("contract_addr",),
@@ -48,12 +60,13 @@ class FactsChanged:
 
     ``contracts`` are those that take sends and came or went: sends that name one are judged again.
     ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
-    and ``pools`` name a chain and a symbol.
+    and ``pools`` name a chain and a symbol. The addresses of ``named`` tokens may mean other symbols now.
     """
 
     chain_ids: frozenset[ChainId]
     tokens: frozenset[PoolKey]
     pools: frozenset[PoolKey]
+    named: frozenset[PoolKey] = frozenset()
     contracts: frozenset[ContractsChanged] = frozenset()
 
     @classmethod
@@ -63,9 +76,12 @@ class FactsChanged:
         tokens: set[PoolKey] = set()
         pools: set[PoolKey] = set()
         contracts: set[ContractsChanged] = set()
+        named: set[PoolKey] = set()
         for change in changes:
             if change.section.name == "pools":
                 pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
+            if (columns := _TOKEN_CHAINS.get(change.section.name)) and _says_what_is_named(change):
+                named.update(PoolKey(change.row[column], change.row["symbol"]) for column in columns)
             if set(change.section.facts).isdisjoint(change.columns):
                 continue
             if change.section.name == "tokens":
@@ -74,7 +90,15 @@ class FactsChanged:
                 chain_ids.update(change.row[column] for column in change.section.chains)
                 contracts.update(_contracts_changed(change))
                 tokens.update(_own_tokens_changed(change))
-        return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(contracts))
+        return cls(
+            frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(named), frozenset(contracts)
+        )
+
+
+def _says_what_is_named(change: Change) -> bool:
+    """Whether by the change a token's address may mean another symbol: rows that came, went or moved."""
+    came_or_went = change.before is None or change.after is None
+    return came_or_went or not set(change.section.facts).isdisjoint(change.columns)
 
 
 def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
@@ -105,6 +129,11 @@ def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
 def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
     """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
     transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
+    if changed.named:
+        # A pool on the destination decides among symbols of one address on the source, which is any chain.
+        sharing = tokens_of_one_address(connection, {key.symbol for key in changed.named})
+        chain_ids = {key.chain_id for key in (*changed.named, *sharing)}
+        transfers.update(transfers_naming_tokens(connection, chain_ids, {key.symbol for key in sharing}))
     for contracts in changed.contracts:
         transfers.update(
             transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)

@@ -82,7 +82,7 @@ def _delayed(
         send = standing.first(TransferSent)
         if send is None:
             return delayed_funds(Funds.PAYOUT, payout.delayed_id, None, None, payout.dst_tx_hash)
-        contract = facts.payout_contract(send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)
+        contract = facts.payout_contract(send.taken)
         return delayed_funds(Funds.PAYOUT, payout.delayed_id, send.dst_chain_id, contract, payout.dst_tx_hash)
     return None
 
@@ -90,5 +90,5 @@ def _delayed(
 def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts, bool]:
     """Also whether the transfer is known: of one with signatures alone, nothing else is loaded."""
     history = load_histories(connection, [transfer_id], basis_only=True)[transfer_id]
-    known = bool(history.log) or has_events(connection, transfer_id)
+    known = history.is_known or has_events(connection, transfer_id)
     return history, load_network_facts(connection), known

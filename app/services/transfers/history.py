@@ -87,6 +87,8 @@ def listed_transfer(
     """The transfer as histories show it."""
     row, index = entry.status, snapshot.config_index
     src_token, dst_token = index.tokens(row.kind, row.symbol, row.src_chain_id, row.dst_chain_id)
+    if row.symbol is None and entry.token is not None:
+        src_token = index.unlisted_token(entry.token)
     return ListedTransfer(
         transfer_id=entry.transfer_id,
         sent=Leg(index.chain(row.src_chain_id), src_token, entry.amount or 0),
