@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from app.domain.crypto import keccak256
 from app.domain.keys import BlockNumber, ChainId, PoolKey
+from app.domain.transfer_ids import pool_transfer_id
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.terms import Finality, WatchTerms
 from app.models.engine import reading
@@ -50,11 +51,24 @@ def log_of(signature: str, *values: int | bytes, tx: str = "", address: bytes = 
     return FakeLog(address, (keccak256(signature.encode()),), b"".join(map(word, values)), tx)
 
 
+def sent_id(number: int, amount: int = 1000) -> bytes:
+    """The transfer id of a pool send, by which ``answers`` knows its number."""
+    transfer_id = pool_transfer_id(
+        sender=USER, receiver=USER, token=TOKEN, amount=amount, dst_chain_id=OTHER, nonce=number,
+        src_chain_id=CHAIN,
+    )  # fmt: skip
+    _NUMBERS[transfer_id] = number
+    return transfer_id
+
+
+_NUMBERS: dict[bytes, int] = {}
+
+
 def send(number: int, amount: int = 1000, tx: str = "") -> FakeLog:
-    """A pool send; its transfer id is the number."""
+    """A pool send with this nonce."""
     return log_of(
         "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)",
-        number, USER, USER, TOKEN, amount, OTHER, number, 5000, tx=tx,
+        sent_id(number, amount), USER, USER, TOKEN, amount, OTHER, number, 5000, tx=tx,
     )  # fmt: skip
 
 
@@ -216,6 +230,6 @@ def answers(gateway: Gateway) -> dict[str, Any]:
         transfers = connection.execute(select(Transfer.transfer_id, Transfer.status))
         pools = connection.execute(select(PoolCounter.__table__)).mappings()
         return {
-            **{str(int.from_bytes(key)): status for key, status in transfers if status},
+            **{str(_NUMBERS.get(key, int.from_bytes(key))): status for key, status in transfers if status},
             "pools": [dict(pool) for pool in pools],
         }

@@ -7,10 +7,12 @@ from typing import Final
 
 from app.domain.codes import SendKind
 from app.domain.crypto import checksum_address
-from app.domain.keys import MAX_CHAIN_ID, ChainId, TransferId
+from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.events import TransferSent
+from app.domain.transfer.proof import Proof, proof_of
 from app.domain.watching.network import WatchedNetwork
 from app.watcher.decode.values import Burn, Deposited, Send
+from app.watcher.decode.words import Undecodable
 from app.watcher.translate.places import Place
 
 _ADDRESSES_KEPT: Final = 16_384
@@ -31,28 +33,32 @@ def sent_event(
 ) -> TransferSent:
     """The event of a send. A chain that is not configured is named all the same, as the feed takes it.
 
+    So is a token: its symbol follows once the configuration lists it.
+
     :param contract: the one that logged it.
-    :raises NotConfigured: where the token is not known, or the chain that is meant.
+    :raises NotConfigured: where the chain is not known that a burn means.
+    :raises Undecodable: where the contract would have given the send another id.
     """
+    symbol: str | None
     match said:
         case Send():
             kind, sender, receiver = SendKind.POOL, said.sender, said.receiver
-            dst = _destination(said.dst_chain_id)
+            dst = ChainId(said.dst_chain_id)
             symbol = network.pool_symbol(chain_id, said.token, dst)
         case Deposited():
             kind, sender, receiver = SendKind.DEPOSIT, said.depositor, said.mint_account
-            dst = _destination(said.mint_chain_id)
+            dst = ChainId(said.mint_chain_id)
             symbol = network.deposit_symbol(chain_id, contract, said.token, dst)
         case Burn():
             kind, sender, receiver = SendKind.BURN, said.account, said.to_account
-            named = _destination(said.to_chain_id) if said.to_chain_id else 0
-            target = network.burn_target(chain_id, contract, said.token, named)
-            symbol, dst = target or (None, chain_id)
-    if symbol is None:
-        raise NotConfigured(
-            f"{account(said.token)} is not a configured token at contract {account(contract)}"
-        )
-    return TransferSent(
+            target = network.burn_target(chain_id, contract, said.token, said.to_chain_id)
+            if target is None and not said.to_chain_id:
+                raise NotConfigured(
+                    f"{account(said.token)} is not a configured token at contract {account(contract)}: its "
+                    "original chain is not known"
+                )
+            symbol, dst = target or (None, ChainId(said.to_chain_id))
+    event = TransferSent(
         id=place.id,
         at=place.at,
         transfer_id=TransferId(said.transfer_id),
@@ -63,6 +69,7 @@ def sent_event(
         src_chain_id=chain_id,
         dst_chain_id=dst,
         symbol=symbol,
+        token=account(said.token),
         amount=said.amount,
         sender=account(sender),
         receiver=account(receiver),
@@ -71,10 +78,6 @@ def sent_event(
         max_slippage=said.max_slippage if isinstance(said, Send) else None,
         contract=account(contract),
     )
-
-
-def _destination(chain_id: int) -> ChainId:
-    """A chain that could be configured; contracts take 64 bits, the wire 32."""
-    if not 0 < chain_id <= MAX_CHAIN_ID:
-        raise NotConfigured(f"destination chain {chain_id} is not a possible chain id")
-    return ChainId(chain_id)
+    if proof_of(event) is Proof.CONTRADICTED:
+        raise Undecodable("its transfer id is not the one that the contract gives what it says")
+    return event

@@ -56,7 +56,8 @@ class Telling:
     def sent(self, said: values.Send | values.Deposited | values.Burn, place: Place, contract: bytes) -> None:
         """Funds were taken.
 
-        :raises NotConfigured: while it is not known of which token, or towards which chain.
+        :raises NotConfigured: while it is not known towards which chain.
+        :raises Undecodable: for an id that the contract does not give.
         """
         event = sent_event(said, place, contract, self._chain_id, self._network)
         self.events.append(event)
@@ -105,7 +106,9 @@ class Telling:
             self._paid_or_unknown(payout, place)
             return
         transfer_id = _referred(payout)
-        self.events.append(RefundSubmitted(tx_hash=place.tx_hash, **_of_transfer(transfer_id, place)))
+        self.events.append(
+            RefundSubmitted(tx_hash=place.tx_hash, **_of_transfer(self._chain_id, transfer_id, place))
+        )
         final = place.further(EventType.REFUND_COMPLETED)
         self._when_deep(WaitingKind.REFUND_DEPTH, final, place.id, transfer_id)
 
@@ -114,7 +117,7 @@ class Telling:
         key = _queue_key(contract, payout.payout_id)
         delayed_id = "0x" + payout.payout_id.hex()
         if payout.payment is not Payment.LIQUIDITY:
-            common = _of_transfer(_referred(payout), place)
+            common = _of_transfer(self._chain_id, _referred(payout), place)
             self.events.append(
                 RefundDelayed(delayed_id=delayed_id, tx_hash=place.tx_hash, **common)
                 if payout.payment is Payment.REFUND
@@ -172,7 +175,7 @@ class Telling:
                     TransferReleased(
                         dst_tx_hash=place.tx_hash,
                         amount=payout.amount,
-                        **_of_transfer(_referred(payout), place),
+                        **_of_transfer(self._chain_id, _referred(payout), place),
                     )
                 )
             case Payment.LIQUIDITY:
@@ -203,7 +206,7 @@ class Telling:
         self._keep(Waiting(kind, key, place.block, due, facts))
 
     def _deep(self, kind: WaitingKind, place: Place, transfer_id: TransferId) -> None:
-        common = _of_transfer(transfer_id, place)
+        common = _of_transfer(self._chain_id, transfer_id, place)
         self.events.append(
             TransferConfirmed(**common)
             if kind is WaitingKind.SEND_DEPTH
@@ -241,12 +244,13 @@ def _of_chain(chain_id: ChainId, place: Place) -> dict[str, Any]:
     }
 
 
-def _of_transfer(transfer_id: TransferId, place: Place) -> dict[str, Any]:
-    """What every event of a transfer in a block has."""
+def _of_transfer(chain_id: ChainId, transfer_id: TransferId, place: Place) -> dict[str, Any]:
+    """What every event of a transfer in a block has but its send."""
     return {
         "id": place.id,
         "at": place.at,
         "transfer_id": transfer_id,
+        "chain_id": chain_id,
         "block": place.block,
         "block_hash": place.block_hash,
         "log_index": place.log_index,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from app.domain.transfer.judge import (
     Verdict,
     judge,
 )
-from app.domain.transfer.standing import Logged
+from app.domain.transfer.standing import Logged, Origin
 from app.domain.transfer.state import TransferHistory
 from app.domain.transfer.subjects import EventKey
 
@@ -34,7 +34,9 @@ SIZE = 100
 class AnyScope:
     """Everything may be reported."""
 
-    def refusal(self, event: Event, known: Iterable[TransferEvent]) -> str | None:
+    chains = None
+
+    def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
         return None
 
 

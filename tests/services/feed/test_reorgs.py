@@ -203,7 +203,7 @@ def blocks(gateway: Gateway) -> set[tuple[int, int]]:
     [
         ((2, 3), 50, {(1, 100), (2, 50), (3, 200)}),
         ((2, 1), 50, {(1, 200), (2, 50)}),
-        ((2, 1), None, {(1, 200)}),
+        ((2, 1), None, {(1, 100), (2, 200)}),  # a send in a block outranks one without
     ],
 )
 def test_blocks_follow_a_transfer_to_the_chains_of_another_send(

@@ -95,8 +95,9 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
         reorgs = every_reorg(connection, {1, 2}, 0)
         for history in load_histories(connection, ids).values():
             whole = replace(history, reorgs=reorgs)
-            found = standing_of_transfer(history.kept(), history.reorgs)
-            assert found == standing_of_transfer(whole.kept(), whole.reorgs)
+            origin = history.origin()
+            found = standing_of_transfer(history.counted(), history.reorgs, origin)
+            assert found == standing_of_transfer(whole.counted(), whole.reorgs, origin)
 
 
 def added(gateway: Gateway) -> int:

@@ -11,6 +11,7 @@ from app.domain.crypto import checksum_address
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import Event, TransferConfirmed, TransferSent
 from app.domain.watching.blocks import Log
+from app.domain.watching.network import WatchedPair
 from app.domain.watching.steps import WaitingKey, WaitingKind
 from app.watcher.translate import translate
 from tests.watcher.logs import (
@@ -20,6 +21,7 @@ from tests.watcher.logs import (
     HERE,
     ID,
     NETWORK,
+    OTHER_ID,
     PEGGED,
     POOL,
     TERMS,
@@ -54,6 +56,7 @@ def test_a_pool_send() -> None:
         src_chain_id=HERE,
         dst_chain_id=THERE,
         symbol="USDT",
+        token=checksum_address(TOKEN),
         amount=2_000_000,
         sender=checksum_address(ALICE),
         receiver=checksum_address(BOB),
@@ -94,6 +97,7 @@ def test_a_send_is_confirmed_at_the_block_delay_and_not_before() -> None:
         id=f"{ID_OF_LOG}:transfer.confirmed",
         at=header(100).at,
         transfer_id=ID,
+        chain_id=HERE,
         block=BlockNumber(100),
         block_hash=block_hash(100),
         log_index=4,
@@ -121,13 +125,43 @@ def test_a_chain_that_is_not_configured_is_named_all_the_same() -> None:
     assert isinstance(event, TransferSent) and event.dst_chain_id == 424_242
 
 
-UNKNOWN = [
+@pytest.mark.parametrize("dst", [0, 2**32, 2**64 - 1])
+def test_chains_are_numbers_of_64_bits(dst: int) -> None:
+    event = only(told(send(dst=dst)).events)
+    assert isinstance(event, TransferSent) and event.dst_chain_id == dst
+
+
+UNLISTED = [
     send(token=b"\x99" * 20),
-    send(dst=0),
-    send(dst=2**32),
     log("Deposited", ID, ALICE, PEGGED, 5, THERE, BOB, 9, contract=VAULT),
+    log("Burn", ID, TOKEN, ALICE, 5, THERE, BOB, 9, contract=BRIDGE),
+]
+
+
+@pytest.mark.parametrize("given", UNLISTED)
+def test_a_token_that_is_not_listed_is_named_by_its_address(given: Log) -> None:
+    event = only(told(given).events)
+    assert isinstance(event, TransferSent) and event.symbol is None
+    assert event.token in map(checksum_address, (b"\x99" * 20, PEGGED, TOKEN))
+
+
+INVENTED = [
+    log("Send", OTHER_ID, ALICE, BOB, TOKEN, 5, THERE, 7, 5000),
+    log("Deposited", OTHER_ID, ALICE, TOKEN, 5, THERE, BOB, 9, contract=VAULT),
+    log("Burn", OTHER_ID, PEGGED, ALICE, 5, THERE, BOB, 9, contract=BRIDGE),
+]
+
+
+@pytest.mark.parametrize("given", INVENTED)
+def test_an_id_that_the_contract_does_not_give_is_not_reported(given: Log) -> None:
+    step = told(given, read_to=500)
+    assert (step.events, step.waiting) == ([], [])
+    assert "transfer id" in step.unreadable[0].reason
+
+
+UNKNOWN = [
     log("Burn", ID, TOKEN, ALICE, 5, 0, BOB, 9, contract=BRIDGE),
-    log("Burn", ID, PEGGED, ALICE, 5, 2**40, BOB, 9, contract=BRIDGE),
+    log("BurnV1", ID, TOKEN, ALICE, 5, BOB, contract=BRIDGE),
     log("LiquidityAdded", 1, ALICE, PEGGED, 5),
     log("WithdrawDone", ID, 1, ALICE, PEGGED, 5, bytes(32)),
 ]
@@ -148,11 +182,10 @@ def test_what_the_configuration_does_not_know_is_kept(given: Log) -> None:
 
 
 def test_what_was_kept_counts_when_it_is_configured() -> None:
-    unknown = b"\x99" * 20
-    given = send(token=unknown, block=90)
+    given = log("Burn", ID, TOKEN, ALICE, 5, 0, BOB, 9, contract=BRIDGE, block=90)
     waits = told(given, read_to=95).waiting
-    tokens = {**NETWORK.tokens, (HERE, unknown): ("NEW",)}
-    known = replace(NETWORK, version="2", tokens=tokens)
+    pair = WatchedPair("NEW", THIRD, HERE, frozenset(), frozenset({BRIDGE}), PEGGED, TOKEN)
+    known = replace(NETWORK, version="2", pairs=(*NETWORK.pairs, pair))
     then = told(read_to=110, waiting=tuple(waits), network=known)
     assert then.events == told(given, read_to=110, network=known).events
     assert [type(event) for event in then.events] == [TransferSent, TransferConfirmed]
@@ -160,16 +193,15 @@ def test_what_was_kept_counts_when_it_is_configured() -> None:
 
 
 def test_a_contract_that_is_configured_no_more_keeps_its_logs() -> None:
-    [waits] = told(send(token=b"\x99" * 20)).waiting
-    moved = replace(TERMS, pool_bridge=b"\x44" * 20)
-    known = replace(NETWORK, version="2", tokens={(HERE, b"\x99" * 20): ("NEW",)})
+    [waits] = told(UNKNOWN[0]).waiting
+    moved = replace(TERMS, bridges=frozenset())
+    known = replace(NETWORK, version="2")
     then = translate(known, moved, [], {}, [waits], read_to=BlockNumber(100))
     assert then.events == [] and then.waiting[0].key == ID_OF_LOG
 
 
 def test_ids_tell_chains_apart() -> None:
-    given = send()
-    terms = replace(TERMS, chain_id=ChainId(5))
-    network = replace(NETWORK, tokens={(ChainId(5), TOKEN): ("USDT",)})
+    given = log("DepositedV1", ID, ALICE, TOKEN, 5, THERE, BOB, contract=VAULT)
+    terms, network = replace(TERMS, chain_id=ChainId(5)), NETWORK
     [event] = translate(network, terms, [given], headers_of(given), (), read_to=BlockNumber(100)).events
     assert event.id == ID_OF_LOG.replace("1:", "5:", 1)

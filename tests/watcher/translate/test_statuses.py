@@ -27,6 +27,7 @@ from tests.watcher.logs import (
     VAULT,
     headers_of,
     log,
+    own_id,
     send,
 )
 from tests.watcher.translate.kit import added, executed, mint, relay, withdraw, withdrawn
@@ -49,9 +50,13 @@ OTHER_TERMS = {
         bridges=frozenset(),
     ),
 }
-DEPOSIT = log("Deposited", ID, ALICE, TOKEN, 5, THERE, BOB, 9, contract=VAULT)
-BURN = log("Burn", ID, PEGGED, ALICE, 5, 0, BOB, 9, contract=BRIDGE)
-BURN_TO_MINT = log("Burn", ID, PEGGED, ALICE, 5, THERE, BOB, 9, contract=BRIDGE)
+DEPOSITED = ALICE, TOKEN, 5, THERE, BOB, 9
+BURNED, BURNED_TO_MINT = ((PEGGED, ALICE, 5, to, BOB, 9) for to in (0, THERE))
+DEPOSIT_ID = own_id("Deposited", VAULT, *DEPOSITED)
+BURN_ID, BURN_TO_MINT_ID = (own_id("Burn", BRIDGE, *said) for said in (BURNED, BURNED_TO_MINT))
+DEPOSIT = log("Deposited", ID, *DEPOSITED, contract=VAULT)
+BURN = log("Burn", ID, *BURNED, contract=BRIDGE)
+BURN_TO_MINT = log("Burn", ID, *BURNED_TO_MINT, contract=BRIDGE)
 
 
 def told(chain: int, *logs: Log, read_to: int = 121) -> list[Event]:
@@ -62,15 +67,16 @@ def told(chain: int, *logs: Log, read_to: int = 121) -> list[Event]:
 
 
 def status(*events: Event) -> Status:
-    about = [event for event in events if isinstance(event, TransferEvent) and event.transfer_id == ID]
+    about = [event for event in events if isinstance(event, TransferEvent)]
+    assert len({event.transfer_id for event in about}) == 1
     return status_of(StandingEvents.of(about), RefundStanding()).status
 
 
 ROUTES = [
     ("pool", send(), THERE, relay(contract=POOL_THERE)),
-    ("deposit, mint", DEPOSIT, THERE, mint(HERE, contract=BRIDGE_THERE)),
-    ("burn, withdraw", BURN, THIRD, withdrawn(HERE, contract=VAULT_THIRD)),
-    ("burn, mint", BURN_TO_MINT, THERE, mint(HERE, contract=BRIDGE_THERE)),
+    ("deposit, mint", DEPOSIT, THERE, mint(HERE, DEPOSIT_ID, contract=BRIDGE_THERE)),
+    ("burn, withdraw", BURN, THIRD, withdrawn(HERE, BURN_ID, contract=VAULT_THIRD)),
+    ("burn, mint", BURN_TO_MINT, THERE, mint(HERE, BURN_TO_MINT_ID, contract=BRIDGE_THERE)),
 ]
 
 
@@ -88,8 +94,8 @@ def test_every_route_arrives(route: str, sent: Log, chain: int, paid: Log) -> No
 
 REFUNDS = [
     ("pool", send(), withdraw(tx="refund", block=105)),
-    ("deposit", DEPOSIT, withdrawn(HERE, tx="refund", block=105)),
-    ("burn", BURN, mint(HERE, tx="refund", block=105)),
+    ("deposit", DEPOSIT, withdrawn(HERE, DEPOSIT_ID, tx="refund", block=105)),
+    ("burn", BURN, mint(HERE, BURN_ID, tx="refund", block=105)),
 ]
 
 
