@@ -23,7 +23,7 @@ from app.services.reporters.tokens import revoke_token
 from tests.actors import TESTER
 from tests.applications import OpenApp
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
-from tests.services.feed.world import NOW, sent
+from tests.services.feed.world import NOW, proven, sent
 
 MADE = re.compile(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
 ENVIRONMENT_NAME = "env-" + digest_of(TOKEN.encode()).hex()[:8]
@@ -66,7 +66,7 @@ def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
     scoped = cli.invoke(args=["ingest-tokens", "create", "scoped", *arguments]).stdout.strip()
     cli.invoke(args=["ingest-tokens", "create", "gone"])
     cli.invoke(args=["ingest-tokens", "revoke", "gone"])
-    post(client, [sent(1)], scoped)
+    post(client, [proven(1)], scoped)
     rows = [line.split() for line in cli.invoke(args=["ingest-tokens", "list"]).stdout.splitlines()]
     now = "2026-06-01T12:00:00Z"
     assert rows == [

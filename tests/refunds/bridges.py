@@ -18,7 +18,7 @@ def by_address(powers: Powers) -> dict[bytes, int]:
 
 def bridge_of(story: Story, powers: Powers = POWERS, **other: Any) -> Bridge:
     place = {"kind": story.kind.value, "chain": Chain(story.chain), "address": story.contract}
-    return Bridge(**(place | other), powers=by_address(powers), token=story.token)
+    return Bridge(**(place | {"token": story.token} | other), powers=by_address(powers))
 
 
 def served_call(answer: dict[str, Any]) -> Call:

@@ -30,12 +30,14 @@ from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes
+from tests.services.feed.world import token
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode
 
 CHAIN, OTHER = ChainId(1), ChainId(2)
 POOL = b"\xaa" * 20
-TOKEN = b"\x70" * 20
+TOKEN = bytes.fromhex(token(CHAIN, "USDT")[2:])
+"""As the network of the tests lists it."""
 USER = b"\x55" * 20
 NAMES = ("RPC_URL_A", "RPC_URL_B", "RPC_URL_C")
 KEY = "https://node.example/v3/key-that-nobody-may-see"

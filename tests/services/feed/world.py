@@ -15,6 +15,7 @@ from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.request import RefundRequest, encode_request
+from app.domain.transfer_ids import pool_transfer_id
 from app.models.anomalies import Anomaly
 from app.models.engine import writing
 from app.models.events import ChainProgress, TransferBlock
@@ -136,6 +137,28 @@ def event(event_type: str, /, event_id: str | None = None, at: float = 0, **fiel
 def sent(n: int, /, at: float = -100, **changes: Any) -> dict[str, Any]:
     """A pool send of 1,000 USDT from chain 1 to chain 2, in block 100."""
     return _events.sent(transfer_id(n), at, **{"src_tx_hash": "0x" + f"{n:02x}" * 32, **changes})
+
+
+def proven(nonce: int, /, at: float = -100, **changes: Any) -> dict[str, Any]:
+    """A pool send as ``sent``, with the fields by which its contract makes its id, and that id."""
+    fields = {"src_tx_hash": "0x" + f"{nonce:02x}" * 32, "nonce": nonce, **changes}
+    send = _events.sent("0x", at, **fields)
+    send["token"] = changes.get("token", token(send["src_chain_id"], send["symbol"]))
+    computed = pool_transfer_id(
+        sender=bytes.fromhex(send["sender"][2:]),
+        receiver=bytes.fromhex(send["receiver"][2:]),
+        token=bytes.fromhex(send["token"][2:]),
+        amount=int(send["amount"]),
+        dst_chain_id=send["dst_chain_id"],
+        nonce=nonce,
+        src_chain_id=send["src_chain_id"],
+    )
+    return send | {"transfer_id": "0x" + computed.hex()}
+
+
+def of(send: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+    """The event, about the transfer of this send."""
+    return event | {"transfer_id": send["transfer_id"]}
 
 
 def about(n: int, event_type: str, /, at: float = -50, **fields: Any) -> dict[str, Any]:

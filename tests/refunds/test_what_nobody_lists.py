@@ -1,0 +1,169 @@
+"""Sends of tokens that nobody lists, towards chains without a pair, and to chains that cannot be configured.
+
+A contract takes all of them, and its refund pays them back: what is served is put to a contract in an EVM.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address
+from app.grpcweb import gateway_pb2
+from app.models.engine import reading
+from app.services.feed.replay import replay
+from app.services.network.document import import_network
+from tests.actors import TESTER
+from tests.refunds.bridges import bridge_of, served_call
+from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import (
+    SENDER,
+    about,
+    address,
+    network,
+    of,
+    prepared,
+    projections,
+    proven,
+    released,
+    sent,
+    signed,
+    token,
+)
+from tests.services.network.network_kit import text
+
+SET: Powers = {PEOPLE[0]: 1}
+UNLISTED = bytes.fromhex(address(7777)[2:])
+FAR = 2**64 - 1
+
+
+def listed(ask: Asker) -> dict[str, Any]:
+    """The one transfer of the history, after both interfaces said the same."""
+    answer = ask.client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9})
+    [found] = answer.get_json()["history"]
+    body = gateway_pb2.TransferHistoryRequest(page_size=9, acct_addr=[SENDER]).SerializeToString()
+    frame = b"\0" + len(body).to_bytes(4, "big") + body
+    path = "/sgn.gateway.v1.Web/TransferHistory"
+    sent_back = ask.client.post(path, data=frame, content_type="application/grpc-web+proto").data
+    size = int.from_bytes(sent_back[1:5], "big")
+    message = gateway_pb2.TransferHistoryResponse.FromString(sent_back[5 : 5 + size])
+    [row] = message.history
+    ends = ((row.src_send_info, found["src_send_info"]), (row.dst_received_info, found["dst_received_info"]))
+    for one, other in ends:
+        assert (one.chain.id, one.token.symbol) == (other["chain"]["id"], other["token"]["symbol"])
+    assert isinstance(found, dict)
+    return found
+
+
+def refund(ask: Asker, story: Story, send: dict[str, Any], **request: Any) -> dict[str, Any]:
+    """The status once the refund of the send is signed, which the contract pays."""
+    wd_onchain = story.request(**request)
+    ask.take(rotation(story.chain, SET), send, prepared(1, wd_onchain))
+    ask.take(signed(1, story.signature(PEOPLE[0], wd_onchain)))
+    status = ask.status(story)
+    assert status["status"] == 8
+    bridge = bridge_of(story, SET, token=request.get("token", story.token))
+    assert bridge.judge(served_call(status)).startswith("0x")
+    return status
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_token_that_nobody_lists_is_found_and_refunded(ask: Asker, kind: SendKind) -> None:
+    story = Story(kind)
+    send = story.sent(token=checksum_address(UNLISTED), contract=checksum_address(story.contract))
+    del send["symbol"]
+    refund(ask, story, send, token=UNLISTED)
+    assert listed(ask)["src_send_info"]["token"]["symbol"] == checksum_address(UNLISTED)
+
+
+def test_a_deposit_towards_a_chain_without_a_pair_is_refunded(ask: Asker) -> None:
+    story = Story(SendKind.DEPOSIT)
+    refund(ask, story, story.sent(dst_chain_id=77, contract=checksum_address(story.contract)))
+
+
+@pytest.mark.parametrize("dst", [0, 2**32, 2**63 - 1, 2**63, FAR])
+def test_a_send_to_a_chain_that_cannot_be_configured_is_found_and_refunded(ask: Asker, dst: int) -> None:
+    story = Story(SendKind.POOL)
+    refund(ask, story, story.sent(dst_chain_id=dst))
+    assert listed(ask)["dst_received_info"]["chain"]["id"] == 0
+    ask.take(released(1, block=10**9, chain_id=dst))
+    assert ask.status(story)["status"] == 5
+    with reading(ask.gateway.engine) as connection:
+        before = projections(connection)
+    assert before["latency_records"][0][1:3] == (1, dst)
+    replay(ask.gateway, actor=TESTER)
+    with reading(ask.gateway.engine) as connection:
+        assert projections(connection) == before
+
+
+def test_the_symbol_follows_once_the_token_is_listed(ask: Asker) -> None:
+    send = proven(1, token=address(7777))
+    del send["symbol"]
+    ask.take(send)
+    assert listed(ask)["src_send_info"]["token"]["symbol"] == address(7777)
+    document = network()
+    document["tokens"] += [
+        document["tokens"][0] | {"chain_id": chain, "symbol": "NEW", "address": address(7777)}
+        for chain in (1, 2)
+    ]
+    import_network(ask.gateway, text(document), actor=TESTER)
+    assert listed(ask)["src_send_info"]["token"]["symbol"] == "NEW"
+    with reading(ask.gateway.engine) as connection:
+        before = projections(connection)
+    assert [row[:2] for row in before["pool_counters"]] == [(1, "NEW")]
+    replay(ask.gateway, actor=TESTER)
+    with reading(ask.gateway.engine) as connection:
+        assert projections(connection) == before
+
+
+def test_symbol_and_address_must_agree(ask: Asker) -> None:
+    false = proven(1, token=address(7777))
+    assert "token: is not what is configured as USDT" in ask.feed(false).refused[0].reason
+    known = {"token": token(1, "USDT")}
+    ask.take(sent(2, **known))
+    assert "symbol: must be given" in ask.feed(sent(3, symbol=None)).refused[0].reason
+    more = sent(2) | {"id": sent(2, **known)["id"], "token": None, "max_slippage": 5}
+    assert ask.feed(more).repeated == 1
+
+
+def test_a_contradiction_that_two_reports_make_together_is_refused(ask: Asker) -> None:
+    first, second = sent(1) | {"id": "x"}, sent(1) | {"id": "x", "symbol": None, "token": address(7777)}
+    ask.take(first)
+    assert ask.feed(second).refused[0].reason.startswith("token: is not what is configured")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"nonce": 8}, {"amount": "5"}, {"sender": address(9)}, {"dst_chain_id": 3}]
+)
+def test_a_send_that_contradicts_its_id_is_refused(ask: Asker, changes: dict[str, Any]) -> None:
+    assert ask.feed(proven(7) | changes).refused[0].reason.startswith("transfer_id: is not the id")
+    ask.take(proven(7))
+
+
+ELSEWHERE = [
+    ("transfer.released", {"dst_tx_hash": "0x" + "ee" * 32, "chain_id": 1}),
+    ("transfer.delayed", {"chain_id": 3}),
+    ("transfer.confirmed", {"chain_id": 2}),
+    ("refund.submitted", {"tx_hash": "0x" + "ee" * 32, "chain_id": 2}),
+    ("refund.delayed", {"delayed_id": "0x" + "ee" * 32, "chain_id": 2}),
+    ("refund.completed", {"chain_id": 2}),
+]
+
+
+@pytest.mark.parametrize("order", ["the send first", "the send last"])
+@pytest.mark.parametrize(("kind", "fields"), ELSEWHERE)
+def test_what_was_read_on_another_chain_counts_for_nothing(
+    ask: Asker, kind: str, fields: dict[str, Any], order: str
+) -> None:
+    send = proven(1)
+    elsewhere = of(send, about(1, kind, block=60_000_000, **fields))
+    ask.take(*((send, elsewhere) if order == "the send first" else (elsewhere, send)))
+    answer = ask.client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
+    assert (answer["status"], answer["dst_block_tx_link"]) == (1, "")
+    with reading(ask.gateway.engine) as connection:
+        found = projections(connection)
+    assert [row[:2] for row in found["chain_progress"]] == [(1, 100)]
+    [anomaly] = found["anomalies"]
+    assert anomaly[0] == "read_on_another_chain"
