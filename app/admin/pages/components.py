@@ -112,8 +112,8 @@ def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferStat
         kind=SendKind(row.kind) if row.kind else None,
         src=chain_name_of(terms.chain_infos, row.src_chain_id),
         dst=chain_name_of(terms.chain_infos, row.dst_chain_id),
-        symbol=row.symbol,
-        amount=amount_of(terms, row.src_chain_id, row.symbol, row.amount),
+        symbol=row.symbol or row.token,
+        amount=amount_of(terms, row.src_chain_id, row.symbol or row.token, row.amount),
         sender=row.sender,
         receiver=row.receiver,
     )

@@ -141,7 +141,8 @@ def _no_words(_event: TransferEvent, _context: Context) -> str:
 def _sent(event: TransferEvent, context: Context) -> str:
     assert isinstance(event, TransferSent | TransferSubmitted)  # noqa: S101  chosen by its type
     chains = context.terms.chain_infos
-    amount = amount_of(context.terms, event.src_chain_id, event.symbol, event.amount)
+    token = event.symbol or getattr(event, "token", None)
+    amount = amount_of(context.terms, event.src_chain_id, token, event.amount)
     src, dst = chain_name_of(chains, event.src_chain_id), chain_name_of(chains, event.dst_chain_id)
     parts = [
         str(amount) if amount else "",

@@ -50,6 +50,7 @@ COLUMNS: Final = (
     Transfer.src_chain_id,
     Transfer.dst_chain_id,
     Transfer.symbol,
+    Transfer.token,
     Transfer.amount,
     Transfer.sender,
     Transfer.receiver,
