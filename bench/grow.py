@@ -177,9 +177,9 @@ class CompletedRows:
         course[2] += paid
         src, dst, key = route.src_chain_id, route.dst_chain_id, HEX + digest
         self.transfers.append(
-            f"{key}\t5\t0\t{released}\t{route.kind}\t{src}\t{dst}\t{route.symbol}\t{amount}\t{sender}\t{sender}\t"
-            f"{NULL}\t0x{digest[::-1]}\t0x{digest[32:]}{digest[:32]}\t{sent}\t{released}\t{relayed}\t{released}\t"
-            f"{sent}\t{paid}\n"
+            f"{key}\t5\t0\t{released}\t{route.kind}\t{src}\t{dst}\t{route.symbol}\t{NULL}\t{amount}\t"
+            f"{sender}\t{sender}\t{NULL}\t0x{digest[::-1]}\t0x{digest[32:]}{digest[:32]}\t{sent}\t{released}\t"
+            f"{relayed}\t{released}\t{sent}\t{paid}\n"
         )
         self.accounts.append(f"{self.account_keys[sender]}\t{sent_us // 1000}\t{key}\n")
         src_block = route.src_height + sent_us // route.src_period

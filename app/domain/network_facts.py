@@ -171,23 +171,29 @@ class NetworkFacts:
         """Whether contracts are listed for such a send, and the one that it names is none of them."""
         if taken.contract is None:
             return False
-        serving = self._serving(taken)
+        serving = self._serving_symbol(taken)
         address = parse_evm_address(taken.contract)
         return any(map(any, serving)) and not (address and any(address in each for each in serving))
 
     def _serving(self, taken: Taken) -> list[tuple[bytes | None, ...]]:
         """The contracts that may have taken such a send, those of each pair together, its own one first.
 
-        A contract takes a token for any chain. So where no pair has the chain that the send names, those of
-        the symbol on the source serve it, and where no pair has the symbol, those of the source. A burn
-        towards a third chain (burn, then mint) is one of these.
+        A contract takes any token, so where no pair has the symbol, those of the source may have it.
+        """
+        return self._serving_symbol(taken) or [p.contracts(taken.kind) for p in self._taking(taken)]
+
+    def _serving_symbol(self, taken: Taken) -> list[tuple[bytes | None, ...]]:
+        """The contracts of the token's pairs.
+
+        They take it for any chain: where no pair has the chain that the send names, those of the others serve
+        it. A burn towards a third chain (burn, then mint) is one of these.
         """
         if taken.kind is SendKind.POOL:
             bridge = self.pool_bridges.get(taken.src_chain_id)
             return [(bridge,)] if bridge else []
         of_symbol = self._taking(taken, self.symbol_of(taken) or "")
         direct = [pair for pair in of_symbol if pair.destination(taken.kind) == taken.dst_chain_id]
-        return [pair.contracts(taken.kind) for pair in direct or of_symbol or self._taking(taken)]
+        return [pair.contracts(taken.kind) for pair in direct or of_symbol]
 
     def _is_paired(self, taken: Taken) -> bool:
         """Whether the configuration knows the way of a send that names no contract."""

@@ -13,6 +13,8 @@ down_revision = "0036"
 branch_labels = None
 depends_on = None
 
+PHASE = "expand"
+
 
 def upgrade() -> None:
     add_columns("events", sa.Column("limited_to", sa.Text(), nullable=True))

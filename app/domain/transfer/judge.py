@@ -279,6 +279,8 @@ def _refusal(event: Event, known: Known) -> Refused | None:
 
 def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
     """Why a send is refused; None where it is taken."""
+    if event.symbol is None and event.token is None:
+        return "symbol: must be given, or token with the token's address"
     if proof_of(event) is Proof.CONTRADICTED:
         return (
             "transfer_id: is not the id that the contract gives a send with these fields: send sender, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from app.domain.keys import RouteKey
@@ -39,3 +40,12 @@ def subject_of_chain(chain_id: int) -> str:
 def subject_of_route(route: RouteKey) -> str:
     """The subject of everything about a route."""
     return f"route:{route.src_chain_id}:{route.dst_chain_id}:{route.symbol}"
+
+
+_NUMBERS: Final = re.compile(r"([0-9]+)")
+
+
+def in_block_order(event_id: str) -> tuple[str | int, ...]:
+    """A key by which ids sort that differ in their place in a block: 2 before 10."""
+    # Every second part is a number, so parts at one place are always of one type.
+    return tuple(int(part) if index % 2 else part for index, part in enumerate(_NUMBERS.split(event_id)))

@@ -172,11 +172,6 @@ class _Sent(_OfTransferInBlock):
     src_tx_hash = TxHash(required=True)
     contract = _optional(Account())
 
-    @validates_schema
-    def _names_its_token(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        if data.get("symbol") is None and data.get("token") is None:
-            raise ValidationError("must be given, or token with the token's address", "symbol")
-
 
 class _Failed(_Placed):
     reason = _optional(Text(1024, least=0))

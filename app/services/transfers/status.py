@@ -16,8 +16,8 @@ from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.freshness import age_in_words
 from app.domain.keys import ChainId, RouteKey, TransferId
-from app.domain.transfer.block_order import in_block_order
 from app.domain.transfer.progress import Progress
+from app.domain.transfer.subjects import in_block_order
 from app.queries.transfers.by_transaction import send_ids, transfers_sent_by
 from app.queries.transfers.entries import TransferEntry
 from app.queries.transfers.freshness import newest_events, newest_of_chain

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Integer
 from app.domain.amounts import is_ascii_digits
 from app.domain.audit import AuditedChange, read_changes
 from app.models.engine import reading
+from app.models.types import Uint64
 from app.queries.audit.records import AuditRow
 from app.queries.audit.rows import record_of_made, records_of_row
 from app.queries.network.rows import rows_with
@@ -165,7 +166,7 @@ def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tu
         if match is None:
             continue
         text = match[column.key]
-        is_number = isinstance(column.type, Integer)
+        is_number = isinstance(column.type, Integer | Uint64)
         if is_number and (not is_ascii_digits(text) or len(text) > _LONGEST_NUMBER):
             continue
         for row in rows_with(connection, section.model, column.key, [int(text) if is_number else text]):
