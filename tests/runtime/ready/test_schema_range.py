@@ -106,7 +106,8 @@ def test_not_ready_on_a_schema_that_took_something_away(app: Flask, set_schema: 
     assert f"which needs a version that knows {NEWER}" in complaint
     assert database_complaint(gateway_of(app)) == complaint  # which commands, watchers and senders ask
     set_schema(f"{int(OLDEST_SCHEMA) - 1:04}")
-    assert f"this version needs {OLDEST_SCHEMA} to {newest_schema()}" in (ready(app) or "")
+    needed = " to ".join(sorted({OLDEST_SCHEMA, newest_schema()}))
+    assert f"this version needs {needed}" in (ready(app) or "")
 
 
 def test_a_schema_without_floors_is_one_of_the_range(app: Flask, set_schema: SetSchema) -> None:
