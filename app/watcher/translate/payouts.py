@@ -73,7 +73,7 @@ def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
             reference = said.ref_id
         case _:
             return None
-    return None if _is_none(reference) else TransferId(reference)
+    return None if is_none(reference) else TransferId(reference)
 
 
 def payout_of(
@@ -94,11 +94,11 @@ def payout_of(
                 Payment.RELEASE, said.payout_id, said.token, said.amount, TransferId(said.transfer_id)
             )
         case WithdrawDone():
-            if _is_none(said.refid):
+            if is_none(said.refid):
                 return Payout(Payment.LIQUIDITY, said.payout_id, said.token, said.amount)
             return Payout(Payment.REFUND, said.payout_id, said.token, said.amount, TransferId(said.refid))
         case _:
-            if said.ref_chain_id == 0 or _is_none(said.ref_id):
+            if said.ref_chain_id == 0 or is_none(said.ref_id):
                 return None
             payment = Payment.REFUND if said.ref_chain_id == chain_id else Payment.RELEASE
             if payment is Payment.REFUND and send is not None and _pays_out(said, send, chain_id):
@@ -117,5 +117,6 @@ def _pays_out(said: Withdrawn | Mint, send: KnownSend, chain_id: ChainId) -> boo
     return send.kind is SendKind.DEPOSIT or send.dst_chain_id == chain_id
 
 
-def _is_none(reference: bytes) -> bool:
+def is_none(reference: bytes) -> bool:
+    """Whether the reference of a payout names no transfer."""
     return reference.startswith(_SHORT) or reference.endswith(_SHORT)
