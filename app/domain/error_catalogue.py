@@ -258,13 +258,15 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.AMOUNT_UNDER_MINIMUM, ErrorKind.ANSWERED, _COMMON,
-        "The amount is less than the `min_send` of the token on the source chain.",
+        "The amount is less than the `min_send` of the token on the source chain; of a pegged transfer, "
+        "than the pair's `min_deposit` or `min_burn`, where it has one.",
         "Ask the user for at least the amount in `msg`.",
         "The amount is too small. Show the minimum of `msg` in whole tokens.",
     ),
     ErrorRow(
         Reason.AMOUNT_OVER_MAXIMUM, ErrorKind.ANSWERED, _COMMON,
-        "The amount is more than the `max_send` of the token on the source chain.",
+        "The amount is more than the `max_send` of the token on the source chain; of a pegged transfer, "
+        "than the pair's `max_deposit` or `max_burn`, where it has one.",
         "Ask the user for at most the amount in `msg`.",
         "The amount is too large. Show the maximum of `msg` in whole tokens.",
     ),

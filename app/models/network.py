@@ -231,6 +231,10 @@ class PeggedPair(Base):
     burn_base_fee: Mapped[int | None] = mapped_column(
         Uint256, doc="units of the original chain; null is not known"
     )
+    min_deposit: Mapped[int | None] = mapped_column(Uint256, doc="units of the original chain; null is none")
+    max_deposit: Mapped[int | None] = mapped_column(Uint256, doc="units of the original chain; null is none")
+    min_burn: Mapped[int | None] = mapped_column(Uint256, doc="units of the pegged chain; null is none")
+    max_burn: Mapped[int | None] = mapped_column(Uint256, doc="units of the pegged chain; null is none")
     perc_fee_tiers: Mapped[tuple[tuple[int, int], ...] | None] = mapped_column(
         FeeTiers, doc="null is not known"
     )

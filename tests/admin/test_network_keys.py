@@ -61,6 +61,23 @@ def test_the_switches_and_bounds_of_a_token(operator: Visitor, network: Gateway)
     )
 
 
+def test_the_bounds_of_a_pair(operator: Visitor, network: Gateway) -> None:
+    path = path_of(network, "pegged_pairs", "CELR", 1, 10)
+    page = operator.get(path).text
+    for words in ("minDeposit plus 1", "maxDeposit", "minBurn plus 1", "maxBurn"):
+        assert words in page
+    assert "minSend plus 1" in operator.get(path_of(network, "tokens", 1, "USDT")).text
+    bounds = {"min_deposit": "2", "max_deposit": "9", "min_burn": "3", "max_burn": "8"}
+    assert "2 CELR" in send(operator, path, **bounds).text
+    save(operator, path, **bounds)
+    row = row_of(network, "pegged_pairs", pegged_chain_id=10)
+    assert {name: int(row[name]) // 10**18 for name in bounds} == {n: int(v) for n, v in bounds.items()}
+    refused = send(operator, path, max_burn="2")
+    assert "Must be at least min_burn" in refused.text
+    save(operator, path, **dict.fromkeys(bounds, ""))
+    assert not set(bounds) & row_of(network, "pegged_pairs", pegged_chain_id=10).keys()
+
+
 def test_fees_that_are_not_known(operator: Visitor, network: Gateway) -> None:
     path = path_of(network, "routes", "USDT", 1, 56)
     none = {f"perc_fee_tiers_{n}_{part}": "" for n in (0, 1) for part in ("from", "fee")}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from app.admin.views import operators as accounts_page
 from app.domain.audit import Actor
@@ -203,3 +205,28 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
     assert answer.status_code == 409
     assert "This change needs a second approval" in answer.text
     assert find_account(guarded, email="operator@example.org") == other
+
+
+@pytest.mark.parametrize("section", ["pools", "routes", "validators"])
+def test_what_reporters_change_keeps_one_administrator_from_making_a_token(
+    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, section: str
+) -> None:
+    gateway = replace(network, two_persons=TwoPersons(frozenset({section, "operators"})))
+    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
+    assert "Propose token" in admin.get(new).text
+    made = admin.post(new, {"name": "relayer", "proposal_reason": WHY}).text
+    (token,) = set(re.findall(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", made))
+    assert feed(app, token).status_code == 401
+    assert "ingest tokens" in admin.get("/admin/proposals/").text
+    second = another(app, Role.ADMIN)
+    assert second.post(f"{PAGE}/approve").location == PAGE
+    assert feed(app, token).status_code == 200
+
+
+def feed(app: Flask, token: str) -> TestResponse:
+    """What a reporter with this token is answered."""
+    headers = {"Authorization": f"Bearer {token}"}
+    return app.test_client().post(
+        "/ingest/v1/events", data=b"", content_type="application/x-ndjson", headers=headers
+    )

@@ -159,3 +159,17 @@ def test_the_first_accounts_and_the_end_of_a_token_need_nothing(app: Flask, guar
     guard("operators", "ingest_tokens")
     assert run(app, "ingest-tokens", "revoke", "relayer").exit_code == 0
     assert "two_persons.break_glass" not in actions(app)
+
+
+@pytest.mark.parametrize("section", ["pools", "routes", "validators"])
+def test_a_section_that_reporters_change_keeps_one_person_from_making_a_token(
+    filled: Flask, guard: Guard, section: str
+) -> None:
+    assert run(filled, "ingest-tokens", "create", "before").exit_code == 0
+    guard(section, "operators")
+    for words in (("create", "relayer", "--type", "fee.updated"), ("rotate", "before")):
+        refused = run(filled, "ingest-tokens", *words)
+        assert refused.exit_code == 1, words
+        assert f"{REFUSED} for changes of ingest_tokens:" in refused.stderr
+        assert run(filled, "ingest-tokens", *words, "--break-glass", WHY).exit_code == 0
+        assert actions(filled)[1] == "two_persons.break_glass"

@@ -113,7 +113,11 @@ def test_what_the_contract_refuses_is_what_the_evidence_names(story: Story, evid
     with bridge.chain.undone():
         pay(bridge, evidence)
         refused["already_done"] = refusal(bridge, evidence)
-    if story.kind is not SendKind.BURN:
+    if story.kind is SendKind.BURN:
+        with bridge.chain.undone():
+            bridge.chain.place("CappedToken", story.token).call("setCap", AMOUNT - 1)
+            refused["supply_cap"] = refusal(bridge, evidence)
+    else:
         assert bridge.token is not None
         with bridge.chain.undone():
             bridge.token.call("burn", story.contract, bridge.balance(story.contract))
@@ -124,7 +128,7 @@ def test_what_the_contract_refuses_is_what_the_evidence_names(story: Story, evid
             refused["native_receiver"] = refusal(bridge, evidence)
     errors = {
         "paused": "Paused", "volume_cap": "OverVolumeCap", "already_done": "AlreadyDone",
-        "balance": "TooLittle", "native_receiver": "NativeRefused",
+        "balance": "TooLittle", "native_receiver": "NativeRefused", "supply_cap": "OverSupplyCap",
     }  # fmt: skip
     assert refused == {each["reason"]: errors[each["reason"]] for each in evidence["may_refuse"]}
     assert pay(bridge, evidence), "none of this lasts"
@@ -152,6 +156,16 @@ def test_a_volume_cap_lasts_to_the_end_of_its_epoch(
     bridge.chain.wait(1)
     pay(bridge, ask.evidence(other))
     assert bridge.balance(RECEIVER) == 2 * AMOUNT
+
+
+def test_more_than_the_volume_cap_passes_in_no_epoch(story: Story, evidence: dict[str, Any]) -> None:
+    bridge = bridge_of(story, SET)
+    bridge.at.call("setEpochVolume", story.token, AMOUNT - 1, 600)
+    for _ in range(3):
+        assert refusal(bridge, evidence) == "OverVolumeCap"
+        bridge.chain.wait(600)
+    (words,) = (each["words"] for each in evidence["may_refuse"] if each["reason"] == "volume_cap")
+    assert "more than the cap itself passes in none" in words
 
 
 @pytest.mark.parametrize("kind", [SendKind.POOL, SendKind.DEPOSIT])

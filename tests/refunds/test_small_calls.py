@@ -82,4 +82,5 @@ def test_the_evidence_names_what_the_contract_may_still_refuse_for(ask: Asker) -
         assert all(each["words"] for each in reasons)
         named[kind.value] = [each["reason"] for each in reasons]
     holds = ["paused", "volume_cap", "balance", "native_receiver", "already_done"]
-    assert named == {"pool": holds, "deposit": holds, "burn": ["paused", "volume_cap", "already_done"]}
+    minted = ["paused", "volume_cap", "supply_cap", "already_done"]
+    assert named == {"pool": holds, "deposit": holds, "burn": minted}

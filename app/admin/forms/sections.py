@@ -119,10 +119,18 @@ class TokenForm(RowForm):
         "Shown as disabled", "Also stops all transfers, and clients see it as transfer_disabled."
     )
     min_send = AmountField(
-        "Minimum amount", "Of a transfer from this chain. Leave empty for none.", unit_of=_OWN, needed=False
+        "Minimum amount",
+        "Of a transfer from this chain: the bridge contract's minSend plus 1. A pegged pair's own minimum "
+        "replaces it. Leave empty for none.",
+        unit_of=_OWN,
+        needed=False,
     )
     max_send = AmountField(
-        "Maximum amount", "Of a transfer from this chain. Leave empty for none.", unit_of=_OWN, needed=False
+        "Maximum amount",
+        "Of a transfer from this chain: the bridge contract's maxSend. A pegged pair's own maximum replaces "
+        "it. Leave empty for none, which is 0 in the contract.",
+        unit_of=_OWN,
+        needed=False,
     )
 
 
@@ -252,6 +260,32 @@ class PeggedPairForm(RowForm):
         default="0",
     )
     perc_fee_tiers = TiersField(unit_of=_ORIGINAL)
+    min_deposit = AmountField(
+        "Minimum deposit",
+        "The vault's minDeposit plus 1. Leave empty for the minimum of the token on the original chain.",
+        unit_of=_ORIGINAL,
+        needed=False,
+    )
+    max_deposit = AmountField(
+        "Maximum deposit",
+        "The vault's maxDeposit. Leave empty, also where that is 0, for the maximum of the token on the "
+        "original chain.",
+        unit_of=_ORIGINAL,
+        needed=False,
+    )
+    min_burn = AmountField(
+        "Minimum burn",
+        "The bridge's minBurn plus 1. Leave empty for the minimum of the token on the pegged chain.",
+        unit_of=_PEGGED,
+        needed=False,
+    )
+    max_burn = AmountField(
+        "Maximum burn",
+        "The bridge's maxBurn. Leave empty, also where that is 0, for the maximum of the token on the "
+        "pegged chain.",
+        unit_of=_PEGGED,
+        needed=False,
+    )
     org_token = PairTokenField("Original token")
     pegged_token = PairTokenField("Pegged token")
 

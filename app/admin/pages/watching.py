@@ -41,7 +41,7 @@ WAITING_WORDS: Final[Mapping[str, str]] = {
     WaitingKind.REFUND_DEPTH.value: "paid refunds waiting to become final",
     WaitingKind.QUEUED.value: "payouts in a contract's delay queue",
     WaitingKind.EXECUTED.value: "executed payouts whose queue entry was not read yet",
-    WaitingKind.UNKNOWN.value: "logs about tokens or chains that are not configured",
+    WaitingKind.UNKNOWN.value: "logs about tokens, chains or transfers that are not known",
 }
 
 

@@ -37,7 +37,8 @@ class TokenTerms:
     """The transferred token on one chain; ``decimals`` from 0 to 36.
 
     ``xfer_disabled`` and ``transfer_disabled`` stop all of its transfers, ``pool_disabled`` those through the
-    pool. A transfer from the chain is at least ``min_send`` and at most ``max_send``; None is no bound.
+    pool. A transfer from the chain is at least ``min_send`` and at most ``max_send``; None is no bound. Of a
+    pair's token they are the pair's bounds of deposits or burns, where it has them.
     """
 
     symbol: str

@@ -50,23 +50,23 @@ def limits_of(
 
 
 def _greatest(transfer: TransferTerms, amt: int) -> list[Limit]:
-    """What an operator lets a transfer of the token be at most."""
+    """What an operator lets a transfer be at most."""
     most = transfer.src_token.max_send
     if most is None:
         return []
-    formula = "amt is at most max_send of the token on the source chain"
+    formula = f"amt is at most {_of_pair(transfer, 'max')}max_send of the token on the source chain"
     return [Limit(Check.MAX_SEND.value, formula, most, amt, most - amt, src_unit(transfer), most)]
 
 
 def _least(transfer: TransferTerms, amt: int) -> list[Limit]:
-    """What an operator lets a transfer of the token be at least."""
+    """What an operator lets a transfer be at least."""
     least = transfer.src_token.min_send
     if least is None:
         return []
     return [
         Limit(
             name=Check.MIN_SEND.value,
-            formula="amt is at least min_send of the token on the source chain",
+            formula=f"amt is at least {_of_pair(transfer, 'min')}min_send of the token on the source chain",
             value=least,
             counted=amt,
             headroom=amt - least,
@@ -75,6 +75,11 @@ def _least(transfer: TransferTerms, amt: int) -> list[Limit]:
             binds=amt < least,
         )
     ]
+
+
+def _of_pair(transfer: TransferTerms, end: str) -> str:
+    """The bound that goes before the token's for a pegged transfer, in words."""
+    return f"{end}_deposit or {end}_burn of the pair, else " if transfer.pools is None else ""
 
 
 def _inbound(transfer: TransferTerms, amt: int) -> list[Limit]:

@@ -175,23 +175,24 @@ def _token_terms(row: Row) -> TokenTerms:
 def _pair_tokens(row: Row, tokens: Mapping[PoolKey, TokenTerms]) -> Iterator[tuple[PoolKey, TokenTerms]]:
     """The original token of a pair and the pegged one: the chain's, as far as the pair says nothing else.
 
-    The pair's switch, on either side, stops both.
+    The pair's switch, on either side, stops both. Its bounds of deposits and burns go before the token's own,
+    each by itself: they are of other contracts than the pool's (docs/network.md#bounds).
 
     :param tokens: those that chains list.
     """
     stopped = any(row[side].get("xfer_disabled", False) for side in ("org_token", "pegged_token"))
-    for chain, side in (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token")):
-        key = PoolKey(row[chain], row["symbol"])
-        listed = tokens.get(key)
-        if listed is None:
-            yield key, TokenTerms(key.symbol, row[side]["decimal"], xfer_disabled=stopped)
-            continue
+    for of, side, send in (("org", "org_token", "deposit"), ("pegged", "pegged_token", "burn")):
+        key = PoolKey(row[f"{of}_chain_id"], row["symbol"])
+        listed = tokens.get(key) or TokenTerms(key.symbol, row[side]["decimal"])
+        least, most = row[f"min_{send}"], row[f"max_{send}"]
         yield (
             key,
             replace(
                 listed,
                 decimals=row[side].get("decimal", listed.decimals),
                 xfer_disabled=listed.xfer_disabled or stopped,
+                min_send=listed.min_send if least is None else least,
+                max_send=listed.max_send if most is None else most,
             ),
         )
 

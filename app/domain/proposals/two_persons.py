@@ -17,16 +17,27 @@ INGEST_TOKENS: Final = "ingest_tokens"
 API_KEYS: Final = "api_keys"
 """The keys of integrators."""
 
+REPORTED: Final = frozenset({"pools", "routes", "validators"})
+"""Sections that the feed adds to or outranks: counters, base fees, validator sets. Whoever makes a token can
+change them by reporting (docs/console.md#two-persons)."""
+
 ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
 """What administrators alone change; nobody else sees what is proposed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TwoPersons:
-    """The sections whose changes wait for a second person, and how long a proposal can be approved."""
+    """The sections whose changes wait for a second person, and how long a proposal can be approved.
+
+    A section that the feed changes implies ``INGEST_TOKENS``: a token made alone would change it alone.
+    """
 
     sections: frozenset[str] = frozenset()
     lifetime: timedelta = timedelta(hours=72)
+
+    def __post_init__(self) -> None:
+        if self.sections & REPORTED:
+            object.__setattr__(self, "sections", self.sections | {INGEST_TOKENS})
 
     def guards(self, section: str) -> bool:
         """Whether changes of the section wait."""

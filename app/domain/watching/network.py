@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from app.domain.keys import ChainId, PoolKey
+from app.domain.codes import SendKind
+from app.domain.keys import ChainId, PoolKey, TransferId
+
+
+class KnownSend(NamedTuple):
+    """What is known of a transfer that comes from a chain, as far as it decides what pays it back."""
+
+    kind: SendKind | None = None
+    dst_chain_id: ChainId | None = None
+
+
+SendsOf = Callable[[ChainId, Collection[TransferId]], Mapping[TransferId, KnownSend]]
+"""Of these ids, those of transfers that are known and not known to come from another chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,7 @@ class WatchedNetwork:
     :param tokens: the symbols that a chain lists at an address, in the document's order; maybe several.
     :param pools: tokens that have a pool.
     :param pool_bridges: the contract of each chain's pools.
+    :param sends_of: looks transfers up; None where nobody can, and every reference counts as a transfer's.
     """
 
     version: str
@@ -46,6 +60,7 @@ class WatchedNetwork:
     pools: frozenset[PoolKey] = frozenset()
     pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
     pairs: tuple[WatchedPair, ...] = ()
+    sends_of: SendsOf | None = field(default=None, compare=False)
 
     def pool_symbol(
         self, chain_id: ChainId, token: bytes, other_chain_id: ChainId | None = None

@@ -29,7 +29,7 @@ class WaitingKind(StrEnum):
     """An execution of a queued payout whose queueing has not been read yet (backfill)."""
 
     UNKNOWN = "unknown"
-    """A log that names a token or a chain that is not configured yet."""
+    """A log that names a token or a chain that is not configured yet, or a transfer that is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)

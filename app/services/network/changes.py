@@ -28,6 +28,8 @@ _AMOUNTS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
     **{("routes", name): ("dst_chain_id", "") for name in ("base_fee", "pinned_base_fee")},
     ("pegged_pairs", "deposit_base_fee"): ("pegged_chain_id", "pegged_token"),
     ("pegged_pairs", "burn_base_fee"): ("org_chain_id", "org_token"),
+    **{("pegged_pairs", name): ("org_chain_id", "org_token") for name in ("min_deposit", "max_deposit")},
+    **{("pegged_pairs", name): ("pegged_chain_id", "pegged_token") for name in ("min_burn", "max_burn")},
 }
 """Amounts by section and key: the column of the chain whose token they count, and of a pair's own token."""
 

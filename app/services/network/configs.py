@@ -22,6 +22,9 @@ _OF_POOL: Final[Mapping[str, Any]] = dict.fromkeys(TOKEN_PASSED, False) | {
 }
 """What a pair's token has in the fields that say something of the pool, or of the chain's own token."""
 
+_OF_PAIR: Final = ("name", "address", "icon", "decimal", "min_send", "max_send")
+"""What a pair may say of its token."""
+
 _NO_SENDS: Final[Mapping[str, Any]] = {"min_send": None, "max_send": None}
 
 Rows = Mapping[str, Sequence[Row]]
@@ -119,8 +122,8 @@ def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> d
         or any(chains[chain_id]["disabled"] for chain_id in ids)
     )
     org_token, pegged_token = (
-        _pair_token(symbol, token, of, disabled=chains[chain_id]["disabled"], stopped=stopped)
-        for chain_id, token, of in zip(ids, listed, own, strict=True)
+        _pair_token(symbol, token, {**of, **bounds}, disabled=chains[chain_id]["disabled"], stopped=stopped)
+        for chain_id, token, of, bounds in zip(ids, listed, own, _bounds(row), strict=True)
     )
     return {
         "org_chain_id": row["org_chain_id"],
@@ -132,11 +135,23 @@ def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> d
     }
 
 
+def _bounds(row: Row) -> tuple[Json, Json]:
+    """The pair's bounds of deposits and of burns, as those of its original and its pegged token."""
+    deposits, burns = (
+        {f"{end}_send": row[f"{end}_{send}"] for end in ("min", "max") if row[f"{end}_{send}"] is not None}
+        for send in ("deposit", "burn")
+    )
+    return deposits, burns
+
+
 def _pair_token(
     symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
 ) -> dict[str, Any]:
-    """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero."""
+    """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero.
+
+    :param own: what the pair says, its bounds included.
+    """
     base = {"symbol": symbol, "name": symbol, "icon": "", **_NO_SENDS}
-    of_pair = {name: own[name] for name in ("name", "address", "icon", "decimal") if name in own}
+    of_pair = {name: own[name] for name in _OF_PAIR if name in own}
     row = {**base, **(listed or {}), **_OF_POOL, **of_pair}
     return {**_token(row, disabled=disabled, closed=stopped), **own.get("extra", {})}

@@ -35,6 +35,9 @@ UNKNOWN: Final = (
     "- balances: all pools start at 0",
     f"- the length of an epoch: {EPOCH_SECONDS} seconds",
     "- the contracts' minimum slippage: minimal_max_slippage is 0",
+    "- the contracts' bounds of amounts, unless fields of this gateway tell them: min_send is the contract's "
+    "minSend plus 1, max_send its maxSend, and null where that is 0; a pair's min_deposit, max_deposit, "
+    "min_burn and max_burn follow its vault and bridge in the same way",
     "- validators, without which there are no refunds",
     '- explorers whose transactions are not at /tx/: set the tx_path of the chain, such as "/transaction/"',
 )
@@ -195,10 +198,22 @@ def _pair(pair: Json, tokens: Mapping[tuple[int, str], Json]) -> Json:
         "org_token": org_token,
         "pegged_token": pegged_token,
         **{field: pair[field] for field in PAIR_COLUMNS if field in pair},
+        **_bounds("deposit", pair["org_token"], tokens.get((chains[0], symbols[0]))),
+        **_bounds("burn", pair["pegged_token"], tokens.get((chains[1], symbols[1]))),
         "deposit_base_fee": None,
         "burn_base_fee": None,
         "perc_fee_tiers": None,
         **_extra(pair, PAIR_FIELDS),
+    }
+
+
+def _bounds(send: str, token: Json, listed: Json | None) -> Json:
+    """What a pair bounds otherwise than its chain does; as here, "at least" and "at most"."""
+    told = {end: token.get(f"{end}_send") for end in ("min", "max")}
+    return {
+        f"{end}_{send}": amount
+        for end, amount in told.items()
+        if amount and (listed is None or amount != listed.get(f"{end}_send"))
     }
 
 

@@ -6,6 +6,7 @@ column where the document has another name for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from marshmallow import ValidationError, fields, post_load, pre_dump, pre_load, validates_schema
@@ -71,6 +72,23 @@ def _cap() -> Amount:
     return Amount(allow_none=True, load_default=None)
 
 
+class _Most(Amount):
+    """A greatest amount, or null for none: contracts have 0 for that (docs/network.md#bounds)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return super()._deserialize(value, attr, data, **kwargs) or None
+
+
+def _most() -> Amount:
+    return _Most(allow_none=True, load_default=None)
+
+
+def _check_bounds(data: Mapping[str, Any], least: str, most: str) -> None:
+    low, high = data.get(least), data.get(most)
+    if low is not None and high is not None and low > high:
+        raise ValidationError(f"must be at least {least}", most)
+
+
 def _passed(default: str = "") -> Text:
     """A text that clients are told as it stands."""
     return Text(PASSED_LENGTH, least=0, load_default=default)
@@ -122,7 +140,7 @@ class TokenSchema(Strict):
     pool_disabled = Flag(load_default=False)
     transfer_disabled = Flag(load_default=False)
     min_send = _cap()
-    max_send = _cap()
+    max_send = _most()
     liq_add_disabled = Flag(load_default=False)
     liq_rm_disabled = Flag(load_default=False)
     liq_agg_rm_src_disabled = Flag(load_default=False)
@@ -132,9 +150,7 @@ class TokenSchema(Strict):
 
     @validates_schema
     def _check_sends(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        least, most = data.get("min_send"), data.get("max_send")
-        if least is not None and most is not None and least > most:
-            raise ValidationError("must be at least min_send", "max_send")
+        _check_bounds(data, "min_send", "max_send")
 
 
 class PoolSchema(Strict):
@@ -261,7 +277,16 @@ class PeggedPairSchema(Strict):
     deposit_base_fee = Amount(allow_none=True, load_default=0)
     burn_base_fee = Amount(allow_none=True, load_default=0)
     perc_fee_tiers = Tiers(required=True, allow_none=True)
+    min_deposit = _cap()
+    max_deposit = _most()
+    min_burn = _cap()
+    max_burn = _most()
     extra = Extra(PAIR_FIELDS)
+
+    @validates_schema
+    def _check_sends(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        _check_bounds(data, "min_deposit", "max_deposit")
+        _check_bounds(data, "min_burn", "max_burn")
 
 
 class BlockedAddressSchema(Strict):

@@ -132,7 +132,7 @@ SECTIONS: Final = (
         ),
         left_out=(
             "deposit_contracts", "burn_contracts", "org_token", "pegged_token",
-            "migration_peg_burn_contract_addr", "extra",
+            "migration_peg_burn_contract_addr", "min_deposit", "max_deposit", "min_burn", "max_burn", "extra",
         ),
     ),
     Section(

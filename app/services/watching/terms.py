@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
 
-from app.domain.keys import ChainId
-from app.domain.watching.network import WatchedNetwork
+from app.domain.keys import ChainId, TransferId
+from app.domain.watching.network import KnownSend, WatchedNetwork
 from app.domain.watching.terms import WatchTerms
+from app.models.engine import reading
+from app.queries.watching.sends import known_sends
 from app.runtime.gateway import Gateway
 
 
@@ -19,8 +23,15 @@ def watch_terms(gateway: Gateway) -> Mapping[ChainId, WatchTerms]:
 
 
 def watched_network(gateway: Gateway) -> WatchedNetwork:
-    """What logs mean.
+    """What logs mean, with the transfers that are known.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    return gateway.snapshots.current().watching.network
+    return replace(gateway.snapshots.current().watching.network, sends_of=partial(_sends_of, gateway))
+
+
+def _sends_of(
+    gateway: Gateway, chain_id: ChainId, transfer_ids: Collection[TransferId]
+) -> Mapping[TransferId, KnownSend]:
+    with reading(gateway.engine) as connection:
+        return known_sends(connection, chain_id, transfer_ids)

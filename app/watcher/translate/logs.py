@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.domain.keys import BlockNumber
+from app.domain.keys import BlockNumber, TransferId
 from app.domain.watching.blocks import Header, Log
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
@@ -13,9 +13,9 @@ from app.watcher.decode import values
 from app.watcher.decode.events import SHAPES, Role, decode
 from app.watcher.decode.words import Undecodable
 from app.watcher.translate.kept_logs import facts_of_log, log_from
-from app.watcher.translate.payouts import payout_from, payout_of
+from app.watcher.translate.payouts import own_reference, payout_from
 from app.watcher.translate.places import Place, place_from, place_of
-from app.watcher.translate.sends import NotConfigured, account
+from app.watcher.translate.sends import NotConfigured, NotSent, account
 from app.watcher.translate.telling import Telling
 from app.watcher.translate.translation import Translation, Unreadable
 
@@ -53,16 +53,21 @@ def translate(
         for log, said in read
         if type(said) is values.DelayedTransferAdded
     )
+    withdrawn = {own_reference(said, chain.chain_id) for _, said in read} | set(map(_withdrawn, waiting))
+    telling.look_up([transfer_id for transfer_id in withdrawn if transfer_id is not None])
     for log, said in read:
         place = place_of(chain.chain_id, log, headers[log.block].at)
         try:
             _tell(telling, said, log, place, queue)
+        except NotSent as error:
+            facts = {"transfer_id": error.transfer_id.hex(), "queued": _is_queued(said, log, queue)}
+            telling.unknown(place, str(error), facts_of_log(log) | facts)
         except NotConfigured as error:
             telling.unknown(place, str(error), facts_of_log(log))
         except Undecodable as error:
             unreadable.append(Unreadable(log, str(error)))
     for each in waiting:
-        if each.kind is WaitingKind.UNKNOWN and each.facts["version"] != network.version:
+        if each.kind is WaitingKind.UNKNOWN and _is_new(telling, network, each):
             _try_again(telling, each)
     telling.come_due(waiting)
     if final_to is not None:
@@ -106,11 +111,15 @@ def _tell(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Q
         case values.DelayedTransferExecuted():
             telling.executed(said, place, log.address)
         case values.Relay() | values.WithdrawDone() | values.Withdrawn() | values.Mint():
-            payout = payout_of(said, telling.chain.chain_id)
-            if payout is not None and (log.tx_hash, log.address, payout.payout_id) in queue:
+            payout = telling.payout(said)
+            if payout is not None and _is_queued(said, log, queue):
                 telling.queued(payout, place, log.address)
             elif payout is not None:
                 telling.paid_at_once(payout, place)
+
+
+def _is_queued(said: values.Said, log: Log, queue: _Queue) -> bool:
+    return (log.tx_hash, log.address, getattr(said, "payout_id", b"")) in queue
 
 
 def _heard(chain: WatchTerms, log: Log) -> bool:
@@ -139,8 +148,22 @@ def _heard(chain: WatchTerms, log: Log) -> bool:
     raise Undecodable(f"{shape.signature} was logged by a contract that is configured as {what}")
 
 
+def _withdrawn(kept: Waiting) -> TransferId | None:
+    """The transfer that a withdrawal names which waits until it is known."""
+    named = kept.facts.get("transfer_id") if kept.kind is WaitingKind.UNKNOWN else None
+    return None if named is None else TransferId(bytes.fromhex(named))
+
+
+def _is_new(telling: Telling, network: WatchedNetwork, kept: Waiting) -> bool:
+    """Whether what waits may be told by now: the configuration is another one, or the transfer is known."""
+    transfer_id = _withdrawn(kept)
+    if transfer_id is not None and telling.is_sent(transfer_id):
+        return True
+    return bool(kept.facts["version"] != network.version)
+
+
 def _try_again(telling: Telling, kept: Waiting) -> None:
-    """Tell what waited for another configuration than the one of before, or let it wait on."""
+    """Tell what waited for another configuration or a transfer, or let it wait on."""
     place = place_from(kept.facts["place"])
     telling.done[WaitingKey(kept.kind, kept.key)] = None
     try:
@@ -148,6 +171,8 @@ def _try_again(telling: Telling, kept: Waiting) -> None:
             telling.paid(payout_from(kept.facts["payout"]), place)
         else:
             log = log_from(kept.facts, place)
-            _tell(telling, decode(log), log, place, frozenset())
+            said = decode(log)
+            queue = {(log.tx_hash, log.address, getattr(said, "payout_id", b""))}
+            _tell(telling, said, log, place, frozenset(queue if kept.facts.get("queued") else ()))
     except (NotConfigured, Undecodable) as error:
         telling.unknown(place, str(error), kept.facts)

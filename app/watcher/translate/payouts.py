@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from app.domain.codes import SendKind
 from app.domain.keys import ChainId, TransferId
+from app.domain.watching.network import KnownSend
 from app.watcher.decode.values import Mint, Relay, WithdrawDone, Withdrawn
 
 _SHORT: Final = bytes(8)
@@ -59,12 +61,32 @@ def payout_from(facts: Mapping[str, Any]) -> Payout:
     )
 
 
-def payout_of(said: Relay | WithdrawDone | Withdrawn | Mint, chain_id: ChainId) -> Payout | None:
+def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
+    """The send of this chain that a payout names; None where it names none, or another chain's.
+
+    Who signs a withdrawal chooses its reference freely: governors withdraw with one that no send has.
+    """
+    match said:
+        case WithdrawDone():
+            reference = said.refid
+        case Withdrawn() | Mint() if said.ref_chain_id == chain_id:
+            reference = said.ref_id
+        case _:
+            return None
+    return None if is_none(reference) else TransferId(reference)
+
+
+def payout_of(
+    said: Relay | WithdrawDone | Withdrawn | Mint, chain_id: ChainId, send: KnownSend | None = None
+) -> Payout | None:
     """What such a log of this chain pays; None where that is no concern of transfers or pools.
 
     A pool's withdraw is a refund where it has a reference: the transfer. A vault and a pegged bridge name
-    the chain of the reference as well: their own chain's is a refund of what they took, another's is paid
-    out here. They have none where validators take their fees.
+    the chain of the reference as well: another chain's is paid out here, their own chain's is a refund of
+    what they took, unless the send says that it is paid out where it was sent. They have none where
+    validators take their fees.
+
+    :param send: of this chain, which the payout names.
     """
     match said:
         case Relay():
@@ -72,15 +94,29 @@ def payout_of(said: Relay | WithdrawDone | Withdrawn | Mint, chain_id: ChainId) 
                 Payment.RELEASE, said.payout_id, said.token, said.amount, TransferId(said.transfer_id)
             )
         case WithdrawDone():
-            if _is_none(said.refid):
+            if is_none(said.refid):
                 return Payout(Payment.LIQUIDITY, said.payout_id, said.token, said.amount)
             return Payout(Payment.REFUND, said.payout_id, said.token, said.amount, TransferId(said.refid))
         case _:
-            if said.ref_chain_id == 0 or _is_none(said.ref_id):
+            if said.ref_chain_id == 0 or is_none(said.ref_id):
                 return None
             payment = Payment.REFUND if said.ref_chain_id == chain_id else Payment.RELEASE
+            if payment is Payment.REFUND and send is not None and _pays_out(said, send, chain_id):
+                payment = Payment.RELEASE
             return Payout(payment, said.payout_id, said.token, said.amount, TransferId(said.ref_id))
 
 
-def _is_none(reference: bytes) -> bool:
+def _pays_out(said: Withdrawn | Mint, send: KnownSend, chain_id: ChainId) -> bool:
+    """Whether the payout of a send of its own chain is its release.
+
+    A vault gives deposits back and a bridge burns (docs/interface.md#transfer-ids). A mint for a burn that
+    goes to its own chain looks as its refund would, and is what the user burned for.
+    """
+    if isinstance(said, Withdrawn):
+        return send.kind is SendKind.BURN
+    return send.kind is SendKind.DEPOSIT or send.dst_chain_id == chain_id
+
+
+def is_none(reference: bytes) -> bool:
+    """Whether the reference of a payout names no transfer."""
     return reference.startswith(_SHORT) or reference.endswith(_SHORT)

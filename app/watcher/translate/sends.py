@@ -22,6 +22,14 @@ class NotConfigured(Exception):
     """The configuration does not say yet what the log names; the message is for operators."""
 
 
+class NotSent(NotConfigured):
+    """A payout names a send of its own chain, and none is known under that id."""
+
+    def __init__(self, transfer_id: TransferId) -> None:
+        super().__init__(f"no transfer 0x{transfer_id.hex()} is known, to which the withdrawal refers")
+        self.transfer_id = transfer_id
+
+
 @lru_cache(maxsize=_ADDRESSES_KEPT)
 def account(address: bytes) -> str:
     """An address as the feed keeps accounts. Hashing one costs more than all else that a log needs."""

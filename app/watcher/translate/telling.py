@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.domain.crypto import checksum_address
@@ -21,14 +21,14 @@ from app.domain.transfer.events import (
     ValidatorsUpdated,
 )
 from app.domain.validators import MAX_TOTAL_POWER, MAX_VALIDATORS
-from app.domain.watching.network import WatchedNetwork
+from app.domain.watching.network import KnownSend, WatchedNetwork
 from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
 from app.domain.watching.terms import WatchTerms
 from app.watcher.decode import values
 from app.watcher.decode.words import Undecodable
-from app.watcher.translate.payouts import Payment, Payout, payout_from
+from app.watcher.translate.payouts import Payment, Payout, own_reference, payout_from, payout_of
 from app.watcher.translate.places import Place, place_from
-from app.watcher.translate.sends import NotConfigured, account, sent_event
+from app.watcher.translate.sends import NotConfigured, NotSent, account, sent_event
 
 
 class Telling:
@@ -49,6 +49,7 @@ class Telling:
         self._network, self._chain_id, self._read_to = network, chain.chain_id, read_to
         self._queued = _by_key(kept, WaitingKind.QUEUED)
         self._executed = _by_key(kept, WaitingKind.EXECUTED)
+        self._sends: dict[TransferId, KnownSend] = {}
         self.events: list[Event] = []
         self.waiting: dict[WaitingKey, Waiting] = {}
         self.done: dict[WaitingKey, None] = {}
@@ -61,8 +62,30 @@ class Telling:
         """
         event = sent_event(said, place, contract, self._chain_id, self._network)
         self.events.append(event)
+        self._sends[event.transfer_id] = KnownSend(event.kind, event.dst_chain_id)
         confirmed = place.further(EventType.TRANSFER_CONFIRMED)
         self._when_deep(WaitingKind.SEND_DEPTH, confirmed, place.id, event.transfer_id)
+
+    def look_up(self, transfer_ids: Collection[TransferId]) -> None:
+        """Learn which of these are transfers from this chain."""
+        if transfer_ids and self._network.sends_of is not None:
+            self._sends |= self._network.sends_of(self._chain_id, transfer_ids)
+
+    def is_sent(self, transfer_id: TransferId) -> bool:
+        """Whether such a transfer is known: it was looked up, or its send was read here."""
+        return self._network.sends_of is None or transfer_id in self._sends
+
+    def payout(
+        self, said: values.Relay | values.WithdrawDone | values.Withdrawn | values.Mint
+    ) -> Payout | None:
+        """What a log pays; None where that is no concern of transfers or pools.
+
+        :raises NotSent: while no transfer is known that it would refund.
+        """
+        transfer_id = own_reference(said, self._chain_id)
+        if transfer_id is not None and not self.is_sent(transfer_id):
+            raise NotSent(transfer_id)
+        return payout_of(said, self._chain_id, None if transfer_id is None else self._sends.get(transfer_id))
 
     def liquidity_added(self, said: values.LiquidityAdded, place: Place) -> None:
         """A provider's deposit.

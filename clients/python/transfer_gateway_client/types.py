@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:3aecafc48cf31f4f3f1839735ab86ee98fbb64ef2b915a73e6a391ff3ac38fe2. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:c85a82d6be5b84d9e2b6b9358eaa4b65ddcae4e444ad488b35973f3da0079619. Do not edit."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SignerRow(TypedDict):
 
 
 class OwnReason(TypedDict):
-    reason: Literal["already_done", "balance", "native_receiver", "paused", "volume_cap"]
+    reason: Literal["already_done", "balance", "native_receiver", "paused", "supply_cap", "volume_cap"]
     words: str
 
 

@@ -41,5 +41,24 @@ contract WrappedCoin is Token {
     }
 }
 
+/// A pegged token that its bridge may mint up to a cap.
+contract CappedToken is Token {
+    uint256 public cap;
+    uint256 public supply;
+
+    error OverSupplyCap(uint256 supply, uint256 cap);
+
+    /// What governors decide in production, and the tests here.
+    function setCap(uint256 to) external {
+        cap = to;
+    }
+
+    function mint(address to, uint256 amount) public override {
+        supply += amount;
+        if (supply > cap) revert OverSupplyCap(supply, cap);
+        super.mint(to, amount);
+    }
+}
+
 /// A wallet that is a contract and cannot be paid in native coin.
 contract NoCoin {}

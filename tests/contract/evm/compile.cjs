@@ -14,7 +14,7 @@ const settings = {
 };
 const DEPLOYED = {
   "Bridges.sol": ["PoolBridge", "TokenVaultV1", "TokenVaultV2", "PeggedBridgeV1", "PeggedBridgeV2"],
-  "Tokens.sol": ["Token", "WrappedCoin", "NoCoin"],
+  "Tokens.sol": ["Token", "WrappedCoin", "CappedToken", "NoCoin"],
 };
 const hash = crypto.createHash("sha256");
 const sources = {};

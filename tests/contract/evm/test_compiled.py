@@ -15,7 +15,7 @@ def test_the_code_was_compiled_from_the_source() -> None:
     sources = b"".join(path.read_bytes() for path in sorted(FOLDER.glob("*.sol")))
     assert COMPILED["sources"] == f"sha256:{sha256(sources).hexdigest()}", "run make contracts"
     names = {name.format(version) for name in NAMES.values() for version in (1, 2)}
-    assert set(COMPILED["contracts"]) == names | {"Token", "WrappedCoin", "NoCoin"}
+    assert set(COMPILED["contracts"]) == names | {"Token", "WrappedCoin", "CappedToken", "NoCoin"}
 
 
 @pytest.mark.skipif(

@@ -29,13 +29,13 @@ def of(applied: str, floors: str = "") -> str | None:
     ("applied", "floors"),
     [
         ("0040", ""),
-        ("0043", ""),
+        ("0038", ""),
         ("0045", ""),
         ("0045", "0040 0045"),
         ("0046", ""),
         ("0099", "0041 0045"),
         ("0045", "0046"),
-        ("0043", "0046"),  # by a migration that was undone and left its word: the schema counts
+        ("0038", "0046"),  # by a migration that was undone and left its word: the schema counts
     ],
 )
 def test_it_runs(applied: str, floors: str) -> None:
@@ -106,7 +106,8 @@ def test_not_ready_on_a_schema_that_took_something_away(app: Flask, set_schema: 
     assert f"which needs a version that knows {NEWER}" in complaint
     assert database_complaint(gateway_of(app)) == complaint  # which commands, watchers and senders ask
     set_schema(f"{int(OLDEST_SCHEMA) - 1:04}")
-    assert f"this version needs {OLDEST_SCHEMA} to {newest_schema()}" in (ready(app) or "")
+    needed = " to ".join(sorted({OLDEST_SCHEMA, newest_schema()}))
+    assert f"this version needs {needed}" in (ready(app) or "")
 
 
 def test_a_schema_without_floors_is_one_of_the_range(app: Flask, set_schema: SetSchema) -> None:

@@ -1,0 +1,229 @@
+"""A withdrawal is a refund, a release or nothing of a transfer, as the transfer says that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from flask import Flask
+
+from app.domain.crypto import checksum_address
+from app.domain.keys import ChainId
+from app.models.engine import writing
+from app.runtime.gateway import Gateway
+from app.services.network.document import import_within
+from app.services.network.reader import read_document
+from app.services.watching.terms import watched_network
+from app.watcher.loop.reader import Reader
+from tests.builders import network as build
+from tests.services.feed.world import NOW, network
+from tests.watcher.fake_chain import FakeLog
+from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send
+
+VAULT, BRIDGE, PEGGED = b"\xab" * 20, b"\xac" * 20, b"\x71" * 20
+OTHER_USER = b"\x56" * 20
+FREE = int.from_bytes(b"\x66" * 32)
+"""A reference that no send has."""
+SENT = int.from_bytes(b"\x67" * 32)
+PAYOUT = 99
+
+
+def pool_send() -> FakeLog:
+    signature = "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)"
+    return log_of(signature, SENT, USER, USER, TOKEN, 1000, OTHER, 4, 5000)
+
+
+def burn(to: int) -> FakeLog:
+    signature = "Burn(bytes32,address,address,uint256,uint64,address,uint64)"
+    return log_of(signature, SENT, PEGGED, USER, 1000, to, OTHER_USER, 4, address=BRIDGE)
+
+
+def deposit(to: int) -> FakeLog:
+    signature = "Deposited(bytes32,address,address,uint256,uint64,address,uint64)"
+    return log_of(signature, SENT, USER, TOKEN, 1000, to, OTHER_USER, 4, address=VAULT)
+
+
+def withdraw(reference: int, tx: str = "") -> FakeLog:
+    """A withdrawal from the pool."""
+    signature = "WithdrawDone(bytes32,uint64,address,address,uint256,bytes32)"
+    return log_of(signature, PAYOUT, 5, USER, TOKEN, 1000, reference, tx=tx)
+
+
+def withdrawn(reference: int, tx: str = "") -> FakeLog:
+    """A withdrawal from the vault, which names this chain."""
+    signature = "Withdrawn(bytes32,address,address,uint256,uint64,bytes32,address)"
+    return log_of(signature, PAYOUT, USER, TOKEN, 990, CHAIN, reference, 0, address=VAULT, tx=tx)
+
+
+def mint(reference: int, tx: str = "") -> FakeLog:
+    """A mint, which names this chain."""
+    signature = "Mint(bytes32,address,address,uint256,uint64,bytes32,address)"
+    return log_of(signature, PAYOUT, PEGGED, USER, 990, CHAIN, reference, USER, address=BRIDGE, tx=tx)
+
+
+def queued(contract: bytes, tx: str) -> FakeLog:
+    return log_of("DelayedTransferAdded(bytes32)", PAYOUT, address=contract, tx=tx)
+
+
+def executed(contract: bytes, token: bytes) -> FakeLog:
+    signature = "DelayedTransferExecuted(bytes32,address,address,uint256)"
+    return log_of(signature, PAYOUT, USER, token, 990, address=contract)
+
+
+PAYOUTS = {"pool": (POOL, withdraw), "vault": (VAULT, withdrawn), "bridge": (BRIDGE, mint)}
+REFUNDS = {
+    "pool": (pool_send(), withdraw(SENT)),
+    "deposit": (deposit(OTHER), withdrawn(SENT)),
+    "deposit that stays": (deposit(CHAIN), withdrawn(SENT)),
+    "burn": (burn(OTHER), mint(SENT)),
+    "burn to the original chain": (burn(0), mint(SENT)),
+}
+RELEASES = {
+    "burn that stays": (burn(CHAIN), BRIDGE, PEGGED, mint),
+    "deposit that stays": (deposit(CHAIN), BRIDGE, PEGGED, mint),
+}
+
+
+@pytest.fixture
+def watched(gateway: Gateway) -> Watched:
+    """Chain 1 with a pool, a vault of its token and a bridge of a token pegged there."""
+    document = network()
+    of_chain = {"contract_addr": checksum_address(POOL)}
+    document["chains"][0] |= of_chain
+    document["tokens"][0]["address"] = checksum_address(TOKEN)
+    document["tokens"] += [
+        build.token(chain, "PEG", checksum_address(address), 18)
+        for chain, address in ((1, PEGGED), (2, b"\x72" * 20))
+    ]
+    unused = checksum_address(b"\x01" * 20)
+    document["pegged_pairs"] += [
+        build.pair(1, 3, "USDT", checksum_address(VAULT), unused),
+        build.pair(2, 1, "PEG", unused, checksum_address(BRIDGE)),
+    ]
+    with writing(gateway.engine) as connection:
+        import_within(connection, read_document(build.text(document)), NOW)
+    return Watched(gateway, changes={"vaults": frozenset({VAULT}), "bridges": frozenset({BRIDGE})})
+
+
+def reader_of(watched: Watched) -> Reader:
+    return watched.reader(watched_network(watched.gateway))
+
+
+def read(watched: Watched, *blocks: Sequence[FakeLog]) -> Reader:
+    """Mine these blocks, and more until all of it is final and was read twice."""
+    for logs in blocks:
+        watched.chain.mine(*logs)
+    watched.chain.mine_many(12)
+    reader = reader_of(watched)
+    watched.settle(reader)
+    return reader
+
+
+def status(app: Flask, transfer_id: int) -> int | str:
+    """The status that users are answered, or the reason of the error."""
+    asked = {"transfer_id": f"0x{transfer_id:064x}"}
+    answer = app.test_client().post("/v2/getTransferStatus", json=asked)
+    reason: str = answer.headers.get("X-Gateway-Reason", "")
+    return reason or int(answer.get_json()["status"])
+
+
+@pytest.mark.parametrize("contract", PAYOUTS)
+@pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
+def test_a_withdrawal_with_a_free_reference_is_no_transfer(
+    app: Flask, watched: Watched, contract: str, delayed: bool
+) -> None:
+    address, payout = PAYOUTS[contract]
+    queue = (queued(address, "one"),) if delayed else ()
+    token = PEGGED if contract == "bridge" else TOKEN
+    later = ((executed(address, token),),) if delayed else ()
+    read(watched, (send(7),), (*queue, payout(FREE, tx="one")), *later)
+    assert status(app, FREE) == "transfer_not_found"
+    assert status(app, 7) == 3
+
+
+@pytest.mark.parametrize("kind", REFUNDS)
+def test_a_withdrawal_for_a_send_is_its_refund(app: Flask, watched: Watched, kind: str) -> None:
+    sent, paid = REFUNDS[kind]
+    watched.chain.mine(sent)
+    reader = reader_of(watched)
+    watched.settle(reader)
+    assert status(app, SENT) == 1
+    watched.chain.mine(paid)
+    watched.settle(reader)
+    assert status(app, SENT) == 9
+    watched.chain.mine_many(3)
+    watched.settle(reader)
+    assert status(app, SENT) == 10
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one reading", "two readings"])
+@pytest.mark.parametrize("kind", RELEASES)
+def test_a_mint_for_a_send_that_stays_is_its_release(
+    app: Flask, watched: Watched, kind: str, together: bool
+) -> None:
+    sent, *_, payout = RELEASES[kind]
+    if not together:
+        read(watched, (sent,))
+    read(watched, (sent,) if together else (), (payout(SENT),))
+    assert status(app, SENT) == 5
+    asked = {"acct_addr": checksum_address(USER), "page_size": 5}
+    [shown] = app.test_client().get("/v2/transferHistory", query_string=asked).get_json()["history"]
+    assert shown["dst_received_info"]["amount"] == "990"
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_a_delayed_mint_for_a_send_that_stays_is_its_release(app: Flask, watched: Watched, kind: str) -> None:
+    sent, address, token, payout = RELEASES[kind]
+    read(watched, (sent,), (queued(address, "one"), payout(SENT, tx="one")))
+    assert status(app, SENT) == 11
+    read(watched, (executed(address, token),))
+    assert status(app, SENT) == 5
+
+
+@pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
+@pytest.mark.parametrize(("sent", "expected"), [(burn(OTHER), 10), (burn(CHAIN), 5)])
+def test_a_withdrawal_that_is_read_before_its_send_waits_for_it(
+    app: Flask, watched: Watched, sent: FakeLog, expected: int, delayed: bool
+) -> None:
+    """Live reading has come to the withdrawal before the backfill comes to the send."""
+    chain = watched.chain
+    chain.mine(sent)
+    chain.mine_many(20)
+    chain.mine(*([queued(BRIDGE, "one")] if delayed else []), mint(SENT, tx="one"))
+    if delayed:
+        chain.mine(executed(BRIDGE, PEGGED))
+    chain.mine_many(4)
+    reader = reader_of(watched)
+    while reader.poll():
+        pass
+    assert status(app, SENT) == "transfer_not_found"
+    watched.settle(reader)
+    chain.mine()
+    watched.settle(reader)
+    assert status(app, SENT) == expected
+
+
+def test_a_withdrawal_waits_for_a_send_that_another_reports(app: Flask, watched: Watched) -> None:
+    reader = read(watched, (), (mint(SENT),))
+    assert status(app, SENT) == "transfer_not_found"
+    line = build.text(
+        {
+            "id": "reported",
+            "type": "transfer.sent",
+            "at": "2026-05-27T00:00:00Z",
+            "transfer_id": f"0x{SENT:064x}",
+            "kind": "burn",
+            "src_chain_id": int(CHAIN),
+            "dst_chain_id": int(ChainId(OTHER)),
+            "symbol": "PEG",
+            "amount": "1000",
+            "sender": checksum_address(USER),
+            "receiver": checksum_address(USER),
+            "src_tx_hash": "0x" + "ee" * 32,
+        }
+    )
+    fed = app.test_cli_runner().invoke(args=["events", "ingest", "-"], input=line)
+    assert fed.exit_code == 0, fed.output
+    watched.chain.mine()
+    watched.settle(reader)
+    assert status(app, SENT) == 10
