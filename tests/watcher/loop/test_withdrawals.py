@@ -18,29 +18,37 @@ from app.watcher.loop.reader import Reader
 from tests.builders import network as build
 from tests.services.feed.world import NOW, network
 from tests.watcher.fake_chain import FakeLog
-from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send
+from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send, sent_id
+from tests.watcher.logs import own_id
 
 VAULT, BRIDGE, PEGGED = b"\xab" * 20, b"\xac" * 20, b"\x71" * 20
 OTHER_USER = b"\x56" * 20
 FREE = int.from_bytes(b"\x66" * 32)
 """A reference that no send has."""
-SENT = int.from_bytes(b"\x67" * 32)
 PAYOUT = 99
+
+
+def id_of(sent: FakeLog) -> int:
+    """The transfer id of a send."""
+    return int.from_bytes(sent.data[:32])
 
 
 def pool_send() -> FakeLog:
     signature = "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)"
-    return log_of(signature, SENT, USER, USER, TOKEN, 1000, OTHER, 4, 5000)
+    said = USER, USER, TOKEN, 1000, OTHER, 4
+    return log_of(signature, own_id("Send", POOL, *said), *said, 5000)
 
 
 def burn(to: int) -> FakeLog:
     signature = "Burn(bytes32,address,address,uint256,uint64,address,uint64)"
-    return log_of(signature, SENT, PEGGED, USER, 1000, to, OTHER_USER, 4, address=BRIDGE)
+    said = PEGGED, USER, 1000, to, OTHER_USER, 4
+    return log_of(signature, own_id("Burn", BRIDGE, *said), *said, address=BRIDGE)
 
 
 def deposit(to: int) -> FakeLog:
     signature = "Deposited(bytes32,address,address,uint256,uint64,address,uint64)"
-    return log_of(signature, SENT, USER, TOKEN, 1000, to, OTHER_USER, 4, address=VAULT)
+    said = USER, TOKEN, 1000, to, OTHER_USER, 4
+    return log_of(signature, own_id("Deposited", VAULT, *said), *said, address=VAULT)
 
 
 def withdraw(reference: int, tx: str = "") -> FakeLog:
@@ -72,11 +80,11 @@ def executed(contract: bytes, token: bytes) -> FakeLog:
 
 PAYOUTS = {"pool": (POOL, withdraw), "vault": (VAULT, withdrawn), "bridge": (BRIDGE, mint)}
 REFUNDS = {
-    "pool": (pool_send(), withdraw(SENT)),
-    "deposit": (deposit(OTHER), withdrawn(SENT)),
-    "deposit that stays": (deposit(CHAIN), withdrawn(SENT)),
-    "burn": (burn(OTHER), mint(SENT)),
-    "burn to the original chain": (burn(0), mint(SENT)),
+    "pool": (pool_send(), withdraw(id_of(pool_send()))),
+    "deposit": (deposit(OTHER), withdrawn(id_of(deposit(OTHER)))),
+    "deposit that stays": (deposit(CHAIN), withdrawn(id_of(deposit(CHAIN)))),
+    "burn": (burn(OTHER), mint(id_of(burn(OTHER)))),
+    "burn to the original chain": (burn(0), mint(id_of(burn(0)))),
 }
 RELEASES = {
     "burn that stays": (burn(CHAIN), BRIDGE, PEGGED, mint),
@@ -138,7 +146,7 @@ def test_a_withdrawal_with_a_free_reference_is_no_transfer(
     later = ((executed(address, token),),) if delayed else ()
     read(watched, (send(7),), (*queue, payout(FREE, tx="one")), *later)
     assert status(app, FREE) == "transfer_not_found"
-    assert status(app, 7) == 3
+    assert status(app, int.from_bytes(sent_id(7))) == 3
 
 
 @pytest.mark.parametrize("kind", REFUNDS)
@@ -147,13 +155,13 @@ def test_a_withdrawal_for_a_send_is_its_refund(app: Flask, watched: Watched, kin
     watched.chain.mine(sent)
     reader = reader_of(watched)
     watched.settle(reader)
-    assert status(app, SENT) == 1
+    assert status(app, id_of(sent)) == 1
     watched.chain.mine(paid)
     watched.settle(reader)
-    assert status(app, SENT) == 9
+    assert status(app, id_of(sent)) == 9
     watched.chain.mine_many(3)
     watched.settle(reader)
-    assert status(app, SENT) == 10
+    assert status(app, id_of(sent)) == 10
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one reading", "two readings"])
@@ -164,8 +172,8 @@ def test_a_mint_for_a_send_that_stays_is_its_release(
     sent, *_, payout = RELEASES[kind]
     if not together:
         read(watched, (sent,))
-    read(watched, (sent,) if together else (), (payout(SENT),))
-    assert status(app, SENT) == 5
+    read(watched, (sent,) if together else (), (payout(id_of(sent)),))
+    assert status(app, id_of(sent)) == 5
     asked = {"acct_addr": checksum_address(USER), "page_size": 5}
     [shown] = app.test_client().get("/v2/transferHistory", query_string=asked).get_json()["history"]
     assert shown["dst_received_info"]["amount"] == "990"
@@ -174,10 +182,10 @@ def test_a_mint_for_a_send_that_stays_is_its_release(
 @pytest.mark.parametrize("kind", RELEASES)
 def test_a_delayed_mint_for_a_send_that_stays_is_its_release(app: Flask, watched: Watched, kind: str) -> None:
     sent, address, token, payout = RELEASES[kind]
-    read(watched, (sent,), (queued(address, "one"), payout(SENT, tx="one")))
-    assert status(app, SENT) == 11
+    read(watched, (sent,), (queued(address, "one"), payout(id_of(sent), tx="one")))
+    assert status(app, id_of(sent)) == 11
     read(watched, (executed(address, token),))
-    assert status(app, SENT) == 5
+    assert status(app, id_of(sent)) == 5
 
 
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
@@ -189,29 +197,29 @@ def test_a_withdrawal_that_is_read_before_its_send_waits_for_it(
     chain = watched.chain
     chain.mine(sent)
     chain.mine_many(20)
-    chain.mine(*([queued(BRIDGE, "one")] if delayed else []), mint(SENT, tx="one"))
+    chain.mine(*([queued(BRIDGE, "one")] if delayed else []), mint(id_of(sent), tx="one"))
     if delayed:
         chain.mine(executed(BRIDGE, PEGGED))
     chain.mine_many(4)
     reader = reader_of(watched)
     while reader.poll():
         pass
-    assert status(app, SENT) == "transfer_not_found"
+    assert status(app, id_of(sent)) == "transfer_not_found"
     watched.settle(reader)
     chain.mine()
     watched.settle(reader)
-    assert status(app, SENT) == expected
+    assert status(app, id_of(sent)) == expected
 
 
 def test_a_withdrawal_waits_for_a_send_that_another_reports(app: Flask, watched: Watched) -> None:
-    reader = read(watched, (), (mint(SENT),))
-    assert status(app, SENT) == "transfer_not_found"
+    reader = read(watched, (), (mint(FREE),))
+    assert status(app, FREE) == "transfer_not_found"
     line = build.text(
         {
             "id": "reported",
             "type": "transfer.sent",
             "at": "2026-05-27T00:00:00Z",
-            "transfer_id": f"0x{SENT:064x}",
+            "transfer_id": f"0x{FREE:064x}",
             "kind": "burn",
             "src_chain_id": int(CHAIN),
             "dst_chain_id": int(ChainId(OTHER)),
@@ -226,4 +234,4 @@ def test_a_withdrawal_waits_for_a_send_that_another_reports(app: Flask, watched:
     assert fed.exit_code == 0, fed.output
     watched.chain.mine()
     watched.settle(reader)
-    assert status(app, SENT) == 10
+    assert status(app, FREE) == 10
