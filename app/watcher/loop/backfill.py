@@ -41,7 +41,7 @@ def tell_range(view: View, fetched: Fetched) -> Told:
         fetched.headers,
         view.readings.waiting,
         read_to=read_to,
-        final_to=view.deep,
+        final_to=view.settled_to,
     )
     return Told(_step(view, fetched, told), told.unreadable)
 

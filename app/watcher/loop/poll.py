@@ -115,7 +115,7 @@ def _told(view: View, read: _Read) -> Told:
         fetched.headers,
         waiting,
         read_to=fetched.end.number,
-        final_to=view.deep,
+        final_to=view.settled_to,
     )
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
     return Told(_step(view, read, events, translation), translation.unreadable)
@@ -129,7 +129,13 @@ def _retold(view: View, read: _Read) -> Told:
     if live_to is None or all(each.facts["version"] == version for each in unknown):
         return Told(None)
     again = translate(
-        view.network, view.terms, (), {}, view.readings.waiting, read_to=live_to.number, final_to=view.deep
+        view.network,
+        view.terms,
+        (),
+        {},
+        view.readings.waiting,
+        read_to=live_to.number,
+        final_to=view.settled_to,
     )
     return Told(_step(view, read, again.events, again), again.unreadable)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from app.domain.watching.steps import Step
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import advance
 from app.services.watching.lease import Lease
+from app.services.watching.reported import reported
 from app.watcher.loop.backfill import read_range, tell_range
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched
@@ -113,17 +115,16 @@ class Reader:
         span = span_to_prove(self.view)
         if span is None:
             return False
+        chain_id = self.view.terms.chain_id
         try:
-            told, missed = prove(self.view, span)
+            told = prove(self.view, span, partial(reported, self.gateway, chain_id))
         except Unprovable as cannot:
             self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
             self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
             return False
         self._write(told)
         if self.accepted:
-            found = Told(Step(at=self.view.clock(), missed=(missed,)))
-            self._note_differences(found)
-            self._write(found)
+            self._note_differences(told)
         return True
 
     def _is_long(self) -> bool:

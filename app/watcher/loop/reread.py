@@ -76,7 +76,7 @@ def _differs(view: View, span: Span, again: Sequence[Log], by: str) -> Told:
         truth.fetched.headers,
         [each for each in view.readings.waiting if not take_back or each.block < span.first],
         read_to=span.last if take_back else read_to,
-        final_to=view.deep,
+        final_to=view.settled_to,
     )
     step = Step(
         at=view.clock(),

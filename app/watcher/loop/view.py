@@ -63,6 +63,13 @@ class View:
         return BlockNumber(live_to.number - self.max_reorg - 1)
 
     @property
+    def settled_to(self) -> BlockNumber | None:
+        """The highest block whose facts nothing takes back any more: neither a reorganisation nor a proof."""
+        unproven = self.readings.spans[0].first if self.readings.spans else None
+        deep = self.deep
+        return deep if deep is None or unproven is None else BlockNumber(min(deep, unproven - 1))
+
+    @property
     def lag(self) -> int:
         """Blocks between the newest one and the last that live reading has read."""
         if self.look is None or self.readings.live_to is None:

@@ -26,6 +26,10 @@ class Wanted:
     addresses: tuple[bytes, ...]
     topics: tuple[bytes, ...]
 
+    def covers(self, log: Log) -> bool:
+        """Whether it is one of these."""
+        return log.address in self.addresses and bool(log.topics) and log.topics[0] in self.topics
+
     def filter(self, first: BlockNumber, last: BlockNumber) -> dict[str, Any]:
         """The filter of ``eth_getLogs`` for a range of blocks, both ends included."""
         return {
