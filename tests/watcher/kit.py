@@ -54,16 +54,44 @@ def send(number: int, amount: int = 1000, tx: str = "") -> FakeLog:
     """A pool send; its transfer id is the number."""
     return log_of(
         "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)",
-        number, USER, USER, TOKEN, amount, OTHER, number, 5000, tx=tx,
+        number, USER, USER, TOKEN, amount, OTHER, number % 2**64, 5000, tx=tx,
     )  # fmt: skip
 
 
-def relay(number: int, amount: int = 990) -> FakeLog:
+def relay(number: int, amount: int = 990, tx: str = "") -> FakeLog:
     """A payout of a transfer that came from the other chain."""
     return log_of(
         "Relay(bytes32,address,address,address,uint256,uint64,bytes32)",
-        number + 10_000, USER, USER, TOKEN, amount, OTHER, number,
+        number + 10_000, USER, USER, TOKEN, amount, OTHER, number, tx=tx,
     )  # fmt: skip
+
+
+def refund(number: int, amount: int = 1000, tx: str = "") -> FakeLog:
+    """A payout of a send's own funds. What refers to a short number is none: 2^192 and more is a transfer."""
+    return log_of(
+        "WithdrawDone(bytes32,uint64,address,address,uint256,bytes32)",
+        number + 10_000, 7, USER, TOKEN, amount, number, tx=tx,
+    )  # fmt: skip
+
+
+def queued(number: int, tx: str) -> FakeLog:
+    """A relay or refund is put into the delay queue, by the transaction that logs it."""
+    return log_of("DelayedTransferAdded(bytes32)", number + 10_000, tx=tx)
+
+
+def executed(number: int, amount: int = 990) -> FakeLog:
+    """A payout leaves the delay queue."""
+    return log_of(
+        "DelayedTransferExecuted(bytes32,address,address,uint256)", number + 10_000, USER, TOKEN, amount
+    )
+
+
+def rotation(*signers: bytes) -> FakeLog:
+    """A new validator set, of equal powers."""
+    count = len(signers)
+    return log_of(
+        "SignersUpdated(address[],uint256[])", 64, 96 + 32 * count, count, *signers, count, *[1] * count
+    )
 
 
 def liquidity(number: int, amount: int) -> FakeLog:

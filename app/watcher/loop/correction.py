@@ -73,7 +73,9 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
         final_to=view.settled_to,
     )
     paid = _paid_by_another_queue(inside, kept, told)
+    known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
     found = _difference(holding, told, reported, paid, set(_unclear(view.terms.chain_id, outside, told)))
+    found.missing -= known | {each.key for each in inside if each.kind is WaitingKind.UNKNOWN}
     waits = {(each.kind, each.key) for each in told.waiting}
     gone = [WaitingKey(each.kind, each.key) for each in inside if (each.kind, each.key) not in waits]
     gone += [WaitingKey(WaitingKind.REFUND_DEPTH, event_id) for event_id in paid]
