@@ -10,9 +10,11 @@ from app.domain.transfer.events import Event
 from app.domain.watching.blocks import BlockId, Header
 from app.domain.watching.steps import Step, WaitingKind
 from app.domain.watching.terms import FINALIZED
-from app.watcher.loop.branches import Branch, branch_of
-from app.watcher.loop.fetch import Fetched, fetch, in_windows
-from app.watcher.loop.plan import Blocks, final_block, live_blocks, live_start
+from app.services.feed.retract import retractions_of
+from app.services.watching.reported import Reported
+from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
+from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
+from app.watcher.loop.plan import LINKED_BLOCKS, Blocks, final_block, live_blocks, live_start
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
@@ -39,9 +41,10 @@ class _Read:
     fetched: Fetched | None
 
 
-def poll(view: View) -> Told:
+def poll(view: View, reported: Reported) -> Told:
     """Look at the newest blocks, and read those above the last one that was read.
 
+    :param reported: what was reported of blocks.
     :raises NoNode: no URL can be asked now.
     :raises TooDeep: a reorganisation that must not be believed.
     :raises Moved: the chain changed each time that it was asked; the next poll sees.
@@ -56,22 +59,35 @@ def poll(view: View) -> Told:
             break
         read, node = in_windows(view, lambda node: _read(view, node))
     view.look, view.final, view.source = read.look, read.final, node.name
-    return _told(view, read)
+    if read.fetched is not None:
+        view.seen_at = view.monotonic()
+    if read.branch is not None and read.branch.made_up is not None:
+        raise_made_up(view, read.branch.made_up)
+    return _told(view, read, reported)
 
 
 def _read(view: View, node: Node) -> _Read:
     """All that one poll asks of one node: two requests, and a third where blocks with logs are new."""
     kept = view.readings.live_to
     look = node.look(None if kept is None else kept.number, finalized=view.terms.finality == FINALIZED)
-    told = (final_block(view.terms, look), view.final)
-    # What was final stays so, whatever a lagging node says.
-    final = max((block for block in told if block is not None), default=None)
+    check_times(view, [look.head])
+    check_jump(view, node)
     branch = branch_of(view, node, look)
+    final = final_block(view.terms, look)
+    if view.final is not None and (branch is None or branch.made_up is None):
+        # What was final stays so, whatever a lagging node says.
+        final = max(view.final, final or view.final)
     anchor = kept if branch is None else branch.anchor
     blocks = _next(view, look, final, anchor)
     if blocks is None:
         return _Read(look, final, branch, None)
-    fetched = fetch(node, view.wanted, blocks, anchor=anchor, head=look.head)
+    if kept is None:  # nothing leads to the first block read
+        is_confirmed(view, node, look, BlockNumber(-1))
+    if (linked := anchor is not None) and len(blocks) > min(LINKED_BLOCKS, view.max_reorg):
+        linked = not is_confirmed(view, node, look, BlockNumber(blocks.first - 1))
+        blocks = blocks.cut(LINKED_BLOCKS) if linked else blocks
+    fetched = fetch(node, view.wanted, blocks, anchor=anchor, head=look.head, linked=linked)
+    check_times(view, fetched.headers.values())
     return _Read(look, final, branch, fetched)
 
 
@@ -98,7 +114,7 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
     return False
 
 
-def _told(view: View, read: _Read) -> Told:
+def _told(view: View, read: _Read, reported: Reported) -> Told:
     """The step that comes of what was read."""
     branch, fetched = read.branch, read.fetched
     forget_from = None if branch is None else BlockNumber(branch.anchor.number + 1)
@@ -107,6 +123,7 @@ def _told(view: View, read: _Read) -> Told:
         return _retold(view, read)
     events: list[Event] = []
     if branch is not None:
+        events += _too_deep_for_the_feed(view, branch, reported)
         events.append(reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, fetched.end))
     translation = translate(
         view.network,
@@ -119,6 +136,15 @@ def _told(view: View, read: _Read) -> Told:
     )
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
     return Told(_step(view, read, events, translation), translation.unreadable)
+
+
+def _too_deep_for_the_feed(view: View, branch: Branch, reported: Reported) -> Sequence[Event]:
+    """Retractions of all that was told of made-up blocks, where these are too many for a reorganisation."""
+    last = view.readings.live_to
+    if branch.made_up is None or last is None or last.number - branch.from_block <= view.max_reorg:
+        return ()
+    false = [each.event.key for each in reported(branch.from_block, None) if each.stands]
+    return retractions_of(false, f"blocks from {branch.from_block} on never were", view.clock())
 
 
 def _retold(view: View, read: _Read) -> Told:
@@ -158,6 +184,7 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         waiting=translation.waiting,
         done=translation.done,
         head=read.look.head,
+        missed=() if branch is None or branch.made_up is None else (branch.made_up,),
         source=view.source,
         calls=view.calls(),
     )

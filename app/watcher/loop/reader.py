@@ -11,7 +11,7 @@ from app.domain.watching.steps import Step
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import advance
 from app.services.watching.lease import Lease
-from app.services.watching.reported import reported
+from app.services.watching.reported import Reported, reported
 from app.watcher.loop.backfill import read_range, tell_range
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched
@@ -67,7 +67,7 @@ class Reader:
         :raises LeaseLost: somebody else reads the chain now.
         :raises StepRefused: see ``advance``.
         """
-        self._write(poll(self.view))
+        self._write(poll(self.view, self._reported()))
         now = self.view.monotonic()
         if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
             self._write(Told(self._seen()))
@@ -115,9 +115,8 @@ class Reader:
         span = span_to_prove(self.view)
         if span is None:
             return False
-        chain_id = self.view.terms.chain_id
         try:
-            told = prove(self.view, span, partial(reported, self.gateway, chain_id))
+            told = prove(self.view, span, self._reported())
         except Unprovable as cannot:
             self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
             self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
@@ -143,6 +142,9 @@ class Reader:
             self.seen_at = self.view.monotonic()
             if told.step.forget_from is not None:
                 self.waiting.clear()
+
+    def _reported(self) -> Reported:
+        return partial(reported, self.gateway, self.view.terms.chain_id)
 
     def _seen(self) -> Step:
         look = self.view.look

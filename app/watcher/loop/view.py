@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from app.domain.keys import BlockNumber
+from app.domain.watching.blocks import Header
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.steps import ChainReadings, Step
 from app.domain.watching.terms import WatchTerms
@@ -23,6 +24,21 @@ class TooDeep(Exception):
     """A reorganisation that is deeper than is believed. An operator has to look at it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A head far above what was read, which no second URL had.
+
+    :param head: the head, ``teller`` the name of the URL that told it.
+    :param above: the block that reading was at.
+    :param since: seconds of the monotonic clock.
+    """
+
+    head: Header
+    teller: str
+    above: BlockNumber
+    since: float
+
+
 @dataclass(slots=True)
 class View:
     """What a reader of a chain knows.
@@ -34,6 +50,8 @@ class View:
     :param look: what a node told of the newest blocks at the last poll.
     :param source: the name of the URL that was asked last.
     :param final: the newest final block, never one below that of before.
+    :param seen_at: when a URL had the last block read.
+    :param jump: the one that no second URL has confirmed yet.
     """
 
     terms: WatchTerms
@@ -46,6 +64,8 @@ class View:
     window: Window = field(default_factory=Window)
     look: Look | None = None
     final: BlockNumber | None = None
+    seen_at: float | None = None
+    jump: Jump | None = None
     source: str = ""
     counted: int = 0
 
@@ -76,6 +96,13 @@ class View:
             return 0
         return max(0, self.look.head.number - self.readings.live_to.number)
 
+    @property
+    def teller(self) -> str:
+        """The name of the URL that told the last block read."""
+        kept = self.readings.live_to
+        told = (span for span in self.readings.spans if kept is not None and span.last == kept.number)
+        return next((span.source for span in told), self.source)
+
     def calls(self) -> int:
         """HTTP requests since this was asked last."""
         now = self.nodes.requests
@@ -88,7 +115,8 @@ class View:
 
     def forgettable(self, live_to: BlockNumber) -> BlockNumber | None:
         """Headers below this block are not needed any more."""
-        return headers_needed_from(self.readings.headers, live_to, self.max_reorg)
+        sure = live_to if self.jump is None else BlockNumber(min(live_to, self.jump.above))
+        return headers_needed_from(self.readings.headers, sure, self.max_reorg)
 
 
 MAX_TRIES: Final = 3
