@@ -100,6 +100,9 @@ def check_jump(view: View, node: Node) -> None:
         return
     if jump.teller != node.name or now - jump.since < DISOWNED_SECONDS:
         return
+    own = node.header(jump.head.number)
+    if own is None or own.hash != jump.head.hash:
+        return  # it does not tell it any more
     for other in view.nodes.usable():
         if other.name == node.name:
             continue

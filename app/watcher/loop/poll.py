@@ -74,7 +74,8 @@ def _read(view: View, node: Node) -> _Read:
     check_jump(view, node)
     branch = branch_of(view, node, look)
     final = final_block(view.terms, look)
-    if view.final is not None and (branch is None or branch.made_up is None):
+    is_lower = kept is not None and look.head.number < kept.number
+    if view.final is not None and not (branch is not None and is_lower):
         # What was final stays so, whatever a lagging node says.
         final = max(view.final, final or view.final)
     anchor = kept if branch is None else branch.anchor
