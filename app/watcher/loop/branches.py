@@ -98,14 +98,13 @@ def check_jump(view: View, node: Node) -> None:
     if jump is None or now - jump.since >= ACCEPTED_SECONDS:
         view.jump = None
         return
-    if jump.teller != node.name or now - jump.since < DISOWNED_SECONDS:
+    others = [other for other in view.nodes.usable() if other.name != node.name]
+    if not others or jump.teller != node.name or now - jump.since < DISOWNED_SECONDS:
         return
     own = node.header(jump.head.number)
     if own is None or own.hash != jump.head.hash:
         return  # it does not tell it any more
-    for other in view.nodes.usable():
-        if other.name == node.name:
-            continue
+    for other in others:
         try:
             look = other.look(jump.head.number, finalized=False)
         except RpcFault:

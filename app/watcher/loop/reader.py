@@ -80,7 +80,7 @@ class Reader:
     def reread(self) -> bool:
         """Read final blocks a second time. Whether there were any."""
         self.since_reread = 0
-        told = reread(self.view)
+        told = reread(self.view, self._reported())
         if told is None:
             return False
         self._note_differences(told)
