@@ -188,4 +188,5 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         missed=() if branch is None or branch.made_up is None else (branch.made_up,),
         source=view.source,
         calls=view.calls(),
+        extra=view.extra,
     )

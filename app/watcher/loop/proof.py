@@ -89,6 +89,8 @@ def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber
     logs: list[Log] = []
     for number in range(blocks.first, blocks.last + 1):
         header = headers[BlockNumber(number)]
+        if header.receipts_root == EMPTY_ROOT and header.transactions == 0:
+            continue
         if number in known or not _is_empty(header, test, trusted=trusted):
             logs += _true_logs(node, header)
     ours = [log for log in logs if view.wanted.covers(log)]

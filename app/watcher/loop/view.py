@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from app.domain.keys import BlockNumber
+from app.domain.times import parse_rfc3339, rfc3339
 from app.domain.watching.blocks import Header
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.steps import ChainReadings, Step
@@ -37,6 +38,23 @@ class Jump:
     teller: str
     above: BlockNumber
     since: float
+
+    def facts(self) -> dict[str, Any]:
+        """The jump as JSON values, without ``since``."""
+        head = self.head
+        told = {
+            "number": head.number,
+            "hash": head.hash,
+            "parent_hash": head.parent_hash,
+            "at": rfc3339(head.at),
+        }
+        return {"head": told, "teller": self.teller, "above": self.above}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], since: float) -> Jump:
+        """The jump that these facts were made of."""
+        head = Header(**facts["head"] | {"at": parse_rfc3339(facts["head"]["at"])})
+        return cls(head, facts["teller"], facts["above"], since)
 
 
 @dataclass(slots=True)
@@ -68,6 +86,16 @@ class View:
     jump: Jump | None = None
     source: str = ""
     counted: int = 0
+
+    def __post_init__(self) -> None:
+        if kept := self.readings.extra.get("jump"):
+            self.jump = Jump.from_facts(kept, self.monotonic())
+
+    @property
+    def extra(self) -> Mapping[str, Any] | None:
+        """What else is to be kept; None where it is."""
+        extra = {} if self.jump is None else {"jump": self.jump.facts()}
+        return None if extra == self.readings.extra else extra
 
     @property
     def wanted(self) -> Wanted:

@@ -86,6 +86,19 @@ def test_told_once_they_are_rolled_back_in_a_minute(
     assert (status(client, 1), row(gateway).live_to) == (3, 33)
 
 
+def test_who_reads_on_after_a_kill_knows_of_the_jump(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(gateway, watched, 1)
+    lie(watched, reader, 0, ahead(watched.chain, 700, relay(7)))
+    assert (status(client, 7), row(gateway).live_to) == (5, 720)
+    watched.chain.mine(send(1))
+    reader = watched.reader()
+    poll(watched, reader, times=9, seconds=10)
+    assert (status(client, 7), status(client, 1), row(gateway).live_to) == (1, 1, 21)
+    assert row(gateway).extra == {}
+
+
 def test_headers_that_do_not_lead_to_the_head_are_not_believed(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:

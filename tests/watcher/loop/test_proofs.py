@@ -162,6 +162,22 @@ def test_an_invented_payout(
         assert not connection.execute(select(Anomaly.kind)).all()
 
 
+def test_a_block_without_a_transaction_needs_no_receipts(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    payouts_of(gateway, 7)
+    watched.chain.mine_many(4)
+    watched.nodes[0].receipts = False
+    watched.nodes[0].invent = {3: [relay(7)]}
+    reader = watched.reader()
+    reader.poll()
+    assert status(client, 7) == 5
+    watched.chain.mine_many(12)
+    watched.settle(reader)
+    assert status(client, 7) == 1
+    is_proven(gateway, watched, (0, 1))
+
+
 def test_an_invented_payout_at_the_head_by_a_node_that_is_honest_again(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:
