@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, or_, select
 
-from app.domain.keys import BlockNumber, ChainId
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.events import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged, Event
 from app.domain.transfer.subjects import EventKey
 from app.models import events as log
@@ -34,11 +35,18 @@ class ReportedEvent(NamedTuple):
 
 
 def reported_events(
-    connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None, reporter: str
+    connection: Connection,
+    chain_id: ChainId,
+    first: BlockNumber,
+    last: BlockNumber | None,
+    *,
+    reporter: str,
+    transfer_ids: Collection[TransferId] | None = None,
 ) -> list[ReportedEvent]:
     """What a reporter has ever said of logs and heads of these blocks, by ids as in docs/ingest.md#ids.
 
     :param last: included; None for no end.
+    :param transfer_ids: only of these; None for everything.
     """
     table = log.Event
     rows = connection.execute(
@@ -46,6 +54,7 @@ def reported_events(
         .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)))
         .where(table.type.in_(IN_A_BLOCK), table.block >= first)
         .where(*(() if last is None else (table.block <= last,)))
+        .where(*(() if transfer_ids is None else (table.transfer_id.in_(transfer_ids),)))
         .where(table.event_id.startswith(f"{chain_id}:0x"))
         .order_by(table.seq)
     ).all()

@@ -12,7 +12,7 @@ from app.domain.transfer.subjects import EventKey, subject_of_transfer
 from app.domain.watching.blocks import Header, Log
 from app.domain.watching.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
 from app.services.feed.retract import retractions_of
-from app.services.watching.reported import Reported
+from app.services.watching.reported import Reported, confirmed_elsewhere
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Told
 from app.watcher.loop.view import View
@@ -130,6 +130,7 @@ def _difference(
         for key in standing - true
         if key not in unclear and log_of(key.id) not in unclear and log_of(key.id) not in holding.foreign
     )
+    found.events += confirmed_elsewhere(reported, [known[key] for key in found.false])
     found.surplus = {log_of(key.id) for key in found.false}
     right = {log_of(key.id) for key in standing.difference(found.false)}
     inside = (event for event in found.events if first <= getattr(event, "block", -1) <= last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.keys import BlockNumber
@@ -11,7 +11,7 @@ from app.domain.watching.blocks import BlockId, Header
 from app.domain.watching.steps import Step, WaitingKind
 from app.domain.watching.terms import FINALIZED
 from app.services.feed.retract import retractions_of
-from app.services.watching.reported import Reported
+from app.services.watching.reported import Reported, confirmed_elsewhere
 from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
 from app.watcher.loop.plan import LINKED_BLOCKS, Blocks, final_block, live_blocks, live_start
@@ -124,8 +124,7 @@ def _told(view: View, read: _Read, reported: Reported) -> Told:
         return _retold(view, read)
     events: list[Event] = []
     if branch is not None:
-        events += _too_deep_for_the_feed(view, branch, reported)
-        events.append(reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, fetched.end))
+        events += _rollback(view, branch, fetched.end, reported)
     translation = translate(
         view.network,
         view.terms,
@@ -139,13 +138,18 @@ def _told(view: View, read: _Read, reported: Reported) -> Told:
     return Told(_step(view, read, events, translation), translation.unreadable)
 
 
-def _too_deep_for_the_feed(view: View, branch: Branch, reported: Reported) -> Sequence[Event]:
-    """Retractions of all that was told of made-up blocks, where these are too many for a reorganisation."""
-    last = view.readings.live_to
-    if branch.made_up is None or last is None or last.number - branch.from_block <= view.max_reorg:
-        return ()
-    false = [each.event.key for each in reported(branch.from_block, None) if each.stands]
-    return retractions_of(false, f"blocks from {branch.from_block} on never were", view.clock())
+def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reported) -> Iterator[Event]:
+    """The reorganisation, and what made-up blocks need besides: they may be too many for the feed."""
+    reorged = reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, replaced_by)
+    if branch.made_up is None:
+        yield reorged
+        return
+    false = [each.event for each in reported(branch.from_block, None) if each.stands]
+    if branch.made_up.last - branch.from_block > view.max_reorg:
+        words = f"blocks from {branch.from_block} on never were"
+        yield from retractions_of([event.key for event in false], words, view.clock())
+    yield reorged
+    yield from confirmed_elsewhere(reported, false)
 
 
 def _retold(view: View, read: _Read) -> Told:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import pytest
@@ -17,7 +20,9 @@ from app.models.validators import ReportedValidatorSet
 from app.queries.watching.readings import waiting_facts
 from app.runtime.gateway import Gateway
 from app.watcher.loop.reader import Reader
-from tests.services.feed.world import NOW, feed, sent
+from app.watcher.rpc.faults import RpcFault
+from tests.services.feed.world import NOW, feed, forget_events, sent
+from tests.volume import volume
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
@@ -28,6 +33,7 @@ from tests.watcher.kit import (
     answers,
     executed,
     liquidity,
+    log_of,
     missed,
     queued,
     refund,
@@ -38,7 +44,7 @@ from tests.watcher.kit import (
 )
 
 REFUNDED = int("ab" * 32, 16)
-ELSEWHERE = int("cd" * 32, 16)
+ELSEWHERE = log_of("Transfer(address,address,uint256)", 1, 2, 3, address=b"\xcc" * 20)
 
 
 def status(client: FlaskClient, number: int) -> int:
@@ -139,14 +145,14 @@ def test_a_delay_that_was_omitted_and_executed_before_the_proof(
     is_proven(gateway, watched, (1, 1))
 
 
-@pytest.mark.parametrize("beside", [(), (relay(8),)], ids=["in an empty block", "in a full block"])
+@pytest.mark.parametrize("beside", [ELSEWHERE, relay(8)], ids=["in a block of others", "beside a true one"])
 @pytest.mark.parametrize("always", [True, False], ids=["always", "at first"])
 def test_an_invented_payout(
-    gateway: Gateway, watched: Watched, client: FlaskClient, beside: tuple[FakeLog, ...], always: bool
+    gateway: Gateway, watched: Watched, client: FlaskClient, beside: FakeLog, always: bool
 ) -> None:
     payouts_of(gateway, 7, 8)
     watched.chain.mine_many(3)
-    false = watched.chain.mine(*beside)
+    false = watched.chain.mine(beside)
     watched.chain.mine_many(8)
     node = watched.nodes[0]
     node.invent = {false.number: [relay(7)]}
@@ -156,7 +162,7 @@ def test_an_invented_payout(
         node.invent = {}
     prove(watched, reader)
     assert status(client, 7) == 1
-    assert status(client, 8) == (5 if beside else 1)
+    assert status(client, 8) == (1 if beside is ELSEWHERE else 5)
     is_proven(gateway, watched, (0, 1))
     with reading(gateway.engine) as connection:
         assert not connection.execute(select(Anomaly.kind)).all()
@@ -208,7 +214,9 @@ def test_an_omitted_send(gateway: Gateway, watched: Watched, client: FlaskClient
 def test_an_invented_send_takes_its_confirmation_with_it(
     gateway: Gateway, watched: Watched, client: FlaskClient
 ) -> None:
-    watched.chain.mine_many(9)
+    watched.chain.mine()
+    watched.chain.mine(ELSEWHERE)
+    watched.chain.mine_many(7)
     watched.nodes[0].invent = {2: [send(1), liquidity(5, 70)]}
     reader = read(watched)
     assert status(client, 1) == 3
@@ -316,3 +324,59 @@ def test_two_honest_urls_are_never_corrected(gateway: Gateway, watched: Watched)
 def _waiting(gateway: Gateway) -> Any:
     with reading(gateway.engine) as connection:
         return waiting_facts(connection, CHAIN)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("seed", range(volume(200, 6)))
+def test_whatever_one_url_leaves_out_invents_and_alters_is_as_if_it_had_not(
+    gateway: Gateway, watched: Watched, seed: int
+) -> None:
+    rng, (node,) = random.Random(seed), watched.nodes
+    numbers, unpaid = count(1), list[int]()
+
+    def mine() -> None:
+        watched.chain.mine(*some_logs(rng, next(numbers), unpaid))
+
+    for _ in range(40):
+        mine()
+    node.omit = lambda log: random.Random(f"{seed} {log['data']}").random() < 0.2
+    node.invent = {n: some_logs(rng, rng.randrange(60), [n]) for n in range(1, 40) if rng.random() < 0.2}
+    true, false = relay(rng.randrange(40)).data, relay(rng.randrange(40)).data
+    node.change = replaces(true, false)
+    reader = watched.reader()
+    for _ in range(rng.randrange(40)):
+        watched.time.go(100)
+        with suppress(RpcFault):
+            rng.choice([reader.poll, reader.background, reader.reread, reader.prove])()
+        if rng.random() < 0.1:
+            reader = watched.reader()
+        if rng.random() < 0.2:
+            mine()
+    watched.chain.mine_many(12)
+    watched.settle(reader)
+    found = answers(gateway)
+    assert row(gateway).proven_to == watched.chain.head.number - 6
+    node.omit, node.invent, node.change = (lambda _log: False), {}, lambda _method, result: result
+    forget_events(gateway)
+    watched.settle(watched.reader())
+    assert found == answers(gateway)
+
+
+def some_logs(rng: random.Random, number: int, unpaid: list[int]) -> list[FakeLog]:
+    """What a block may hold.
+
+    :param unpaid: payouts in the delay queue.
+    """
+    tx = f"payout {number}"
+    paid = [executed(unpaid.pop(rng.randrange(len(unpaid))))] if unpaid and rng.random() < 0.5 else []
+    kinds: list[list[FakeLog]] = [
+        [],
+        [send(number)],
+        [relay(number)],
+        [queued(number, tx), relay(number, tx=tx)],
+        [liquidity(number, 5), ELSEWHERE],
+    ]
+    chosen = rng.sample(kinds, 1) + rng.sample(kinds[:2], 1)
+    if kinds[3] in chosen:
+        unpaid.append(number)
+    return [log for kind in (paid, *chosen) for log in kind]
