@@ -59,10 +59,9 @@ def reported_events(
         .order_by(table.seq)
     ).all()
     latest = {EventKey(row.subject, row.event_id): row for row in rows}
-    said = {EventKey(row.subject, row.event_id) for row in rows if row.reporter == reporter}
-    if not said:
+    if not (said := {EventKey(row.subject, row.event_id) for row in rows if row.reporter == reporter}):
         return []
-    reach = Reach(min(row.seq for row in latest.values()), max(row.block for row in latest.values()))
+    reach = Reach(rows[0].seq, max(row.block for row in rows))
     reorgs = load_reorgs(connection, {chain_id: reach})
     retracted = retracted_keys(connection, said)
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.keys import BlockNumber, ChainId
@@ -76,9 +76,6 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
     found = _difference(holding, told, reported, paid, set(_unclear(view.terms.chain_id, outside, told)))
     found.missing -= known | {each.key for each in inside if each.kind is WaitingKind.UNKNOWN}
-    waits = {(each.kind, each.key) for each in told.waiting}
-    gone = [WaitingKey(each.kind, each.key) for each in inside if (each.kind, each.key) not in waits]
-    gone += [WaitingKey(WaitingKind.REFUND_DEPTH, event_id) for event_id in paid]
     reason = f"not in blocks {blocks.first} to {blocks.last} of chain {view.terms.chain_id} ({read_by})"
     missed = Missed(
         blocks.first, blocks.last, len(found.missing), len(found.surplus), read_by, holding.span.source
@@ -88,13 +85,20 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
         events=[*retractions_of(found.false, reason, view.clock()), *found.events],
         spans=(holding.span,),
         waiting=told.waiting,
-        done=[*told.done, *gone],
+        done=[*told.done, *_gone(inside, told, paid)],
         missed=(missed,) if found.missing or found.surplus else (),
         missed_if_new=True,
         source=holding.span.source,
         calls=view.calls(),
     )
     return Told(step, told.unreadable)
+
+
+def _gone(inside: Sequence[Waiting], told: Translation, paid: Iterable[str]) -> Iterator[WaitingKey]:
+    """What waits no longer, for the blocks do not hold it."""
+    waits = {(each.kind, each.key) for each in told.waiting}
+    yield from (WaitingKey(each.kind, each.key) for each in inside if (each.kind, each.key) not in waits)
+    yield from (WaitingKey(WaitingKind.REFUND_DEPTH, event_id) for event_id in paid)
 
 
 def _paid_by_another_queue(
