@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from app.domain.crypto import checksum_address
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import Header
 from app.domain.watching.terms import FINALIZED, WatchTerms
+from app.services.watching.chains import DatedMiss
 from app.watcher.decode.events import TOPICS
 from app.watcher.loop.proof import holds
 from app.watcher.loop.watcher import make_nodes
 from app.watcher.rpc.faults import NotThere, RpcFault, TooLarge
 from app.watcher.rpc.node import Node, Wanted
+
+TRUSTED_AFTER: Final = timedelta(days=7)
+"""Without another difference a URL that returned wrong logs passes the check again."""
 
 RANGES: Final = (100_000, 50_000, 10_000, 5_000, 2_000, 1_000, 500, 100, 10, 1)
 """Blocks of one question for logs that are tried, the largest first."""
@@ -48,9 +52,16 @@ class Checked:
 
 
 def check_chain(
-    terms: WatchTerms, rpc_urls: Mapping[str, str], now: datetime, monotonic: Callable[[], float]
+    terms: WatchTerms,
+    rpc_urls: Mapping[str, str],
+    now: datetime,
+    monotonic: Callable[[], float],
+    misses: Sequence[DatedMiss] = (),
 ) -> Checked:
-    """Ask every URL of a chain. Takes a second or two for each."""
+    """Ask every URL of a chain. Takes a second or two for each.
+
+    :param misses: what its URLs had wrong, the newest first.
+    """
     nodes = make_nodes(terms, rpc_urls, monotonic)
     urls: dict[str, list[Finding]] = {}
     try:
@@ -61,6 +72,7 @@ def check_chain(
                 if node is None
                 else _guarded(node, terms, now, monotonic)
             )
+            urls[name] += _wrong(name, misses, now)
     finally:
         nodes.close()
     return Checked(terms, list(_of_chain(terms)), urls)
@@ -75,6 +87,18 @@ def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
         yield Finding("no contract: configure a pool bridge, a vault or a pegged bridge", good=False)
     if len(terms.rpc) == 1:
         yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
+
+
+def _wrong(name: str, misses: Sequence[DatedMiss], now: datetime) -> Iterator[Finding]:
+    """What the URL had wrong lately; the newest says enough."""
+    for miss in (miss for miss in misses if miss.missed.source == name and now - miss.at < TRUSTED_AFTER):
+        at, missed = miss.at.isoformat(timespec="seconds"), miss.missed
+        yield Finding(
+            f"returned wrong logs: of blocks {missed.first} to {missed.last}, {missed.missing} were missing "
+            f"and {missed.surplus} false (corrected at {at}). Replace it",
+            good=False,
+        )
+        return
 
 
 def _guarded(node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[], float]) -> list[Finding]:

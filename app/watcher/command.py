@@ -19,7 +19,7 @@ from app.logs.processes import log_to_stderr
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint
-from app.services.watching.chains import watched_chains
+from app.services.watching.chains import watch_details, watched_chains
 from app.services.watching.terms import watch_terms
 from app.terminal import Refusal, say, table
 from app.watcher.check import check_chain
@@ -79,7 +79,8 @@ def _check(gateway: Gateway, only: frozenset[ChainId] | None) -> bool:
         say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
     good = bool(chosen)
     for terms in chosen:
-        checked = check_chain(terms, urls, gateway.clock(), time.monotonic)
+        misses = watch_details(gateway, terms.chain_id).misses
+        checked = check_chain(terms, urls, gateway.clock(), time.monotonic, misses)
         for line in check_lines(checked):
             say(line)
         good = good and checked.good

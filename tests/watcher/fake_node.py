@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import orjson
 
-from tests.watcher.fake_chain import FakeBlock, FakeChain
+from tests.watcher.fake_chain import FakeBlock, FakeChain, FakeLog
 
 Reply = tuple[int, dict[str, str], bytes]
 Fault = Callable[[bytes], Reply | None]
@@ -33,6 +33,7 @@ class FakeNode:
 
     :param behind: blocks by which its head is older than the chain's.
     :param omit: logs that ``eth_getLogs`` leaves out.
+    :param invent: logs that ``eth_getLogs`` adds to those of a block, by the block's number.
     :param most_blocks: the longest range of ``eth_getLogs``.
     :param most_logs: the most logs that it answers at once.
     :param most_calls: in a batch; 0 takes none.
@@ -46,6 +47,7 @@ class FakeNode:
     chain_id: int | None = None
     behind: int = 0
     omit: Callable[[dict[str, Any]], bool] = lambda _log: False
+    invent: dict[int, Sequence[FakeLog]] = field(default_factory=dict)
     most_blocks: int = 10_000
     most_logs: int = 10_000
     most_calls: int = 1000
@@ -113,13 +115,18 @@ class FakeNode:
         found = [
             dict(log)
             for block in self.chain.blocks[first : min(last, self.head) + 1]
-            for log in block.logs_json
+            for log in [*block.logs_json, *self._invented(block)]
             if log["address"] in addresses and log["topics"][:1] and log["topics"][0] in topics
             if not self.omit(log)
         ]
         if len(found) > self.most_logs:
             raise RpcError(-32005, f"query returned more than {self.most_logs} results")
         return found
+
+    def _invented(self, block: FakeBlock) -> list[dict[str, Any]]:
+        logs = block.logs + tuple(self.invent.get(block.number, ()))
+        false = FakeBlock(block.number, block.parent, block.at, logs, block.salt)
+        return [dict(log) | {"blockHash": block.hash} for log in false.logs_json[len(block.logs) :]]
 
     def _eth_getBlockReceipts(self, number: str) -> Any:  # noqa: N802
         if not self.receipts:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.domain.crypto import keccak256
@@ -40,6 +41,9 @@ TOKEN = bytes.fromhex(token(CHAIN, "USDT")[2:])
 """As the network of the tests lists it."""
 USER = b"\x55" * 20
 NAMES = ("RPC_URL_A", "RPC_URL_B", "RPC_URL_C")
+REFUNDED = int("ab" * 32, 16)
+SENT = {1, 2, 9, REFUNDED}
+"""Numbers of sends that tests ask for beside payouts."""
 KEY = "https://node.example/v3/key-that-nobody-may-see"
 
 
@@ -56,7 +60,7 @@ def log_of(signature: str, *values: int | bytes, tx: str = "", address: bytes = 
 def sent_id(number: int, amount: int = 1000) -> bytes:
     """The transfer id of a pool send, by which ``answers`` knows its number."""
     transfer_id = pool_transfer_id(
-        sender=USER, receiver=USER, token=TOKEN, amount=amount, dst_chain_id=OTHER, nonce=number,
+        sender=USER, receiver=USER, token=TOKEN, amount=amount, dst_chain_id=OTHER, nonce=number % 2**64,
         src_chain_id=CHAIN,
     )  # fmt: skip
     _NUMBERS[transfer_id] = number
@@ -70,16 +74,44 @@ def send(number: int, amount: int = 1000, tx: str = "") -> FakeLog:
     """A pool send with this nonce."""
     return log_of(
         "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)",
-        sent_id(number, amount), USER, USER, TOKEN, amount, OTHER, number, 5000, tx=tx,
+        sent_id(number, amount), USER, USER, TOKEN, amount, OTHER, number % 2**64, 5000, tx=tx,
     )  # fmt: skip
 
 
-def relay(number: int, amount: int = 990) -> FakeLog:
+def relay(number: int, amount: int = 990, tx: str = "") -> FakeLog:
     """A payout of a transfer that came from the other chain."""
     return log_of(
         "Relay(bytes32,address,address,address,uint256,uint64,bytes32)",
-        number + 10_000, USER, USER, TOKEN, amount, OTHER, number,
+        number + 10_000, USER, USER, TOKEN, amount, OTHER, number, tx=tx,
     )  # fmt: skip
+
+
+def refund(number: int, amount: int = 1000, tx: str = "") -> FakeLog:
+    """A payout of the funds of ``send(number)``."""
+    return log_of(
+        "WithdrawDone(bytes32,uint64,address,address,uint256,bytes32)",
+        number + 10_000, 7, USER, TOKEN, amount, sent_id(number), tx=tx,
+    )  # fmt: skip
+
+
+def queued(number: int, tx: str) -> FakeLog:
+    """A relay or refund is put into the delay queue, by the transaction that logs it."""
+    return log_of("DelayedTransferAdded(bytes32)", number + 10_000, tx=tx)
+
+
+def executed(number: int, amount: int = 990) -> FakeLog:
+    """A payout leaves the delay queue."""
+    return log_of(
+        "DelayedTransferExecuted(bytes32,address,address,uint256)", number + 10_000, USER, TOKEN, amount
+    )
+
+
+def rotation(*signers: bytes) -> FakeLog:
+    """A new validator set, of equal powers."""
+    count = len(signers)
+    return log_of(
+        "SignersUpdated(address[],uint256[])", 64, 96 + 32 * count, count, *signers, count, *[1] * count
+    )
 
 
 def liquidity(number: int, amount: int) -> FakeLog:
@@ -226,12 +258,29 @@ def missed(gateway: Gateway) -> Sequence[Any]:
         return newest_misses(connection, CHAIN, 1000)
 
 
+def leaves_out(*logs: FakeLog) -> Callable[[dict[str, Any]], bool]:
+    told = {(f"0x{log.topics[0].hex()}", f"0x{log.data.hex()}") for log in logs}
+    return lambda log: (log["topics"][0], log["data"]) in told
+
+
+def status(client: FlaskClient, number: int, sends: Collection[int] = SENT) -> int:
+    """What users are answered: of a send by its number, of a payout by the transfer that it names."""
+    transfer_id = sent_id(number) if number in sends else number.to_bytes(32, "big")
+    answer = client.post("/v2/getTransferStatus", json={"transfer_id": "0x" + transfer_id.hex()})
+    return int(answer.get_json()["status"])
+
+
+def _named(transfer_id: bytes) -> str:
+    number = _NUMBERS.get(transfer_id)
+    return f"paid {int.from_bytes(transfer_id)}" if number is None else str(number)
+
+
 def answers(gateway: Gateway) -> dict[str, Any]:
     """The status of every transfer, and the counters of every pool."""
     with reading(gateway.engine) as connection:
         transfers = connection.execute(select(Transfer.transfer_id, Transfer.status))
         pools = connection.execute(select(PoolCounter.__table__)).mappings()
         return {
-            **{str(_NUMBERS.get(key, int.from_bytes(key))): status for key, status in transfers if status},
+            **{_named(key): status for key, status in transfers if status},
             "pools": [dict(pool) for pool in pools],
         }

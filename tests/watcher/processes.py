@@ -73,6 +73,10 @@ class Process:
         return self._process.poll() is None
 
     @property
+    def exit_code(self) -> int | None:
+        return self._process.poll()
+
+    @property
     def said(self) -> str:
         return self.log.read_text()
 

@@ -1,4 +1,4 @@
-"""Watchers as processes: they read, end well, are killed, and stand by for each other."""
+"""Watchers as processes: they read, end well, are killed, stand by for each other, and do not believe all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import shutil
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,31 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from tests.applications import make_settings
+from tests.services.feed.world import NOW, feed, sent
 from tests.volume import volume
-from tests.watcher.fake_chain import FakeChain
+from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode, served
-from tests.watcher.kit import answers, row, send
+from tests.watcher.kit import (
+    CHAIN,
+    OTHER,
+    REFUNDED,
+    answers,
+    leaves_out,
+    queued,
+    refund,
+    relay,
+    row,
+    send,
+    status,
+)
 from tests.watcher.processes import Process, document, until, watching
 
 pytestmark = pytest.mark.one_database
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))
+STATUSES = {7: 11, 8: 1, 9: 1, 10: 5, 11: 3, REFUNDED: 9}
+"""The true ones, of the transfers about which the node lies, and of 10."""
+
 KILLS = 200 if os.environ.get("SOAK") else volume(3, 1)
 
 
@@ -151,3 +167,72 @@ def test_killed_at_any_moment_it_loses_nothing_and_tells_nothing_twice(
         str(number): 3 for number in range(1, last - 9)
     }
     assert [pool["sent"] for pool in found["pools"] if pool["sent"]] == [1000 * (last - 10)]
+
+
+@pytest.fixture
+def liar() -> FakeNode:
+    """It leaves out two delays and a send, and invents a payout in an empty block and one in a full one."""
+    chain = FakeChain()
+    chain.mine(send(11), send(REFUNDED))
+    chain.mine(queued(7, "payout"), relay(7, tx="payout"), relay(10))
+    chain.mine(queued(REFUNDED, "refund"), refund(REFUNDED, tx="refund"))
+    chain.mine_many(3)  # deep enough for a refund, and not for a proof
+    gone = leaves_out(send(11), queued(7, "payout"), queued(REFUNDED, "refund"))
+    return FakeNode(chain, omit=gone, invent={2: [relay(8)], 5: [relay(9)]})
+
+
+def payouts_to_come(gateway: Gateway) -> None:
+    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
+    for number in (7, 8, 9, 10):
+        feed(gateway, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount="990"))
+
+
+def statuses(app: Flask) -> dict[int, int]:
+    client = app.test_client()
+    return {number: status(client, number, {11, REFUNDED}) for number in STATUSES}
+
+
+@pytest.mark.full("a process")
+def test_what_it_left_out_and_invented_is_corrected(
+    app: Flask,
+    gateway: Gateway,
+    url: str,
+    liar: FakeNode,
+    tmp_path: Path,
+) -> None:
+    payouts_to_come(gateway)
+    with served(liar) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}) as process:
+        until(lambda: statuses(app) == STATUSES | {7: 5, 8: 5, 9: 5, 11: 0, REFUNDED: 10})
+        for _ in range(10):
+            liar.chain.mine()
+        until(lambda: statuses(app) == STATUSES)
+        until(lambda: (row(gateway).proven_to or 0) >= 10)
+        assert row(gateway).differed == 1
+        assert "3 logs missing" in process.said
+        assert process.end() == 0
+        check = Process(url, tmp_path / "check", {"RPC_URL_A": rpc}, "--check")
+        until(lambda: not check.runs)
+        assert "FAIL returned wrong logs" in check.said
+        assert check.exit_code == 1
+
+
+@pytest.mark.full("a minute of waiting")
+def test_a_made_up_head_freezes_nothing(
+    app: Flask,
+    gateway: Gateway,
+    url: str,
+    liar: FakeNode,
+    tmp_path: Path,
+) -> None:
+    honest = liar.chain
+    with served(liar) as rpc, watching(url, tmp_path / "log", {"RPC_URL_A": rpc}) as process:
+        until(lambda: read_to(gateway) == (6, None))
+        false = FakeChain(CHAIN, 0, list(honest.blocks), branches=9)
+        false.mine_many(40)
+        liar.chain = false
+        until(lambda: row(gateway).live_to == 46)
+        liar.chain = honest
+        honest.mine(send(12))
+        until(lambda: row(gateway).live_to == 7, seconds=90)
+        assert status(app.test_client(), 12, {12}) == 1
+        assert "for a minute: they were rolled back" in process.said

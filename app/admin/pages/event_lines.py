@@ -26,6 +26,7 @@ from app.domain.transfer.outcomes import AcceptanceOutcome, EventOutcome, event_
 from app.domain.transfer.state import TransferHistory
 from app.queries.feed.codec import decode_event
 from app.queries.transfers.log import MOST_EVENTS, entries_at, receipts
+from app.services.watching.advance import REPORTER
 
 E = TypeVar("E", bound=TransferEvent)
 
@@ -129,7 +130,8 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
             return f"Its block was orphaned: {who} reorganised from block {by.block}"
         case EventOutcome.RETRACTED if by is not None:
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
-            return f"Retracted by an operator: {retraction.reason}"
+            who = "the watcher" if by.reporter == REPORTER else "an operator"
+            return f"Retracted by {who}: {retraction.reason}"
         case _:
             return "Retracted"
 

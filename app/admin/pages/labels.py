@@ -126,7 +126,7 @@ EVENT_WORDS: Final[dict[EventType, str]] = {
     EventType.VALIDATORS_UPDATED: "Validators replaced",
     EventType.CHAIN_HEAD: "Chain read up to a block",
     EventType.CHAIN_REORGED: "Chain reorganised",
-    EventType.EVENTS_RETRACTED: "Events retracted by an operator",
+    EventType.EVENTS_RETRACTED: "Events retracted",
 }
 
 STAGE_WORDS: Final[dict[StageName, str]] = {

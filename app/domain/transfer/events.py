@@ -358,9 +358,10 @@ class ChainReorged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsRetracted(Event):
-    """An operator retracts events by their ids. A retraction can be retracted itself.
+    """An operator or the watcher retracts events by their ids. A retraction can be retracted itself.
 
-    Never reported by the feed: appended by ``events retract``. ``subjects`` says of each target what it is
+    Never reported by the feed: appended by ``events retract``, and by the watcher for what it reported and
+    the chain does not have. ``subjects`` says of each target what it is
     about. It is missing in retractions from before ids were told apart by subject: those name whatever
     had the id then.
     """

@@ -21,7 +21,8 @@ class Header:
     """What is needed of a block's header.
 
     ``bloom`` has the 256 bytes of the filter of its logs, ``receipts_root`` the root of the trie of its
-    receipts; either is None where the node tells none.
+    receipts; either is None where the node tells none. ``transactions`` is their number; None where that is
+    not known, such as of a stored header.
     """
 
     number: BlockNumber
@@ -30,6 +31,7 @@ class Header:
     at: datetime
     bloom: bytes | None = None
     receipts_root: bytes | None = None
+    transactions: int | None = None
 
     @property
     def id(self) -> BlockId:

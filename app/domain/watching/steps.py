@@ -89,7 +89,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A reread that differed: what the first reading had missed or had too much."""
+    """A reread or a proof that differed: what the first reading had missed or had too much, in logs."""
 
     first: BlockNumber
     last: BlockNumber
@@ -115,7 +115,9 @@ class Step:
     :param forget_headers_below: headers below it are final and need not be kept.
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
     :param head: the newest block that the node told of.
-    :param missed: rereads that differed.
+    :param missed: rereads and proofs that differed.
+    :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
+        meanwhile was reported, too.
     :param source: the name of the variable of the URL that answered.
     :param calls: HTTP requests that it took.
     :param extra: what else the reader keeps, JSON values alone; None leaves it.
@@ -135,6 +137,7 @@ class Step:
     done: Sequence[WaitingKey] = ()
     head: Header | None = None
     missed: Sequence[Missed] = ()
+    missed_if_new: bool = False
     source: str = ""
     calls: int = 0
     extra: Mapping[str, Any] | None = None

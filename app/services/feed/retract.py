@@ -120,14 +120,10 @@ def _retract(
 ) -> list[str]:
     now = gateway.clock()
     seq = load_positions(connection).last_seq
-    entries = []
-    for start in range(0, len(keys), CHUNK):
-        seq += 1
-        subjects, targets = zip(*keys[start : start + CHUNK], strict=True)
-        event = EventsRetracted(
-            id=f"retract-{uuid.uuid4()}", at=now, targets=targets, subjects=subjects, reason=reason
-        )
-        entries.append(LogEntry(seq, 0, event))
+    entries = [
+        LogEntry(seq + number, 0, event)
+        for number, event in enumerate(retractions_of(keys, reason, now), start=1)
+    ]
     append(connection, entries, REPORTERS[actor.source], now)
     if pruned := pruned_targets(connection, fold_retractions(connection, now)):
         raise NothingToRetract(
@@ -142,6 +138,19 @@ def _retract(
     }
     _record(connection, gateway, actor, retracted)
     return retractions
+
+
+def retractions_of(keys: Sequence[EventKey], reason: str, now: datetime) -> list[EventsRetracted]:
+    """The events by which these are retracted."""
+    events = []
+    for start in range(0, len(keys), CHUNK):
+        subjects, targets = zip(*keys[start : start + CHUNK], strict=True)
+        events.append(
+            EventsRetracted(
+                id=f"retract-{uuid.uuid4()}", at=now, targets=targets, subjects=subjects, reason=reason
+            )
+        )
+    return events
 
 
 def _record(

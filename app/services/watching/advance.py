@@ -80,11 +80,13 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
         log_start = _log_end(connection, step)
         result = ingest_events_within(connection, gateway, step.events, REPORTER)
         _check(step, result.refused)
+        missed = step.missed if result.accepted or not step.missed_if_new else ()
         values = _cursor(connection, row, step) | _seen(row, step, result, now)
+        values["differed"] = row.differed + len(missed)
         _keep_headers(connection, lease.chain_id, step)
         _keep_waiting(connection, lease.chain_id, step)
         _keep_spans(connection, lease.chain_id, step)
-        _keep_misses(connection, lease.chain_id, step)
+        _keep_misses(connection, lease.chain_id, missed, step.at)
         values |= _bounds(connection, row, values, step, now)
         write_under(connection, lease, **values)
         return Advanced(
@@ -159,8 +161,6 @@ def _seen(row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, now: dat
             values["head_moved_at"] = now
     if step.extra is not None:
         values["extra"] = dict(step.extra)
-    if step.missed:
-        values["differed"] = row.differed + len(step.missed)
     return values
 
 
@@ -249,10 +249,10 @@ def _span_row(chain_id: ChainId, span: Span) -> dict[str, Any]:
     }
 
 
-def _keep_misses(connection: Connection, chain_id: ChainId, step: Step) -> None:
-    if not step.missed:
+def _keep_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Missed], at: datetime) -> None:
+    if not missed:
         return
-    connection.execute(insert(WatchMiss), [_miss_row(chain_id, step.at, missed) for missed in step.missed])
+    connection.execute(insert(WatchMiss), [_miss_row(chain_id, at, each) for each in missed])
     if len(kept := newest_misses(connection, chain_id, MISSES_KEPT + 1)) > MISSES_KEPT:
         oldest = kept[MISSES_KEPT - 1].id
         connection.execute(delete(WatchMiss).where(WatchMiss.chain_id == chain_id, WatchMiss.id < oldest))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import BlockId
 from app.domain.watching.steps import Step
-from app.watcher.loop.fetch import Fetched, fetch, in_windows
+from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
 from app.watcher.loop.plan import Blocks, backfill_blocks
 from app.watcher.loop.poll import Told
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import Moved
+from app.watcher.rpc.node import Node
 from app.watcher.translate import Translation, translate
 
 
@@ -41,7 +42,7 @@ def tell_range(view: View, fetched: Fetched) -> Told:
         fetched.headers,
         view.readings.waiting,
         read_to=read_to,
-        final_to=view.deep,
+        final_to=view.settled_to,
     )
     return Told(_step(view, fetched, told), told.unreadable)
 
@@ -50,13 +51,17 @@ def _read(view: View, blocks: Blocks | None) -> Fetched | None:
     if blocks is None:
         return None
     started = view.monotonic()
-    fetched, _ = in_windows(
-        view,
-        lambda node: fetch(node, view.wanted, blocks.cut(view.window.size), anchor=_anchor(view, blocks)),
-    )
+    fetched, _ = in_windows(view, lambda node: _fetched(view, node, blocks))
     spent = view.monotonic() - started
     view.window = view.window.answered(len(fetched.blocks), spent, len(fetched.logs))
     _check_join(view, fetched)
+    return fetched
+
+
+def _fetched(view: View, node: Node, blocks: Blocks) -> Fetched:
+    part = blocks.cut(view.window.size)
+    fetched = fetch(node, view.wanted, part, anchor=_anchor(view, part))
+    check_times(view, fetched.headers.values())
     return fetched
 
 

@@ -1,17 +1,30 @@
-"""Reorganisations: is it one, or does the node only lag, and how far back does it go?"""
+"""Reorganisations: is it one, or does the node only lag, and how far back does it go?
+
+A node that told blocks which never were makes every other one lag behind them. What no URL has for a minute
+is rolled back like a reorganisation, and who told it is raised (docs/decisions/0024-reading-chains.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import BlockId, Header
+from app.domain.watching.steps import Missed
 from app.watcher.checks import answers
-from app.watcher.loop.view import TooDeep, View
+from app.watcher.loop.view import Jump, TooDeep, View
 from app.watcher.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
+from app.watcher.rpc.nodes import Trouble
+
+DISOWNED_SECONDS: Final = 60.0
+"""A block that no URL has for so long never was."""
+
+ACCEPTED_SECONDS: Final = 600.0
+"""A jump that nobody contradicts for so long was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +34,13 @@ class Branch:
     :param anchor: the highest block known to stand: reading goes on above it.
     :param replaced: the hash of a block that was read and stands no longer.
     :param from_block: what was told is taken back from this block on.
+    :param made_up: the blocks never were; what is counted of them.
     """
 
     anchor: BlockId
     replaced: str
     from_block: BlockNumber
+    made_up: Missed | None = None
 
 
 def branch_of(view: View, node: Node, look: Look) -> Branch | None:
@@ -37,12 +52,17 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     """
     kept = view.readings.live_to
     if kept is None or (look.last is not None and look.last.hash == kept.hash):
+        _has_it(view, node)
         return None
     if look.last is None and look.head.number >= kept.number:
         raise NotThere(f"its newest block is {look.head.number}, but it does not have block {kept.number}")
     headers = [header for header in view.readings.headers if header.number <= kept.number]
     fork = _fork(view, node, look, headers)
-    if fork is None:
+    from_block = _first_gone(view, look, headers, fork)
+    is_lower = look.head.number < kept.number
+    if is_lower and _is_disowned(view, node, look, headers[-1], from_block):
+        return _rolled_back(view, node, look, headers, from_block)
+    if fork is None or (is_lower and _is_jump(view, from_block)):
         raise NotThere(f"it is {kept.number - look.head.number} blocks behind what was already read")
     if not node.takes_batches:
         node.check_chain()
@@ -50,8 +70,125 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
     if fork.ancestor is None:
         return _of_all(view, node, kept, fork)
     if fork.depth > view.max_reorg:
-        raise TooDeep(_too_deep(view, fork))
+        raise TooDeep(_too_deep(view, fork.depth, fork.from_block))
+    if is_lower:
+        words = (
+            f"its blocks {from_block} to {kept.number} gave way to a branch that ends at {look.head.number}"
+        )
+        view.nodes.note(Trouble(view.teller, words))
     return Branch(fork.ancestor.id, fork.replaced, fork.from_block)
+
+
+def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool:
+    """Whether another URL has the node's head. Where none has, it is noted as a jump, and looked at again."""
+    if _who_has(view, node, look.head.id) is not None:
+        view.jump = None
+        return True
+    if view.jump is None:
+        view.jump = Jump(look.head, node.name, above, view.monotonic())
+    return False
+
+
+def check_jump(view: View, node: Node) -> None:
+    """A jump that another URL contradicts after a minute never was.
+
+    :raises Lie: the node told it.
+    """
+    jump, now = view.jump, view.monotonic()
+    if jump is None or now - jump.since >= ACCEPTED_SECONDS:
+        view.jump = None
+        return
+    others = [other for other in view.nodes.usable() if other.name != node.name]
+    if not others or jump.teller != node.name or now - jump.since < DISOWNED_SECONDS:
+        return
+    own = node.header(jump.head.number)
+    if own is None or own.hash != jump.head.hash:
+        return  # it does not tell it any more
+    for other in others:
+        try:
+            look = other.look(jump.head.number, finalized=False)
+        except RpcFault:
+            continue
+        if look.last is not None and look.last.hash == jump.head.hash:
+            view.jump = None
+            return
+        if look.last is not None or (look.head.number < jump.head.number and look.head.at > jump.head.at):
+            view.seen_at = jump.since
+            raise Lie(f"{other.name} does not have its block {jump.head.number}, and has newer ones")
+
+
+def _has_it(view: View, node: Node) -> None:
+    """The node has the last block read."""
+    view.seen_at = view.monotonic()
+    if view.jump is not None and view.jump.teller != node.name:
+        view.jump = None
+
+
+def _is_disowned(view: View, node: Node, look: Look, last: Header, from_block: BlockNumber) -> bool:
+    """Whether the blocks from this one on never were: no URL has had the last of them for a minute.
+
+    A node with a lower head may only lag. It does not where its head is newer all the same. It is believed
+    also about a jump that no second URL ever had, and about its own word, as far as reorganisations are.
+    """
+    if view.seen_at is None:
+        view.seen_at = view.monotonic()
+    if view.monotonic() - view.seen_at < DISOWNED_SECONDS:
+        return False
+    own = node.name == view.teller and last.number - from_block <= view.max_reorg
+    return own or look.head.at > last.at or _is_jump(view, from_block)
+
+
+def _is_jump(view: View, from_block: BlockNumber) -> bool:
+    """Whether the blocks from this one on were told by a jump that no second URL ever had."""
+    return view.jump is not None and from_block > view.jump.above
+
+
+def _rolled_back(
+    view: View, node: Node, look: Look, headers: Sequence[Header], from_block: BlockNumber
+) -> Branch:
+    """Go back to the blocks that the node has.
+
+    :raises TooDeep: they were read before any jump, and are more than is believed to be replaced.
+    :raises NotThere: the node has not got the block below all that was read.
+    """
+    last, teller = headers[-1], view.teller
+    if last.number - from_block > view.max_reorg and not _is_jump(view, from_block):
+        raise TooDeep(_too_deep(view, last.number - from_block, from_block))
+    anchor = _below(view, node, BlockNumber(min(from_block, look.head.number)))
+    logs = sum(span.count for span in view.readings.spans if span.first >= from_block)
+    missed = Missed(from_block, last.number, 0, logs, teller, node.name)
+    return Branch(anchor, last.hash, BlockNumber(anchor.number + 1), missed)
+
+
+def raise_made_up(view: View, made_up: Missed) -> None:
+    """Raise who told blocks that never were, and leave it alone where another URL was believed instead."""
+    words = f"no URL has had its blocks {made_up.first} to {made_up.last} for a minute: they were rolled back"
+    told_by = view.nodes.named(made_up.source)
+    if told_by is None or made_up.source == made_up.reread_source:
+        view.nodes.note(Trouble(made_up.source, words))
+    else:
+        view.nodes.failed(told_by, Lie(words))
+    view.jump = None
+
+
+def _below(view: View, node: Node, block: BlockNumber) -> BlockId:
+    """The highest kept block below this one, which the node has; else the one below all that was read."""
+    kept = [header for header in view.readings.headers if header.number < block]
+    if kept:
+        return kept[-1].id
+    number = BlockNumber(max(min(_first_read(view), block) - 1, 0))
+    below = node.header(number)
+    if below is None:
+        raise NotThere(f"it does not have block {number}")
+    return below.id
+
+
+def _first_gone(view: View, look: Look, headers: Sequence[Header], fork: Fork | None) -> BlockNumber:
+    """The lowest block read that the node does not have."""
+    if fork is not None:
+        return fork.from_block
+    had = [header.number for header in headers if header.number <= look.head.number]
+    return BlockNumber(had[-1] + 1) if had else _first_read(view)
 
 
 def _of_all(view: View, node: Node, kept: BlockId, fork: Fork) -> Branch:
@@ -64,7 +201,7 @@ def _of_all(view: View, node: Node, kept: BlockId, fork: Fork) -> Branch:
     """
     first = _first_read(view)
     if kept.number - first > view.max_reorg:
-        raise TooDeep(_too_deep(view, fork))
+        raise TooDeep(_too_deep(view, None, fork.from_block))
     below = node.header(BlockNumber(first - 1))
     if below is None:
         raise NotThere(f"it does not have block {first - 1}, the one below the first block read")
@@ -135,10 +272,10 @@ def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
     return None
 
 
-def _too_deep(view: View, fork: Fork) -> str:
-    depth = "all blocks that were read" if fork.ancestor is None else f"{fork.depth} blocks"
+def _too_deep(view: View, depth: int | None, from_block: BlockNumber) -> str:
+    replaced = "all blocks that were read" if depth is None else f"{depth} blocks"
     return (
-        f"a reorganisation replaced {depth}, from block {fork.from_block} on; at most {view.max_reorg} "
+        f"a reorganisation replaced {replaced}, from block {from_block} on; at most {view.max_reorg} "
         "blocks below the newest are accepted (MAX_REORG_BLOCKS). Make sure that the URLs belong to this "
         "chain"
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import BlockId, Header, Log
 from app.domain.watching.steps import Span
+from app.services.feed.lines import MAX_AHEAD
 from app.watcher.checks import answers
 from app.watcher.checks.bloom import BloomTest
 from app.watcher.checks.digests import digest
@@ -68,10 +69,12 @@ class Fetched:
         return span_of(self.blocks, self.logs, self.source)
 
     def kept_headers(self) -> list[Header]:
-        """The headers by which a later reorganisation is found."""
+        """The headers by which a later reorganisation is found: of blocks with logs, and the ends."""
+        kept = {log.block for log in self.logs} | {self.blocks.first - 1, self.blocks.last}
         return [
             Header(header.number, header.hash, header.parent_hash, header.at)
-            for _, header in sorted(self.headers.items())
+            for number, header in sorted(self.headers.items())
+            if number in kept
         ]
 
 
@@ -88,18 +91,25 @@ def span_of(blocks: Blocks, logs: Sequence[Log], source: str) -> Span:
 
 
 def fetch(
-    node: Node, wanted: Wanted, blocks: Blocks, *, anchor: BlockId | None = None, head: Header | None = None
+    node: Node,
+    wanted: Wanted,
+    blocks: Blocks,
+    *,
+    anchor: BlockId | None = None,
+    head: Header | None = None,
+    linked: bool = False,
 ) -> Fetched:
     """The logs of a range with the headers that vouch for them.
 
     :param anchor: the block before the range, as it was read; the range has to build on it.
     :param head: a header told before the logs. Where it is the last block's, it has to be the same
         after them.
+    :param linked: the headers of all blocks have to lead from the anchor to the last one.
     :raises Moved: the answers do not fit together, as if the chain had changed between them.
     :raises Lie: a log that was not asked for, or that its own block does not know.
     """
     before = BlockNumber(blocks.first - 1) if blocks.first > 0 else None
-    answer = node.logs(wanted, blocks.first, blocks.last, before)
+    answer = node.logs(wanted, blocks.first, blocks.last, before, linked=linked)
     if anchor is not None and answer.before is not None and answer.before.hash != anchor.hash:
         raise Moved(f"block {anchor.number} changed while the blocks above it were read")
     if head is not None and head.number == answer.end.number and head.hash != answer.end.hash:
@@ -108,6 +118,7 @@ def fetch(
     headers = {answer.end.number: answer.end}
     if answer.before is not None:
         headers[answer.before.number] = answer.before
+    headers.update((header.number, header) for header in answer.between)
     if missing := sorted({log.block for log in logs} - headers.keys()):
         headers.update(node.headers(missing))
     try:
@@ -116,6 +127,18 @@ def fetch(
     except answers.Lie as error:  # of several answers: the chain may have changed between them
         raise Moved(str(error)) from None
     return Fetched(blocks, logs, headers, node.name, _is_doubtful(answer.end, logs, wanted))
+
+
+def check_times(view: View, headers: Iterable[Header]) -> None:
+    """A block of the future stalls the chain, for the feed takes nothing of it.
+
+    :raises Lie: one of the headers is further ahead of the clock than the feed accepts.
+    """
+    now = view.clock()
+    for header in headers:
+        if header.at > now + MAX_AHEAD:
+            ahead = round((header.at - now).total_seconds())
+            raise Lie(f"the time of block {header.number} is {ahead} seconds ahead of the gateway's clock")
 
 
 def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[Log]:

@@ -10,7 +10,10 @@ from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import Header
 from app.domain.watching.steps import ChainReadings, Span, SpanState
 from app.domain.watching.terms import FINALIZED, WatchTerms
-from app.watcher.rpc.node import Look
+from app.watcher.rpc.node import MOST_CALLS, Look
+
+LINKED_BLOCKS: Final = MOST_CALLS - 1
+"""Whose headers are asked for in one request: a longer range needs another URL that has the head."""
 
 FIRST_BLOCK: Final = BlockNumber(0)
 
@@ -33,7 +36,7 @@ class Blocks:
 def final_block(terms: WatchTerms, look: Look) -> BlockNumber | None:
     """The newest block that is final on a node's word or by its depth; None where no block is yet."""
     if terms.finality == FINALIZED:
-        return look.final
+        return None if look.final is None else min(look.final, look.head.number)
     final = look.head.number - int(terms.finality)
     return BlockNumber(final) if final >= 0 else None
 

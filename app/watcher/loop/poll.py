@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.keys import BlockNumber
@@ -10,9 +10,11 @@ from app.domain.transfer.events import Event
 from app.domain.watching.blocks import BlockId, Header
 from app.domain.watching.steps import Step, WaitingKind
 from app.domain.watching.terms import FINALIZED
-from app.watcher.loop.branches import Branch, branch_of
-from app.watcher.loop.fetch import Fetched, fetch, in_windows
-from app.watcher.loop.plan import Blocks, final_block, live_blocks, live_start
+from app.services.feed.retract import retractions_of
+from app.services.watching.reported import Reported, confirmed_elsewhere
+from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
+from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
+from app.watcher.loop.plan import LINKED_BLOCKS, Blocks, final_block, live_blocks, live_start
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
@@ -39,9 +41,10 @@ class _Read:
     fetched: Fetched | None
 
 
-def poll(view: View) -> Told:
+def poll(view: View, reported: Reported) -> Told:
     """Look at the newest blocks, and read those above the last one that was read.
 
+    :param reported: what was reported of blocks.
     :raises NoNode: no URL can be asked now.
     :raises TooDeep: a reorganisation that must not be believed.
     :raises Moved: the chain changed each time that it was asked; the next poll sees.
@@ -56,22 +59,36 @@ def poll(view: View) -> Told:
             break
         read, node = in_windows(view, lambda node: _read(view, node))
     view.look, view.final, view.source = read.look, read.final, node.name
-    return _told(view, read)
+    if read.fetched is not None:
+        view.seen_at = view.monotonic()
+    if read.branch is not None and read.branch.made_up is not None:
+        raise_made_up(view, read.branch.made_up)
+    return _told(view, read, reported)
 
 
 def _read(view: View, node: Node) -> _Read:
     """All that one poll asks of one node: two requests, and a third where blocks with logs are new."""
     kept = view.readings.live_to
     look = node.look(None if kept is None else kept.number, finalized=view.terms.finality == FINALIZED)
-    told = (final_block(view.terms, look), view.final)
-    # What was final stays so, whatever a lagging node says.
-    final = max((block for block in told if block is not None), default=None)
+    check_times(view, [look.head])
+    check_jump(view, node)
     branch = branch_of(view, node, look)
+    final = final_block(view.terms, look)
+    is_lower = kept is not None and look.head.number < kept.number
+    if view.final is not None and not (branch is not None and is_lower):
+        # What was final stays so, whatever a lagging node says.
+        final = max(view.final, final or view.final)
     anchor = kept if branch is None else branch.anchor
     blocks = _next(view, look, final, anchor)
     if blocks is None:
         return _Read(look, final, branch, None)
-    fetched = fetch(node, view.wanted, blocks, anchor=anchor, head=look.head)
+    if kept is None:  # nothing leads to the first block read
+        is_confirmed(view, node, look, BlockNumber(-1))
+    if (linked := anchor is not None) and len(blocks) > min(LINKED_BLOCKS, view.max_reorg):
+        linked = not is_confirmed(view, node, look, BlockNumber(blocks.first - 1))
+        blocks = blocks.cut(LINKED_BLOCKS) if linked else blocks
+    fetched = fetch(node, view.wanted, blocks, anchor=anchor, head=look.head, linked=linked)
+    check_times(view, fetched.headers.values())
     return _Read(look, final, branch, fetched)
 
 
@@ -98,7 +115,7 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
     return False
 
 
-def _told(view: View, read: _Read) -> Told:
+def _told(view: View, read: _Read, reported: Reported) -> Told:
     """The step that comes of what was read."""
     branch, fetched = read.branch, read.fetched
     forget_from = None if branch is None else BlockNumber(branch.anchor.number + 1)
@@ -107,7 +124,7 @@ def _told(view: View, read: _Read) -> Told:
         return _retold(view, read)
     events: list[Event] = []
     if branch is not None:
-        events.append(reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, fetched.end))
+        events += _rollback(view, branch, fetched.end, reported)
     translation = translate(
         view.network,
         view.terms,
@@ -115,10 +132,24 @@ def _told(view: View, read: _Read) -> Told:
         fetched.headers,
         waiting,
         read_to=fetched.end.number,
-        final_to=view.deep,
+        final_to=view.settled_to,
     )
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
     return Told(_step(view, read, events, translation), translation.unreadable)
+
+
+def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reported) -> Iterator[Event]:
+    """The reorganisation, and what made-up blocks need besides: they may be too many for the feed."""
+    reorged = reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, replaced_by)
+    if branch.made_up is None:
+        yield reorged
+        return
+    false = [each.event for each in reported(branch.from_block, None) if each.stands]
+    if branch.made_up.last - branch.from_block > view.max_reorg:
+        words = f"blocks from {branch.from_block} on never were"
+        yield from retractions_of([event.key for event in false], words, view.clock())
+    yield reorged
+    yield from confirmed_elsewhere(reported, false)
 
 
 def _retold(view: View, read: _Read) -> Told:
@@ -129,7 +160,13 @@ def _retold(view: View, read: _Read) -> Told:
     if live_to is None or all(each.facts["version"] == version for each in unknown):
         return Told(None)
     again = translate(
-        view.network, view.terms, (), {}, view.readings.waiting, read_to=live_to.number, final_to=view.deep
+        view.network,
+        view.terms,
+        (),
+        {},
+        view.readings.waiting,
+        read_to=live_to.number,
+        final_to=view.settled_to,
     )
     return Told(_step(view, read, again.events, again), again.unreadable)
 
@@ -152,6 +189,8 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         waiting=translation.waiting,
         done=translation.done,
         head=read.look.head,
+        missed=() if branch is None or branch.made_up is None else (branch.made_up,),
         source=view.source,
         calls=view.calls(),
+        extra=view.extra,
     )

@@ -5,16 +5,18 @@ That proves what one URL alone has told, twice and alike: an answer that lacks a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import Header, Log
-from app.domain.watching.steps import Missed, Span, SpanState, Step
+from app.domain.watching.steps import Span, SpanState
+from app.services.watching.reported import Reported
 from app.watcher.checks import answers
 from app.watcher.checks.bloom import BloomTest
-from app.watcher.checks.receipts import Receipt, proves, receipts_root
+from app.watcher.checks.receipts import proves, receipts_root
+from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import in_windows, read_logs, span_of
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Told
@@ -22,7 +24,7 @@ from app.watcher.loop.view import View
 from app.watcher.rpc.faults import Lie, Moved, RpcFault
 from app.watcher.rpc.node import MOST_CALLS, Node, Wanted
 from app.watcher.rpc.parse import read_receipt
-from app.watcher.translate import translate
+from app.watcher.translate import log_id
 
 BLOCKS_AT_ONCE: Final = MOST_CALLS - 1
 """With the one below them their headers are one request."""
@@ -33,13 +35,6 @@ EMPTY_ROOT: Final = receipts_root([])
 
 class Unprovable(Exception):
     """The node does not tell what a proof needs. The text is for operators."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Proof:
-    headers: Mapping[BlockNumber, Header]
-    logs: Sequence[Log]
-    told: Sequence[Log]
 
 
 def holds(node: Node, header: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
@@ -60,41 +55,26 @@ def span_to_prove(view: View) -> Span | None:
     return None
 
 
-def prove(view: View, span: Span) -> tuple[Told, Missed]:
-    """Prove the blocks of a span, and tell what is in them: the feed knows what it has heard before.
+def prove(view: View, span: Span, reported: Reported) -> Told:
+    """Prove the blocks of a span, and correct what was reported of them.
 
-    :returns: with what was missed if something of it is new to the feed.
+    :param reported: what was reported of blocks. Where anything was, no filter is believed.
+    :returns: with what was missed, if something of it is new to the feed.
     :raises NoNode: no URL can be asked now.
     :raises Unprovable: the node does not tell what is needed.
     :raises Moved: the answers do not fit together; it is tried again later.
     """
     blocks = Blocks(span.first, span.last)
-    proof, node = in_windows(view, lambda node: _proof(view, node, blocks))
-    live_to = view.readings.live_to
-    told = translate(
-        view.network,
-        view.terms,
-        proof.logs,
-        proof.headers,
-        view.readings.waiting,
-        read_to=blocks.last if live_to is None else live_to.number,
-        final_to=view.deep,
-    )
-    new = span_of(blocks, proof.logs, node.name)
-    step = Step(
-        at=view.clock(),
-        events=told.events,
-        spans=(Span(new.first, new.last, new.count, new.digest, new.source, SpanState.PROVEN),),
-        waiting=told.waiting,
-        done=told.done,
-        source=node.name,
-        calls=view.calls(),
-    )
-    missing = max(1, len(proof.logs) - len(proof.told))
-    return Told(step, told.unreadable), Missed(span.first, span.last, missing, 0, span.source, node.name)
+    said = {each.block for each in reported(blocks.first, blocks.last) if each.stands}
+    holding, _ = in_windows(view, lambda node: _proven(view, node, blocks, said))
+    return corrected(view, holding, reported, span.source)
 
 
-def _proof(view: View, node: Node, blocks: Blocks) -> _Proof:
+def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber]) -> Holding:
+    """What the blocks hold by their headers and receipts.
+
+    :param said: blocks of which something was reported.
+    """
     told = read_logs(view, node, blocks)
     numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
     headers = node.headers(numbers)
@@ -105,16 +85,18 @@ def _proof(view: View, node: Node, blocks: Blocks) -> _Proof:
         raise Moved(str(error)) from None
     test = BloomTest(view.wanted.addresses, view.wanted.topics)
     trusted = any(header.bloom is not None and any(header.bloom) for header in headers.values())
-    by_block: dict[BlockNumber, list[Log]] = {}
-    for log in told:
-        by_block.setdefault(log.block, []).append(log)
+    known = {log.block for log in told}.union(said)
     logs: list[Log] = []
     for number in range(blocks.first, blocks.last + 1):
         header = headers[BlockNumber(number)]
-        known = by_block.get(header.number, [])
-        if known or not _is_empty(header, test, trusted=trusted):
-            logs += _true_logs(node, header, view.wanted)
-    return _Proof(headers, logs, told)
+        if header.receipts_root == EMPTY_ROOT and header.transactions == 0:
+            continue
+        if number in known or not _is_empty(header, test, trusted=trusted):
+            logs += _true_logs(node, header)
+    ours = [log for log in logs if view.wanted.covers(log)]
+    foreign = {log_id(view.terms.chain_id, log) for log in logs if not view.wanted.covers(log)}
+    span = replace(span_of(blocks, ours, node.name), state=SpanState.PROVEN)
+    return Holding(span, ours, headers, foreign)
 
 
 def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
@@ -130,8 +112,8 @@ def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
     return not test.may_hold(header.bloom)
 
 
-def _true_logs(node: Node, header: Header, wanted: Wanted) -> list[Log]:
-    """The wanted logs of a block, from its receipts.
+def _true_logs(node: Node, header: Header) -> list[Log]:
+    """All logs of a block, from its receipts, each in its place.
 
     :raises Unprovable: the node does not tell them, or the chain makes its root in a way of its own.
     """
@@ -143,15 +125,8 @@ def _true_logs(node: Node, header: Header, wanted: Wanted) -> list[Log]:
         raise Unprovable(f"it returns no receipts of block {header.number}: {fault}") from None
     if header.receipts_root is None or receipts_root(receipts) != header.receipts_root:
         raise Unprovable(f"the receipts of block {header.number} do not match its header")
-    return _wanted(header, receipts, wanted)
-
-
-def _wanted(header: Header, receipts: Sequence[Receipt], wanted: Wanted) -> list[Log]:
-    """The wanted logs, each in the place that it has among all of the block."""
-    addresses, topics = set(wanted.addresses), set(wanted.topics)
     everything = [log for receipt in receipts for log in receipt.logs]
     return [
         Log(header.number, header.hash, log.tx_hash, place, log.address, log.topics, log.data)
         for place, log in enumerate(everything)
-        if log.address in addresses and log.topics and log.topics[0] in topics
     ]

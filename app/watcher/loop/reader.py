@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from app.domain.watching.steps import Step
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import advance
 from app.services.watching.lease import Lease
+from app.services.watching.reported import Reported, reported
 from app.watcher.loop.backfill import read_range, tell_range
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched
@@ -65,7 +67,7 @@ class Reader:
         :raises LeaseLost: somebody else reads the chain now.
         :raises StepRefused: see ``advance``.
         """
-        self._write(poll(self.view))
+        self._write(poll(self.view, self._reported()))
         now = self.view.monotonic()
         if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
             self._write(Told(self._seen()))
@@ -78,7 +80,7 @@ class Reader:
     def reread(self) -> bool:
         """Read final blocks a second time. Whether there were any."""
         self.since_reread = 0
-        told = reread(self.view)
+        told = reread(self.view, self._reported())
         if told is None:
             return False
         self._note_differences(told)
@@ -114,16 +116,14 @@ class Reader:
         if span is None:
             return False
         try:
-            told, missed = prove(self.view, span)
+            told = prove(self.view, span, self._reported())
         except Unprovable as cannot:
             self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
             self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
             return False
         self._write(told)
         if self.accepted:
-            found = Told(Step(at=self.view.clock(), missed=(missed,)))
-            self._note_differences(found)
-            self._write(found)
+            self._note_differences(told)
         return True
 
     def _is_long(self) -> bool:
@@ -142,6 +142,9 @@ class Reader:
             self.seen_at = self.view.monotonic()
             if told.step.forget_from is not None:
                 self.waiting.clear()
+
+    def _reported(self) -> Reported:
+        return partial(reported, self.gateway, self.view.terms.chain_id)
 
     def _seen(self) -> Step:
         look = self.view.look

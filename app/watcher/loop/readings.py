@@ -17,7 +17,7 @@ def after(readings: ChainReadings, step: Step) -> ChainReadings:
         readings = _stepped_back(readings, step.forget_from)
     changes = {
         name: given
-        for name in ("live_from", "backfill_from", "backfilled_to", "live_to")
+        for name in ("live_from", "backfill_from", "backfilled_to", "live_to", "extra")
         if (given := getattr(step, name)) is not None
     }
     return replace(

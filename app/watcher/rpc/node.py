@@ -26,6 +26,10 @@ class Wanted:
     addresses: tuple[bytes, ...]
     topics: tuple[bytes, ...]
 
+    def covers(self, log: Log) -> bool:
+        """Whether it is one of these."""
+        return log.address in self.addresses and bool(log.topics) and log.topics[0] in self.topics
+
     def filter(self, first: BlockNumber, last: BlockNumber) -> dict[str, Any]:
         """The filter of ``eth_getLogs`` for a range of blocks, both ends included."""
         return {
@@ -56,11 +60,13 @@ class RangeAnswer:
 
     :param end: of its last block.
     :param before: of the block before its first; None where that was not asked.
+    :param between: of its other blocks, where these were asked for.
     """
 
     logs: Sequence[Log]
     end: Header
     before: Header | None
+    between: Sequence[Header] = ()
 
 
 class Node:
@@ -104,17 +110,26 @@ class Node:
         self._check_chain(self._ask([Call("eth_chainId")])[0])
 
     def logs(
-        self, wanted: Wanted, first: BlockNumber, last: BlockNumber, before: BlockNumber | None = None
+        self,
+        wanted: Wanted,
+        first: BlockNumber,
+        last: BlockNumber,
+        before: BlockNumber | None = None,
+        *,
+        linked: bool = False,
     ) -> RangeAnswer:
         """The logs of a range, then the headers at its ends.
 
         The headers are asked for after the logs, so a change of the chain between both shows in them.
 
         :param before: the block whose header is to be told as well, usually the one before the range.
+        :param linked: ask for the header of every block.
         """
+        between = [BlockNumber(number) for number in range(first, last)] if linked else []
         asked = [Call("eth_getLogs", [wanted.filter(first, last)])] if wanted.addresses else []
         asked.append(_header(last))
         asked += [] if before is None else [_header(before)]
+        asked += map(_header, between)
         try:
             answers = iter(self._ask(asked))
             logs = _logs(next(answers)) if wanted.addresses else ()
@@ -123,7 +138,10 @@ class Node:
             raise
         end = _present(next(answers), f"block {last}", last)
         return RangeAnswer(
-            logs, end, None if before is None else _present(next(answers), f"block {before}", before)
+            logs,
+            end,
+            None if before is None else _present(next(answers), f"block {before}", before),
+            [_present(next(answers), f"block {number}", number) for number in between],
         )
 
     def headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:

@@ -127,6 +127,10 @@ class Nodes:
         node.checked = False
         self._note(Trouble(node.name, str(fault)))
 
+    def note(self, trouble: Trouble) -> None:
+        """Tell of something that went wrong and costs the URL nothing."""
+        self._note(trouble)
+
     def close(self) -> None:
         """Close every connection."""
         for node in self._nodes.values():

@@ -49,6 +49,7 @@ def read_header(raw: Mapping[str, Any]) -> Header:
             at=_time(quantity(raw["timestamp"])),
             bloom=None if bloom is None else _bytes(bloom, BLOOM_BYTES),
             receipts_root=None if root is None else _bytes(root, HASH_BYTES),
+            transactions=len(held) if isinstance(held := raw.get("transactions"), list) else None,
         )
     except _SHAPELESS:
         raise Garbled("its answer has an incomplete block header") from None

@@ -37,7 +37,7 @@ def translate(
 
     The logs of a block are handed in together: whether a payout waits in the delay queue is said by
     another log of its transaction. A log that is handed in again gives the same events again, by the same
-    ids; ``retells`` says when that is not so.
+    ids, unless one of its transaction was missing.
 
     :param logs: of the chain's contracts, checked, in their order.
     :param headers: of every block that has one of the logs, by number.
@@ -73,16 +73,6 @@ def translate(
     if final_to is not None:
         telling.settle(final_to)
     return Translation(telling.events, list(telling.waiting.values()), list(telling.done), unreadable)
-
-
-def retells(log: Log) -> bool:
-    """Whether a log that was missed at first changes what others of its transaction said.
-
-    Such a log says that a payout was queued, which was told as paid. What was told has to be taken back from
-    this block on, by a reorganisation, before the block is told again.
-    """
-    shape = SHAPES.get(log.topics[0]) if log.topics else None
-    return shape is not None and shape.read is values.DelayedTransferAdded
 
 
 def _read(logs: Sequence[Log], unreadable: list[Unreadable]) -> Iterator[tuple[Log, values.Said]]:

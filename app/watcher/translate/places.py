@@ -31,10 +31,19 @@ class Place(NamedTuple):
         return {**self._asdict(), "at": rfc3339(self.at)}
 
 
+def log_id(chain_id: ChainId, log: Log) -> str:
+    """The id of the first fact of a log."""
+    return f"{chain_id}:{log.block_hash}:{log.tx_hash}:{log.index}"
+
+
+def log_of(event_id: str) -> str:
+    """The id of the first fact of the log that this is a fact of."""
+    return ":".join(event_id.split(":")[:4])
+
+
 def place_of(chain_id: ChainId, log: Log, at: datetime) -> Place:
     """The place of a log whose block has the time ``at``."""
-    event_id = f"{chain_id}:{log.block_hash}:{log.tx_hash}:{log.index}"
-    return Place(event_id, at, log.block, log.block_hash, log.tx_hash, log.index)
+    return Place(log_id(chain_id, log), at, log.block, log.block_hash, log.tx_hash, log.index)
 
 
 def place_from(facts: Mapping[str, Any]) -> Place:

@@ -155,11 +155,11 @@ def test_a_queued_payout_that_was_told_as_paid_is_taken_back(gateway: Gateway, w
     chain.mine(queued, type(paid)(paid.address, paid.topics, paid.data, "payout"))
     reader = watched.reader()
     watched.settle(reader)
-    assert answers(gateway)["7"] == 5
+    assert answers(gateway)["paid 7"] == 5
     node.omit = lambda _log: False
     chain.mine_many(12)
     watched.settle(reader)
-    assert answers(gateway)["7"] == 11
+    assert answers(gateway)["paid 7"] == 11
     assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(1, 0)]
 
 
@@ -175,3 +175,15 @@ def test_an_empty_answer_against_a_full_filter_is_asked_elsewhere(gateway: Gatew
     assert answers(gateway)["9"] == 1
     assert missed(gateway) == []
     assert reader.view.source == NAMES[1]
+
+
+def test_an_invented_log_far_below_the_head_is_taken_back(gateway: Gateway, watched: Watched) -> None:
+    """Deeper than a reorganisation is believed to go, and the chain is read on."""
+    watched.chain.mine_many(200)
+    watched.nodes.append(FakeNode(watched.chain))
+    watched.nodes[0].invent = {5: [send(1)], 150: [send(2)]}
+    watched.settle(watched.reader())
+    assert set(answers(gateway)) == {"pools"}
+    assert [(miss.missing, miss.surplus) for miss in missed(gateway)] == [(0, 2)]
+    assert row(gateway).stopped is None
+    assert row(gateway).proven_to == 194

@@ -19,7 +19,7 @@ from app.domain.transfer.events import (
 )
 from app.domain.watching.blocks import Log
 from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
-from app.watcher.translate import retells, translate
+from app.watcher.translate import translate
 from tests.watcher.logs import (
     ALICE,
     BOB,
@@ -235,11 +235,6 @@ def test_the_same_logs_again_are_the_same_events() -> None:
     assert told(*given, read_to=300).events == told(*given, read_to=300).events
     ids = [event.id for event in told(*given, read_to=300).events]
     assert len(set(ids)) == len(ids) == 5
-
-
-def test_only_a_missed_queueing_changes_what_was_told() -> None:
-    assert retells(added())
-    assert not any(map(retells, (relay(), withdraw(), executed(), send())))
 
 
 def kept_of(*logs: Log) -> tuple[Waiting, ...]:

@@ -1,0 +1,168 @@
+"""What was reported of some blocks against what they hold: the difference is taken back in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.domain.keys import BlockNumber, ChainId
+from app.domain.transfer.contents import agree
+from app.domain.transfer.events import ChainHead, Event
+from app.domain.transfer.subjects import EventKey, subject_of_transfer
+from app.domain.watching.blocks import Header, Log
+from app.domain.watching.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
+from app.services.feed.retract import retractions_of
+from app.services.watching.reported import Reported, confirmed_elsewhere
+from app.watcher.loop.plan import Blocks
+from app.watcher.loop.poll import Told
+from app.watcher.loop.view import View
+from app.watcher.translate import Translation, log_id, log_of, translate
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What blocks hold, as far as can be found out.
+
+    :param span: how well that is known, and by which URL.
+    :param foreign: ids of logs that the blocks have of contracts that are not watched (any more): what was
+        reported of them stands.
+    """
+
+    span: Span
+    logs: Sequence[Log]
+    headers: Mapping[BlockNumber, Header]
+    foreign: Collection[str] = ()
+
+    @property
+    def blocks(self) -> Blocks:
+        """The range."""
+        return Blocks(self.span.first, self.span.last)
+
+
+@dataclass(slots=True)
+class _Difference:
+    """What the blocks say and was not reported, and the reverse."""
+
+    events: list[Event] = field(default_factory=list)
+    false: list[EventKey] = field(default_factory=list)
+    missing: set[str] = field(default_factory=set)
+    """Ids of logs; so is ``surplus``."""
+    surplus: set[str] = field(default_factory=set)
+
+
+def corrected(view: View, holding: Holding, reported: Reported, read_by: str) -> Told:
+    """The step by which what was reported of the blocks becomes what they hold, and what follows from it.
+
+    What they do not hold is retracted, however deep they lie; with it the payout of a delay that never was,
+    and what waits. What they hold is reported, under an id of its own where a false fact had the id.
+
+    :param reported: what was reported of blocks.
+    :param read_by: the name of the URL that read them first.
+    """
+    blocks, kept = holding.blocks, view.readings.waiting
+    live_to = view.readings.live_to
+    inside = [each for each in kept if blocks.first <= each.block <= blocks.last]
+    outside = [each for each in kept if not blocks.first <= each.block <= blocks.last]
+    told = translate(
+        view.network,
+        view.terms,
+        holding.logs,
+        holding.headers,
+        outside,
+        read_to=blocks.last if live_to is None else live_to.number,
+        final_to=view.settled_to,
+    )
+    paid = _paid_by_another_queue(inside, kept, told)
+    known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
+    found = _difference(holding, told, reported, paid, set(_unclear(view.terms.chain_id, outside, told)))
+    found.missing -= known | {each.key for each in inside if each.kind is WaitingKind.UNKNOWN}
+    reason = f"not in blocks {blocks.first} to {blocks.last} of chain {view.terms.chain_id} ({read_by})"
+    missed = Missed(
+        blocks.first, blocks.last, len(found.missing), len(found.surplus), read_by, holding.span.source
+    )
+    step = Step(
+        at=view.clock(),
+        events=[*retractions_of(found.false, reason, view.clock()), *found.events],
+        spans=(holding.span,),
+        waiting=told.waiting,
+        done=[*told.done, *_gone(inside, told, paid)],
+        missed=(missed,) if found.missing or found.surplus else (),
+        missed_if_new=True,
+        source=holding.span.source,
+        calls=view.calls(),
+    )
+    return Told(step, told.unreadable)
+
+
+def _gone(inside: Sequence[Waiting], told: Translation, paid: Iterable[str]) -> Iterator[WaitingKey]:
+    """What waits no longer, for the blocks do not hold it."""
+    waits = {(each.kind, each.key) for each in told.waiting}
+    yield from (WaitingKey(each.kind, each.key) for each in inside if (each.kind, each.key) not in waits)
+    yield from (WaitingKey(WaitingKind.REFUND_DEPTH, event_id) for event_id in paid)
+
+
+def _paid_by_another_queue(
+    inside: Sequence[Waiting], kept: Sequence[Waiting], told: Translation
+) -> Mapping[str, BlockNumber]:
+    """Ids and blocks of executions that were told as the payout of a queue that the blocks do not hold so."""
+    executed = {each.key: each for each in kept if each.kind is WaitingKind.EXECUTED}
+    now = {each.key: each.facts for each in told.waiting if each.kind is WaitingKind.QUEUED}
+    return {
+        executed[each.key].facts["id"]: executed[each.key].block
+        for each in inside
+        if each.kind is WaitingKind.QUEUED and each.key in executed and now.get(each.key) != each.facts
+    }
+
+
+def _difference(
+    holding: Holding,
+    told: Translation,
+    reported: Reported,
+    paid: Mapping[str, BlockNumber],
+    unclear: Collection[str | EventKey],
+) -> _Difference:
+    first, last = holding.blocks.first, holding.blocks.last
+    said = [each for each in reported(first, last) if not isinstance(each.event, ChainHead)]
+    for block in {block for block in paid.values() if not first <= block <= last}:
+        said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
+    known = {each.event.key: each.event for each in said}
+    standing = {each.event.key for each in said if each.stands}
+    found = _Difference([_with_free_id(event, known) for event in told.events])
+    true = {event.key for event in found.events}
+    found.false = sorted(
+        key
+        for key in standing - true
+        if key not in unclear and log_of(key.id) not in unclear and log_of(key.id) not in holding.foreign
+    )
+    found.events += confirmed_elsewhere(reported, [known[key] for key in found.false])
+    found.surplus = {log_of(key.id) for key in found.false}
+    right = {log_of(key.id) for key in standing.difference(found.false)}
+    inside = (event for event in found.events if first <= getattr(event, "block", -1) <= last)
+    found.missing = {log_of(event.id) for event in inside if event.key not in standing} - right
+    return found
+
+
+def _unclear(chain_id: ChainId, outside: Sequence[Waiting], told: Translation) -> Iterator[str | EventKey]:
+    """Logs that nothing can be said of now, and events that only wait for more blocks: they stand as told."""
+    queued = {each.key for each in (*outside, *told.waiting) if each.kind is WaitingKind.QUEUED}
+    for each in told.waiting:
+        match each.kind:
+            case WaitingKind.UNKNOWN:
+                yield each.facts["place"]["id"]
+            case WaitingKind.EXECUTED if each.key not in queued:
+                yield each.facts["id"]
+            case WaitingKind.SEND_DEPTH | WaitingKind.REFUND_DEPTH:
+                yield EventKey(
+                    subject_of_transfer(bytes.fromhex(each.facts["transfer_id"])), each.facts["id"]
+                )
+            case _:
+                pass
+    for unreadable in told.unreadable:
+        yield log_id(chain_id, unreadable.log)
+
+
+def _with_free_id(event: Event, known: Mapping[EventKey, Event]) -> Event:
+    """The event under an id that nothing else was reported by (docs/ingest.md#ids: a further fact)."""
+    while (other := known.get(event.key)) is not None and not agree(other, event):
+        event = replace(event, id=f"{event.id}:{event.type.value}")
+    return event

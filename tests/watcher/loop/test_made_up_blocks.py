@@ -1,0 +1,196 @@
+"""A URL tells blocks that never were, ahead of the head: what it told falls, and the chain is read on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.runtime.gateway import Gateway
+from app.watcher.loop.reader import Reader
+from app.watcher.rpc.faults import RpcFault
+from tests.services.feed.world import NOW, feed, sent
+from tests.watcher.fake_chain import START, FakeBlock, FakeChain, FakeLog
+from tests.watcher.fake_node import FakeNode
+from tests.watcher.kit import CHAIN, NAMES, OTHER, Watched, missed, relay, row, send, status
+
+
+def ahead(chain: FakeChain, blocks: int, log: FakeLog, at: int = 1) -> FakeChain:
+    """The chain with made-up blocks on top, one of which has a log."""
+    false = FakeChain(CHAIN, 0, list(chain.blocks), branches=99)
+    for number in range(1, blocks + 1):
+        false.mine(*([log] if number == at else ()))
+    return false
+
+
+def poll(watched: Watched, reader: Reader, times: int = 1, seconds: float = 1) -> None:
+    for _ in range(times):
+        watched.time.go(seconds)
+        with suppress(RpcFault):
+            while reader.poll():
+                pass
+        reader.faults.write(reader.lease)
+
+
+def begin(gateway: Gateway, watched: Watched, urls: int) -> Reader:
+    """A chain with a payout to come, and its nodes."""
+    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
+    feed(gateway, sent(7, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    watched.chain.mine_many(20)
+    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    reader = watched.reader()
+    watched.settle(reader)
+    return reader
+
+
+def lie(watched: Watched, reader: Reader, liar: int, false: FakeChain) -> None:
+    """One of the URLs tells other blocks, while the one before it does not answer."""
+    watched.nodes[liar].chain = false
+    for node in watched.nodes[:liar]:
+        node.fault = lambda _body: (500, {}, b"")
+    poll(watched, reader)
+    for node in watched.nodes:
+        node.chain, node.fault = watched.chain, lambda _body: None
+
+
+@pytest.mark.parametrize(("urls", "liar"), [(1, 0), (2, 0), (2, 1)])
+@pytest.mark.parametrize(
+    ("blocks", "at"), [(1, 1), (30, 1), (30, 30), (90, 1), (90, 88), (700, 1), (700, 690)]
+)
+def test_told_once_they_are_rolled_back_in_a_minute(
+    gateway: Gateway, watched: Watched, client: FlaskClient, urls: int, liar: int, blocks: int, at: int
+) -> None:
+    reader = begin(gateway, watched, urls)
+    lie(watched, reader, liar, ahead(watched.chain, blocks, relay(7), at))
+    assert (status(client, 7), row(gateway).live_to) == (5, 20 + blocks)
+    watched.chain.mine(send(1))
+    poll(watched, reader, times=9, seconds=10)
+    assert (status(client, 7), status(client, 1)) == (1, 1)
+    kept = row(gateway)
+    assert (kept.live_to, kept.stopped) == (21, None)
+    if at > 2 or blocks > 50:
+        assert kept.differed == 1
+        assert [miss.source for miss in missed(gateway)] == [NAMES[liar]]
+        assert "for a minute: they were rolled back" in kept.fault
+    if blocks > 1:  # one block more is overtaken by the chain itself
+        assert kept.fault_source == NAMES[liar]
+    watched.chain.mine_many(12)
+    watched.settle(reader)
+    assert (status(client, 1), row(gateway).live_to) == (3, 33)
+
+
+def test_who_reads_on_after_a_kill_knows_of_the_jump(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(gateway, watched, 1)
+    lie(watched, reader, 0, ahead(watched.chain, 700, relay(7)))
+    assert (status(client, 7), row(gateway).live_to) == (5, 720)
+    watched.chain.mine(send(1))
+    reader = watched.reader()
+    poll(watched, reader, times=9, seconds=10)
+    assert (status(client, 7), status(client, 1), row(gateway).live_to) == (1, 1, 21)
+    assert row(gateway).extra == {}
+
+
+def test_headers_that_do_not_lead_to_the_head_are_not_believed(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(gateway, watched, 2)
+    false = ahead(watched.chain, 700, relay(7))
+    false.blocks[25] = FakeBlock(25, "0x" + "77" * 32, false.blocks[24].at, (), "elsewhere")
+    lie(watched, reader, 0, false)
+    watched.chain.mine(send(1))
+    poll(watched, reader, times=3, seconds=3)
+    assert (status(client, 1), row(gateway).live_to) == (1, 21)
+
+
+def test_a_url_that_goes_on_telling_them_is_left_alone(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(gateway, watched, 2)
+    watched.nodes[0].chain = false = ahead(watched.chain, 700, relay(7))
+    poll(watched, reader)
+    assert status(client, 7) == 5
+    for number in range(9):
+        watched.chain.mine(send(number + 1))
+        false.mine()
+        poll(watched, reader, seconds=10)
+    assert (status(client, 7), status(client, 9)) == (1, 1)
+    assert row(gateway).live_to == watched.chain.head.number
+    assert reader.view.source == NAMES[1]
+
+
+def test_a_second_url_that_only_lags_takes_nothing_back(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(gateway, watched, 2)
+    watched.chain.mine_many(300)
+    watched.chain.mine(relay(7))
+    watched.nodes[1].behind = 250
+    poll(watched, reader, times=30, seconds=10)
+    assert status(client, 7) == 5
+    watched.nodes[0].fault = lambda _body: (500, {}, b"")
+    watched.time.go(1000)
+    poll(watched, reader, times=30, seconds=10)
+    assert (status(client, 7), row(gateway).live_to, row(gateway).differed) == (5, 321, 0)
+
+
+def test_a_node_that_is_restored_from_long_ago_takes_nothing_back(
+    gateway: Gateway, watched: Watched, client: FlaskClient
+) -> None:
+    reader = begin(gateway, watched, 1)
+    watched.chain.mine(relay(7))
+    watched.chain.mine_many(80)
+    watched.settle(reader)
+    watched.nodes[0].behind = 70
+    poll(watched, reader, times=30, seconds=10)
+    watched.nodes[0].behind = 0
+    watched.chain.mine(send(1))
+    watched.settle(reader)
+    assert (status(client, 7), status(client, 1), row(gateway).differed) == (5, 1, 0)
+
+
+@pytest.mark.parametrize("urls", [1, 2])
+@pytest.mark.parametrize("seconds", [1_000, 1_000_000, 2**62])
+def test_a_block_of_the_future_is_a_fault_of_its_url(
+    gateway: Gateway, watched: Watched, client: FlaskClient, urls: int, seconds: int
+) -> None:
+    reader = begin(gateway, watched, urls)
+    now = int(NOW.timestamp())
+    watched.chain.mine(send(1))
+    watched.nodes[0].change = lambda method, result: (
+        result | {"timestamp": hex(now + seconds)}
+        if method == "eth_getBlockByNumber" and result and int(result["number"], 16) == 21
+        else result
+    )
+    poll(watched, reader)
+    assert status(client, 1) == (0 if urls == 1 else 1)
+    assert row(gateway).fault_source in ("", NAMES[0])
+    watched.nodes[0].change = lambda _method, result: result
+    watched.time.go(100)
+    watched.chain.mine(send(2))
+    poll(watched, reader)
+    assert (status(client, 1), status(client, 2)) == (1, 1)
+
+
+def test_a_long_absence_is_no_lie(gateway: Gateway, watched: Watched, client: FlaskClient) -> None:
+    """More blocks than are read at once, of one URL and of two."""
+    reader = begin(gateway, watched, 1)
+    watched.chain.mine_many(900)
+    watched.chain.mine(send(1))
+    before = watched.nodes[0].requests
+    poll(watched, reader)
+    assert (status(client, 1), row(gateway).live_to) == (1, 921)
+    assert watched.nodes[0].requests - before < 60
+    poll(watched, reader, times=20, seconds=60)
+    watched.nodes.append(FakeNode(watched.chain))
+    reader = watched.reader()
+    watched.chain.mine_many(900)
+    watched.chain.mine(send(2))
+    before = watched.nodes[0].requests
+    poll(watched, reader)
+    assert watched.nodes[0].requests - before < 30
+    poll(watched, reader, times=20, seconds=60)
+    assert (status(client, 2), row(gateway).differed, row(gateway).stopped) == (1, 0, None)
