@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.validators import ValidatorSet
 
 
@@ -44,6 +45,8 @@ class NetworkFacts:
     pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
     pairs: tuple[PairFacts, ...] = ()
     validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
+    rates: Mapping[RouteKey, Fraction] = field(default_factory=dict)
+    """Of the routes with a fixed rate other than 1."""
 
     def refund_contract(
         self, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId, named: str | None
@@ -144,13 +147,29 @@ class NetworkFacts:
         )
 
     def scaled_down(
-        self, amount: int, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
+        self, amount: int, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
     ) -> int | None:
-        """A pool send's amount in destination units, rounded down; None while a token is unknown."""
-        src, dst = self.tokens_of(SendKind.POOL, symbol, src_chain_id, dst_chain_id)
+        """A send's amount in destination units, rounded down; None while a token is unknown."""
+        src, dst = self.tokens_of(kind, symbol, src_chain_id, dst_chain_id)
         if src is None or dst is None:
             return None
         return amount * int(10**dst.decimals) // int(10**src.decimals)
+
+    def worth(
+        self, amount: int, kind: SendKind, symbol: str, src_chain_id: ChainId, dst_chain_id: ChainId
+    ) -> Fraction | None:
+        """What a send's amount buys before fees, in destination units; None while a token is unknown.
+
+        At the fixed rate of its route. Where there is none the rate is 1: of pegged pairs, and of a curve,
+        for what a curve gives depends on balances that every event moves (docs/interface.md#anomalies).
+        """
+        src, dst = self.tokens_of(kind, symbol, src_chain_id, dst_chain_id)
+        if src is None or dst is None:
+            return None
+        scaled = amount * Fraction(10) ** (dst.decimals - src.decimals)
+        if kind is not SendKind.POOL:
+            return scaled
+        return scaled * self.rates.get(RouteKey(symbol, src_chain_id, dst_chain_id), 1)
 
 
 def _agreed(found: list[TokenFacts | None], listed: TokenFacts | None) -> TokenFacts | None:

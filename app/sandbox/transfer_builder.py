@@ -60,7 +60,7 @@ class SendDetails:
         fee = base_fees()[self.kind, self.symbol, self.src_chain_id, self.dst_chain_id]
         arriving = self.amount * (1_000_000 - _FEE_PPM) // 1_000_000
         scaled = network_facts().scaled_down(
-            arriving, self.symbol, ChainId(self.src_chain_id), ChainId(self.dst_chain_id)
+            arriving, self.kind, self.symbol, ChainId(self.src_chain_id), ChainId(self.dst_chain_id)
         )
         if scaled is None:
             raise KeyError((self.dst_chain_id, self.symbol))

@@ -367,4 +367,4 @@ def _received_amount(
         return release.amount if release else None
     if send is None:
         return None
-    return facts.scaled_down(send.amount, send.symbol, send.src_chain_id, send.dst_chain_id)
+    return facts.scaled_down(send.amount, send.kind, send.symbol, send.src_chain_id, send.dst_chain_id)

@@ -9,9 +9,14 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.domain.keys import ChainId, PoolKey
+from app.domain.amounts import parse_decimal
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.queries.feed.facts import load_network_facts
-from app.queries.transfers.usage import transfers_naming_contracts, transfers_of_tokens
+from app.queries.transfers.usage import (
+    paid_out_on_routes,
+    transfers_naming_contracts,
+    transfers_of_tokens,
+)
 from app.services.feed.anomalies import judge_pools
 from app.services.feed.chains import fold_validators
 from app.services.feed.projection import refold
@@ -48,13 +53,14 @@ class FactsChanged:
 
     ``contracts`` are those that take sends and came or went: sends that name one are judged again.
     ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
-    and ``pools`` name a chain and a symbol.
+    and ``pools`` name a chain and a symbol; ``routes`` have another rate.
     """
 
     chain_ids: frozenset[ChainId]
     tokens: frozenset[PoolKey]
     pools: frozenset[PoolKey]
     contracts: frozenset[ContractsChanged] = frozenset()
+    routes: frozenset[RouteKey] = frozenset()
 
     @classmethod
     def by(cls, changes: Iterable[Change]) -> FactsChanged:
@@ -63,6 +69,7 @@ class FactsChanged:
         tokens: set[PoolKey] = set()
         pools: set[PoolKey] = set()
         contracts: set[ContractsChanged] = set()
+        routes: set[RouteKey] = set()
         for change in changes:
             if change.section.name == "pools":
                 pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
@@ -70,11 +77,20 @@ class FactsChanged:
                 continue
             if change.section.name == "tokens":
                 tokens.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
+            elif change.section.name == "routes":
+                routes.update(_rate_changed(change))
             else:
                 chain_ids.update(change.row[column] for column in change.section.chains)
                 contracts.update(_contracts_changed(change))
                 tokens.update(_own_tokens_changed(change))
-        return cls(frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(contracts))
+        return cls(*map(frozenset, (chain_ids, tokens, pools, contracts, routes)))
+
+
+def _rate_changed(change: Change) -> Iterator[RouteKey]:
+    """The route, where payouts are judged by another rate than before. Without a fixed one it is 1."""
+    rates = ((row and row["rate_value"]) or "1" for row in (change.before, change.after))
+    if len({parse_decimal(rate) for rate in rates}) > 1:
+        yield RouteKey(*(change.row[column] for column in RouteKey._fields))
 
 
 def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
@@ -105,6 +121,8 @@ def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
 def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
     """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
     transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
+    if changed.routes:
+        transfers.update(paid_out_on_routes(connection, changed.routes))
     for contracts in changed.contracts:
         transfers.update(
             transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)
