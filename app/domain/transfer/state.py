@@ -126,10 +126,12 @@ class TransferHistory:
         """Where its sends and submissions, standing or not, contradict each other: all chains they name."""
         told = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
         sources = {event.src_chain_id for event in told}
-        destinations = {event.dst_chain_id for event in told if event.dst_chain_id is not None}
+        destinations = {event.dst_chain_id for event in told}
+        if any(isinstance(event, TransferSent) for event in told):
+            destinations.discard(None)  # a submission that names none says nothing against a send
         if len(sources) < 2 and len(destinations) < 2:
             return frozenset()
-        return frozenset(sources | destinations)
+        return frozenset(sources | {chain_id for chain_id in destinations if chain_id is not None})
 
     @property
     def has_request(self) -> bool:
