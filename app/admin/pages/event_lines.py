@@ -117,6 +117,8 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
             return ""
         case EventOutcome.SEND_GONE:
             return "Not valid, because the send that it confirms is not"
+        case EventOutcome.AHEAD:
+            return "Not yet valid: its time is ahead of the gateway's clock"
         case EventOutcome.REPEATED:
             return "Replaced: it was reported again later"
         case EventOutcome.REORGANISED if by is not None:

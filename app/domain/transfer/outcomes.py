@@ -23,6 +23,7 @@ class EventOutcome(StrEnum):
     RETRACTED = "retracted"
     SEND_GONE = "send_gone"
     REPEATED = "repeated"
+    AHEAD = "ahead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ def _why_not_standing(
         return EventOutcome.RETRACTED, retraction
     if latest > seq:
         return EventOutcome.REPEATED, latest
+    if seq in history.ahead:
+        return EventOutcome.AHEAD, None
     assert isinstance(event, TransferConfirmed)  # noqa: S101  no other kind falls with another event
     return EventOutcome.SEND_GONE, None
 

@@ -102,16 +102,25 @@ class TransferHistory:
     """Of the withdraw ids of its requests those that were paid for other transfers."""
     asked_at: datetime | None = None
     """When its refund was asked for. The ask is no event: it is kept beside the log."""
+    ahead: frozenset[int] = frozenset()
+    """Positions in the log of acceptances whose time is still to come."""
 
     def with_log(self, log: Sequence[Logged[TransferEvent]]) -> TransferHistory:
         """The same with another log. Made for each event of the feed, where ``replace`` takes much longer."""
         return TransferHistory(
-            self.transfer_id, log, self.reorgs, self.retracted, self.paid_ids, self.asked_at
+            self.transfer_id,
+            log,
+            self.reorgs,
+            self.retracted,
+            self.paid_ids,
+            self.asked_at,
+            self.ahead,
         )
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that no operator retracted."""
-        return not_retracted(self.log, self.retracted, self.reorgs)
+        """The acceptances whose time has come and that no operator retracted."""
+        log = [each for each in self.log if each.seq not in self.ahead] if self.ahead else self.log
+        return not_retracted(log, self.retracted, self.reorgs)
 
     def standing(self) -> StandingEvents:
         """The events that stand."""

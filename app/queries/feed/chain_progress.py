@@ -13,7 +13,7 @@ from app.domain.transfer.standing import ChainReading
 from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.transfers import Transfer
-from app.queries.feed.standing import IS_NOT_RETRACTED
+from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED
 
 PAGE = 100
 
@@ -73,7 +73,7 @@ def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> 
     of_chain = Event.chain_id.is_not(None) if chain_id is None else Event.chain_id == chain_id
     rows = connection.execute(
         select(Event.chain_id, func.max(Event.at).label("newest_at"))
-        .where(of_chain, IS_NOT_RETRACTED)
+        .where(of_chain, IS_NOT_RETRACTED, IS_NOT_AHEAD)
         .group_by(Event.chain_id)
     )
     return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
@@ -94,3 +94,9 @@ def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) 
             TransferBlock.chain_id == chain_id, TransferBlock.highest >= block
         )
     ).all()
+
+
+def chains_of_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> set[ChainId]:
+    """Both chains of each of the transfers, as far as they are known."""
+    both = select(Transfer.src_chain_id, Transfer.dst_chain_id).where(Transfer.transfer_id.in_(transfer_ids))
+    return {chain_id for row in connection.execute(both) for chain_id in row if chain_id is not None}

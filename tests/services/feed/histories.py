@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import insert, select
@@ -26,7 +27,7 @@ from app.services.network.document import import_network
 from app.services.network.reader import NetworkRefused
 from tests.actors import TESTER
 from tests.builders import network as build
-from tests.services.feed.any_order import EVERYTHING, REORGS, Events
+from tests.services.feed.any_order import EVERYTHING, REORGS, Events, members
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -45,7 +46,7 @@ from tests.services.feed.world import (
     transfer_id,
 )
 
-TRANSFERS: Final = range(1, 7)
+TRANSFERS: Final = range(1, 8)
 CONTRACTS: Final = (3001, 3002, 4002, 4102, 9999)
 """Those that some network lists, and one that none does."""
 
@@ -61,6 +62,29 @@ def _contradicting(n: int) -> Events:
         for c in CONTRACTS
     ]
     return [*sends, released(n, at=-8, block=202), about(n, "transfer.confirmed", at=-60, block=103)]
+
+
+def _ahead() -> Events:
+    """What reporters say of times that are still to come, and count only then."""
+    way = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
+    of_route = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+    return [
+        sent(1, at=30, block=100, **way),
+        sent(2, at=20, kind="burn", src_chain_id=2, dst_chain_id=1, symbol="CELR", block=101),
+        sent(7, at=60, block=99),
+        released(3, at=90, block=203, amount="80"),
+        released(7, at=120, block=204),
+        about(3, "transfer.confirmed", at=40, block=101),
+        *(about(n, "network.status", at=25 * n, xfer_status=n) for n in (1, 2, 3, 4)),
+        about(2, "refund.completed", at=100, block=105),
+        prepared(3, request(3), at=50),
+        event("fee.updated", at=200, base_fee="3", **of_route),
+        event("fee.updated", at=80, base_fee="4", **of_route),
+        event("liquidity.added", at=70, chain_id=1, symbol="USDT", amount="9", block=109),
+        event("liquidity.withdrawn", at=150, chain_id=2, symbol="USDT", amount="8"),
+        event("validators.updated", at=110, chain_id=1, block=113, **members(0, 1, 2, 3)),
+        event("chain.head", at=130, chain_id=1, block=140),
+    ]
 
 
 def _paid_by_one_id() -> Events:
@@ -94,6 +118,7 @@ EVENTS: Final[Events] = [
     *(e for n in (1, 2, 4) for e in _contradicting(n)),
     *_paid_by_one_id(),
     *_liquidity(),
+    *_ahead(),
 ]
 
 REORGANISATIONS: Final[Events] = [
@@ -147,6 +172,23 @@ def _networks() -> list[build.Document]:
 
 NETWORKS: Final = _networks()
 
+
+@dataclass
+class Clock:
+    """The clock of a gateway, to be moved."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def clock_of(gateway: Gateway) -> Clock:
+    """The clock of a gateway that was made with one."""
+    assert isinstance(gateway.clock, Clock)
+    return gateway.clock
+
+
 Step = Callable[[Gateway, random.Random], object]
 """Lets something happen and says what it was."""
 
@@ -187,8 +229,15 @@ def _ask_for_refund(gateway: Gateway, choice: random.Random) -> object:
     with writing(gateway.engine) as connection:
         if connection.scalar(select(RefundAsk.transfer_id).where(RefundAsk.transfer_id == key)) is None:
             connection.execute(insert(RefundAsk), {"transfer_id": key, "at": NOW - timedelta(seconds=20)})
-            refold(connection, [key], load_network_facts(connection), NOW)
+            refold(connection, [key], load_network_facts(connection), gateway.clock())
     return "asked for", key.hex()[-2:]
+
+
+def _move_clock(gateway: Gateway, choice: random.Random) -> object:
+    """Forward as time goes by, or by a clock that goes wrong; or back, where that is corrected."""
+    clock = clock_of(gateway)
+    clock.now = NOW + timedelta(seconds=choice.choice((-86_400, -700, 0, 0, 35, 75, 115, 86_400)))
+    return "the clock is", (clock.now - NOW).total_seconds()
 
 
 STEPS: Final[dict[Step, int]] = {
@@ -197,6 +246,7 @@ STEPS: Final[dict[Step, int]] = {
     _reorganise: 14,
     _retract: 10,
     _ask_for_refund: 8,
+    _move_clock: 14,
 }
 """What may happen, and how often."""
 
@@ -204,6 +254,7 @@ STEPS: Final[dict[Step, int]] = {
 def live_through(gateway: Gateway, seed: int) -> list[object]:
     """Empty the gateway and let 3 to 9 random things happen; the same ones for the same seed."""
     choice = random.Random(seed)
+    clock_of(gateway).now = NOW
     forget_events(gateway)
     with suppress(NetworkRefused):  # a chain that is configured and not in use can always go
         import_network(gateway, build.text(NETWORKS[0]), actor=TESTER)
