@@ -83,7 +83,9 @@ class FactsChanged:
                 chain_ids.update(change.row[column] for column in change.section.chains)
                 contracts.update(_contracts_changed(change))
                 tokens.update(_own_tokens_changed(change))
-        return cls(*map(frozenset, (chain_ids, tokens, pools, contracts, routes)))
+        return cls(
+            frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(contracts), frozenset(routes)
+        )
 
 
 def _rate_changed(change: Change) -> Iterator[RouteKey]:
