@@ -121,8 +121,8 @@ def find_progress(connection: Connection, chain_id: ChainId) -> None:
     if (from_block := last_reorg(connection, chain_id)) is not None:
         found.append(_before(from_block))
     known = max((BlockNumber(block) for block in found if block is not None), default=None)
-    _write_highest(connection, chain_id, _highest_of_transfers(connection, chain_id, known))
     find_newest(connection, chain_id)
+    _write_highest(connection, chain_id, _highest_of_transfers(connection, chain_id, known))
 
 
 def find_newest(connection: Connection, chain_id: ChainId) -> None:
@@ -134,6 +134,7 @@ def find_newest(connection: Connection, chain_id: ChainId) -> None:
     if newest is None:
         connection.execute(delete(ChainProgress).where(of_chain))
     else:
+        advance(connection, {chain_id: ChainReading(None, newest)})
         connection.execute(update(ChainProgress).where(of_chain).values(newest_at=newest))
 
 
