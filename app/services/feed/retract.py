@@ -26,8 +26,7 @@ from app.queries.feed.retracted import every_retracted_key
 from app.queries.feed.retractions import load_retractions
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
-from app.services.feed.affected import fold_around
-from app.services.feed.ahead import settle
+from app.services.feed.ahead import fold_around, settle
 from app.services.feed.log import append
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
