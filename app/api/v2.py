@@ -24,6 +24,7 @@ from app.domain.estimate.inputs import EstimateRequest
 from app.runtime.gateway import current_gateway
 from app.services.estimates.estimate import estimate_transfer
 from app.services.estimates.explain import explain_estimate
+from app.services.feed.ahead import settle_what_is_due
 from app.services.latency import median_latency
 from app.services.latency_stats import latency_stats
 from app.services.transfers.find import find_transfers
@@ -32,6 +33,7 @@ from app.services.transfers.status import transfer_status, transfer_status_by_tr
 
 operations = Blueprint("v2", __name__)
 operations.before_request(apply_request_policy)
+operations.before_request(lambda: settle_what_is_due(current_gateway()))
 
 
 @operations.post(STATUS_PATH)

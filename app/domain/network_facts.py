@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple
 
 from app.domain.codes import SendKind
 from app.domain.crypto import parse_evm_address
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.validators import ValidatorSet
 
 
@@ -76,6 +77,8 @@ class NetworkFacts:
     """The symbols that a chain lists at an address, in the document's order; maybe several."""
     pairs: tuple[PairFacts, ...] = ()
     validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
+    rates: Mapping[RouteKey, Fraction] = field(default_factory=dict)
+    """Of the routes with a fixed rate other than 1."""
 
     def symbol_of(self, taken: Taken) -> str | None:
         """The symbol of what was taken: the one that the send names, else that of its token's address.
@@ -254,6 +257,21 @@ class NetworkFacts:
         if src is None or dst is None:
             return None
         return amount * int(10**dst.decimals) // int(10**src.decimals)
+
+    def worth(self, amount: int, taken: Taken) -> Fraction | None:
+        """What a send's amount buys before fees, in destination units; None while a token is unknown.
+
+        At the fixed rate of its route. Where there is none the rate is 1: of pegged pairs, and of a curve,
+        for what a curve gives depends on balances that every event moves (docs/interface.md#anomalies).
+        """
+        src, dst = self.tokens_of(taken)
+        symbol = self.symbol_of(taken)
+        if src is None or dst is None or symbol is None:
+            return None
+        scaled = amount * Fraction(10) ** (dst.decimals - src.decimals)
+        if taken.kind is not SendKind.POOL:
+            return scaled
+        return scaled * self.rates.get(RouteKey(symbol, taken.src_chain_id, taken.dst_chain_id), 1)
 
 
 def _agreed(found: list[TokenFacts | None], listed: TokenFacts | None) -> TokenFacts | None:

@@ -22,6 +22,7 @@ from app.grpcweb.service import methods
 from app.http.public import MAX_QUESTION_BYTES, caller, preflight
 from app.logs.served import OPERATION, UNKNOWN
 from app.runtime.gateway import current_gateway
+from app.services.feed.ahead import settle_what_is_due
 
 PATH: Final = "/sgn.gateway.v1.Web/"
 """Followed by the method. The router takes a doubled slash in front for the same path."""
@@ -88,6 +89,7 @@ def call(name: str) -> Response:
     deadline = Deadline.read(request.headers.get("grpc-timeout"), time.monotonic())
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())
+    settle_what_is_due(current_gateway())
     asked = Call(current_gateway(), message, caller(_door().trusted_proxies))
     answer = method.run(asked)
     deadline.check(time.monotonic())

@@ -51,6 +51,15 @@ class Event(Base):
     body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
+class EventAhead(Base):
+    """An accepted event whose time is still to come: nothing follows from it until then."""
+
+    __tablename__ = "events_ahead"
+
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(UtcTime, index=True)
+
+
 class RetractedEvent(Base):
     """An event that a standing retraction names; acceptances up to ``seq`` are retracted."""
 

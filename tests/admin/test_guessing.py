@@ -265,3 +265,17 @@ def test_bodies_that_are_no_form_count(app: Flask) -> None:
     for number in range(16):
         visitor.sign_in(f"somebody{number}@example.org", PASSWORD)
     assert WAIT in visitor.sign_in(VIEWER).text, "they count for the address as well"
+
+
+@pytest.mark.every_database
+def test_a_clock_that_was_ahead_keeps_nobody_out_for_longer(app: Flask, clock: MovableClock) -> None:
+    """After it was corrected nobody waits for more than a guesser would."""
+    add_account(app, Role.VIEWER)
+    visitor = Visitor(app, "192.0.2.66")
+    clock.forward(days=1)
+    for _ in range(JUDGED_WITHOUT_A_WAIT):
+        assert WAIT not in visitor.sign_in(VIEWER, "wrong password").text
+    clock.forward(days=-1)
+    assert "Try again in 3 seconds" in visitor.sign_in(VIEWER).text
+    clock.forward(seconds=2.1)
+    assert visitor.sign_in(VIEWER).status_code == 302

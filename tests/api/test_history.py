@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from app.services.feed import lines
 from tests.api.shapes import HISTORY, assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, network, released, sent, tell
 from tests.builders import network as build
@@ -216,6 +217,53 @@ def test_pegged_transfers_have_the_tokens_of_their_pair(app: Flask, client: Flas
     assert {
         row[leg]["token"]["symbol"] for row in rows for leg in ("src_send_info", "dst_received_info")
     } == {"USDT"}
+
+
+def test_amounts_of_a_pair_with_a_token_of_its_own(app: Flask, client: FlaskClient) -> None:
+    """Without an amount of the release the amount sent counts, in the units of the pair's own tokens."""
+    document = network()
+    document["tokens"].append(build.token(1, "CELR", OTHER, 18))
+    document["tokens"].append(build.token(56, "MUX", OTHER, 18))
+    own = {"address": ADDRESS, "decimal": 6, "name": "of the pair"}
+    document["pegged_pairs"] = [
+        build.pair(1, 250, "CELR", ADDRESS, ADDRESS, org_token=own, pegged_token=own | {"decimal": 18}),
+        build.pair(250, 56, "MUX", ADDRESS, ADDRESS, org_token=own),
+    ]
+    configure(app, document)
+    tell(
+        app,
+        sent(number(1), kind="deposit", symbol="CELR", dst_chain_id=250, amount="1000000"),
+        sent(number(2), kind="burn", symbol="MUX", src_chain_id=56, dst_chain_id=250, amount=str(10**18)),
+        *(released(number(n), timedelta(seconds=1)) for n in (1, 2)),
+    )
+    rows = {row["transfer_id"]: row for row in page(client, f"addr={ADDRESS}&page_size=10")["history"]}
+    assert rows[number(1)]["dst_received_info"]["amount"] == str(10**18)
+    assert rows[number(2)]["dst_received_info"]["amount"] == "1000000"
+    configure(app, document | {"pegged_pairs": [
+        build.pair(1, 250, "CELR", ADDRESS, ADDRESS, org_token=own, pegged_token=own | {"decimal": 7}),
+        document["pegged_pairs"][1],
+    ]})  # fmt: skip
+    (changed, _) = sorted(
+        page(client, f"addr={ADDRESS}&page_size=10")["history"], key=lambda r: r["transfer_id"]
+    )
+    assert changed["dst_received_info"]["amount"] == "10000000"
+
+
+@pytest.mark.every_database
+def test_transfers_from_before_1970_are_on_the_last_page(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier releases took any time."""
+    monkeypatch.setattr(lines, "EARLIEST", datetime(1, 1, 1, tzinfo=UTC))
+    ancient = [NOW - datetime(year, 1, 1, tzinfo=UTC) for year in (1969, 1960, 1)]
+    tell(app, sent(ID), *(sent(number(n), ago) for n, ago in enumerate(ancient)))
+    first = page(client, f"addr={ADDRESS}&page_size=1")
+    assert ids(first) == [ID]
+    rest = page(client, f"addr={ADDRESS}&page_size=1&next_page_token={first['next_page_token']}")
+    assert ids(rest) == [number(n) for n in range(3)]
+    assert {(row["ts"], row["update_ts"]) for row in rest["history"]} == {("0", "0")}
+    end = page(client, f"addr={ADDRESS}&page_size=1&next_page_token={rest['next_page_token']}")
+    assert (ids(end), end["next_page_token"]) == ([], "")
 
 
 REFUSED = [

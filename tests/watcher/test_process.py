@@ -208,7 +208,7 @@ def test_what_it_left_out_and_invented_is_corrected(
         until(lambda: statuses(app) == STATUSES)
         until(lambda: (row(gateway).proven_to or 0) >= 10)
         assert row(gateway).differed == 1
-        assert "3 logs missing" in process.said
+        until(lambda: "3 logs missing" in process.said)
         assert process.end() == 0
         check = Process(url, tmp_path / "check", {"RPC_URL_A": rpc}, "--check")
         until(lambda: not check.runs)

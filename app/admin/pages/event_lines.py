@@ -111,19 +111,23 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
     return None
 
 
+_FALLEN: Final[dict[EventOutcome, str]] = {
+    EventOutcome.STANDS: "",
+    EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not",
+    EventOutcome.AHEAD: "Not yet valid: its time is ahead of the gateway's clock",
+    EventOutcome.REPEATED: "Replaced: it was reported again later",
+    EventOutcome.QUARANTINED: (
+        "Does not count yet: its reporter is limited to some chains, and the send is not known"
+    ),
+    EventOutcome.NOT_COUNTED: (
+        "Does not count: by the transfer's send it is not of the chain it was reported for"
+    ),
+}
+
+
 def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
     by = ended_by.get(entry.by) if entry.by is not None else None
     match entry.outcome:
-        case EventOutcome.STANDS:
-            return ""
-        case EventOutcome.SEND_GONE:
-            return "Not valid, because the send that it confirms is not"
-        case EventOutcome.REPEATED:
-            return "Replaced: it was reported again later"
-        case EventOutcome.QUARANTINED:
-            return "Does not count yet: its reporter is limited to some chains, and the send is not known"
-        case EventOutcome.NOT_COUNTED:
-            return "Does not count: by the transfer's send it is not of the chain it was reported for"
         case EventOutcome.REORGANISED if by is not None:
             chain = chain_name_of(context.terms.chain_infos, by.chain_id)
             who = chain.name if chain else "the chain"
@@ -132,8 +136,8 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
             retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
             who = "the watcher" if by.reporter == REPORTER else "an operator"
             return f"Retracted by {who}: {retraction.reason}"
-        case _:
-            return "Retracted"
+        case outcome:
+            return _FALLEN.get(outcome, "Retracted")
 
 
 def _no_words(_event: TransferEvent, _context: Context) -> str:

@@ -31,7 +31,7 @@ from app.domain.transfer.lifecycle import StandingEvents
 from app.domain.validators import ValidatorSet
 
 LARGEST_PAYOUT = Fraction(105, 100)
-"""A payout worth more than this share of the amount sent is not a payout of that transfer."""
+"""A payout of more than this share of what the amount sent buys is not a payout of that transfer."""
 
 LEAST_KEPT_POWER = Fraction(1, 3)
 
@@ -147,15 +147,16 @@ def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly 
     told = [(event, event.amount) for event in standing.every(TransferReleased) if event.amount is not None]
     if not told:
         return None
-    src, dst = facts.tokens_of(send.taken)
-    if src is None or dst is None:
+    worth = facts.worth(send.amount, send.taken)
+    if worth is None:
         return None
-    most = LARGEST_PAYOUT * send.amount * Fraction(10) ** (dst.decimals - src.decimals)
-    excessive = [event for event, amount in told if amount > most]
+    excessive = [event for event, amount in told if amount > LARGEST_PAYOUT * worth]
     if not excessive:
         return None
     return _of(
-        AnomalyKind.PAYOUT_TOO_LARGE, "a payout worth more than 105 % of the amount sent", [send, *excessive]
+        AnomalyKind.PAYOUT_TOO_LARGE,
+        "a payout worth more than 105 % of the amount sent at the route's rate",
+        [send, *excessive],
     )
 
 

@@ -400,6 +400,14 @@ class FeeUpdated(Event):
         return subject_of_route(self.route_key)
 
 
+def is_ahead(event: Event, now: datetime) -> bool:
+    """Whether nothing follows from the event yet: its time is still to come.
+
+    What takes others back does so at once: otherwise both the old and the new blocks of a chain would count.
+    """
+    return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
+
+
 EVENT_CLASSES: dict[EventType, type[Event]] = {
     cls.type: cls
     for cls in (

@@ -27,6 +27,7 @@ class EventOutcome(StrEnum):
     """Its reporter is limited to some chains, and no send says that the transfer is one of theirs."""
     NOT_COUNTED = "not_counted"
     """It is about other chains than the transfer's send: of a limited reporter, or read on another chain."""
+    AHEAD = "ahead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ def _why_not_standing(
         return EventOutcome.RETRACTED, retraction
     if latest > seq:
         return EventOutcome.REPEATED, latest
+    if seq in history.ahead:
+        return EventOutcome.AHEAD, None
     if seq not in counted and logged.chains is not None and concerned_chain(event, origin) is None:
         return EventOutcome.QUARANTINED, None
     if isinstance(event, TransferConfirmed) and seq in counted:

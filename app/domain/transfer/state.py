@@ -106,16 +106,25 @@ class TransferHistory:
     """Of the withdraw ids of its requests those that were paid for other transfers."""
     asked_at: datetime | None = None
     """When its refund was asked for. The ask is no event: it is kept beside the log."""
+    ahead: frozenset[int] = frozenset()
+    """Positions in the log of acceptances whose time is still to come."""
 
     def with_log(self, log: Sequence[Logged[TransferEvent]]) -> TransferHistory:
         """The same with another log. Made for each event of the feed, where ``replace`` takes much longer."""
         return TransferHistory(
-            self.transfer_id, log, self.reorgs, self.retracted, self.paid_ids, self.asked_at
+            self.transfer_id,
+            log,
+            self.reorgs,
+            self.retracted,
+            self.paid_ids,
+            self.asked_at,
+            self.ahead,
         )
 
     def kept(self) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances that no operator retracted."""
-        return not_retracted(self.log, self.retracted, self.reorgs)
+        """The acceptances whose time has come and that no operator retracted."""
+        log = [each for each in self.log if each.seq not in self.ahead] if self.ahead else self.log
+        return not_retracted(log, self.retracted, self.reorgs)
 
     def origin(self) -> Origin:
         """The transfer's two chains."""
@@ -150,10 +159,12 @@ class TransferHistory:
         """Where its sends and submissions, standing or not, contradict each other: all chains they name."""
         told = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
         sources = {event.src_chain_id for event in told}
-        destinations = {event.dst_chain_id for event in told if event.dst_chain_id is not None}
+        destinations = {event.dst_chain_id for event in told}
+        if any(isinstance(event, TransferSent) for event in told):
+            destinations.discard(None)  # a submission that names none says nothing against a send
         if len(sources) < 2 and len(destinations) < 2:
             return frozenset()
-        return frozenset(sources | destinations)
+        return frozenset(sources | {chain_id for chain_id in destinations if chain_id is not None})
 
     @property
     def has_request(self) -> bool:

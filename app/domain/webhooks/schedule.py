@@ -22,6 +22,9 @@ DELAYS: Final = (
 JITTER: Final = 0.2
 """The part of a delay that is added at most, so that receivers that come back are not met by all at once."""
 
+LONGEST_DELAY: Final = DELAYS[-1] * (1 + JITTER)
+"""How long no attempt waits for the one before."""
+
 LONGEST_WAIT: Final = timedelta(hours=24)
 """What a receiver may ask for by ``Retry-After``; more counts as this."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, exists, func, or_, select
 
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.events import EventType
@@ -12,6 +13,7 @@ from app.domain.transfer.standing import ChainReading
 from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.transfers import Transfer
+from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED
 
 PAGE = 100
 
@@ -43,11 +45,35 @@ def transfers_by_block(
     ).all()
 
 
-def logged_readings(connection: Connection) -> dict[ChainId, ChainReading]:
-    """The newest time of each chain that the log has events about, without a block."""
+def transfers_by_update(
+    connection: Connection, chain_id: ChainId, since: datetime | None, offset: int
+) -> Sequence[Row[TransferId, datetime]]:
+    """A page of the transfers on the chain that changed after a time, or ever, the last changed first.
+
+    Those whose send is known.
+    """
+    on_chain = exists().where(
+        TransferBlock.transfer_id == Transfer.transfer_id, TransferBlock.chain_id == chain_id
+    )
+    changed = select(Transfer.transfer_id, Transfer.updated_at).where(
+        Transfer.kind.is_not(None),
+        or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id, on_chain),
+    )
+    if since is not None:
+        changed = changed.where(Transfer.updated_at > since)
+    newest = (Transfer.updated_at.desc(), Transfer.transfer_id)
+    return connection.execute(changed.order_by(*newest).limit(PAGE).offset(offset)).all()
+
+
+def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ChainReading]:
+    """The newest time of each chain, or of one, that the log has events about that no operator retracted.
+
+    Without a block.
+    """
+    of_chain = Event.chain_id.is_not(None) if chain_id is None else Event.chain_id == chain_id
     rows = connection.execute(
         select(Event.chain_id, func.max(Event.at).label("newest_at"))
-        .where(Event.chain_id.is_not(None))
+        .where(of_chain, IS_NOT_RETRACTED, IS_NOT_AHEAD)
         .group_by(Event.chain_id)
     )
     return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
@@ -68,3 +94,9 @@ def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) 
             TransferBlock.chain_id == chain_id, TransferBlock.highest >= block
         )
     ).all()
+
+
+def chains_of_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> set[ChainId]:
+    """Both chains of each of the transfers, as far as they are known."""
+    both = select(Transfer.src_chain_id, Transfer.dst_chain_id).where(Transfer.transfer_id.in_(transfer_ids))
+    return {chain_id for row in connection.execute(both) for chain_id in row if chain_id is not None}

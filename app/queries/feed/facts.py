@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from app.domain.amounts import parse_decimal
 from app.domain.crypto import parse_evm_address
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
-from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Token
+from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Route, Token
 from app.models.validators import ReportedValidatorSet
 
 
@@ -36,7 +38,21 @@ def load_network_facts(connection: Connection) -> NetworkFacts:
         pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
         pairs=tuple(_pairs(connection, tokens)),
         validators=load_validator_sets(connection),
+        rates=_rates(connection),
     )
+
+
+def _rates(connection: Connection) -> dict[RouteKey, Fraction]:
+    """The fixed rates other than 1, which most routes have."""
+    rows = connection.execute(
+        select(Route.symbol, Route.src_chain_id, Route.dst_chain_id, Route.rate_value).where(
+            Route.rate_value != "1"
+        )
+    )
+    return {
+        RouteKey(row.symbol, row.src_chain_id, row.dst_chain_id): parse_decimal(row.rate_value)
+        for row in rows
+    }
 
 
 def _pairs(connection: Connection, listed: Mapping[PoolKey, TokenFacts]) -> Iterable[PairFacts]:

@@ -16,6 +16,7 @@ from app.models.events import Event
 from app.models.pools import ReportedFee
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_keys
+from app.queries.feed.standing import IS_NOT_AHEAD
 
 
 def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[RouteKey, tuple[datetime, str]]:
@@ -34,7 +35,7 @@ def standing_fees(connection: Connection, routes: set[RouteKey] | None = None) -
     """The standing fee events of some routes, or of all."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
-        .where(Event.chain_id.is_(None), Event.type == EventType.FEE_UPDATED.value)
+        .where(Event.chain_id.is_(None), Event.type == EventType.FEE_UPDATED.value, IS_NOT_AHEAD)
         .order_by(Event.seq)
     )
     latest: dict[EventKey, Logged[FeeUpdated]] = {}

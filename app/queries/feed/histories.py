@@ -25,7 +25,7 @@ from app.domain.transfer.events import (
 from app.domain.transfer.standing import Logged, Reorg, as_told_last
 from app.domain.transfer.state import TransferHistory
 from app.models.choice import is_one_of
-from app.models.events import Event
+from app.models.events import Event, EventAhead
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
 from app.queries.feed.codec import decode_event
@@ -59,17 +59,28 @@ def load_histories(
     ids = set(transfer_ids)
     logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
     query = (
-        select(Event.seq, Event.transfer_id, Event.event_id, Event.type, Event.body, Event.limited_to)
+        select(
+            Event.seq,
+            Event.transfer_id,
+            Event.event_id,
+            Event.type,
+            Event.body,
+            Event.limited_to,
+            EventAhead.at,
+        )
         .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        .outerjoin(EventAhead, EventAhead.seq == Event.seq)
         .where(is_one_of(connection, Event.transfer_id, ids), SignatureNotNeeded.seq.is_(None))
         .order_by(Event.seq)
     )
     if basis_only:
         query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
-    rows = connection.execute(query)
-    for row in rows:
+    ahead: dict[bytes, set[int]] = defaultdict(set)
+    for row in connection.execute(query):
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event, row.limited_to))
+        if row.at is not None:
+            ahead[row.transfer_id].add(row.seq)
     reorgs = _reorgs_reaching(connection, logs, arriving)
     paid_ids = paid_ids_of(connection, logs)
     asked = _asked_at(connection, logs, arriving)
@@ -82,6 +93,7 @@ def load_histories(
             retracted[transfer_id],
             paid_ids.get(transfer_id, {}),
             asked.get(transfer_id),
+            frozenset(ahead.get(transfer_id, ())),
         )
         for transfer_id, events in logs.items()
     }

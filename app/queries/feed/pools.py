@@ -38,7 +38,7 @@ from app.models.network import Pool
 from app.models.pools import PoolCounter, PoolVolume
 from app.models.types import ExactInteger, exact_sum
 from app.queries.feed.keys import with_keys
-from app.queries.feed.standing import IS_NOT_RETRACTED, IS_REORG
+from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
 
 CHUNK = 500
 """Minutes named in one statement."""
@@ -147,7 +147,7 @@ def _sums(
     symbol, amount = _of_body(connection, "symbol"), _of_body(connection, "amount")
     liquidity = (
         select(Event.type, Event.block, Event.seq, symbol.label("symbol"), amount.label("amount"))
-        .where(of_chain, Event.type.in_(_TYPES), asked, so_far, IS_NOT_RETRACTED, ~told_again)
+        .where(of_chain, Event.type.in_(_TYPES), asked, so_far, IS_NOT_RETRACTED, IS_NOT_AHEAD, ~told_again)
         .cte()
     )
     nothing = [cast(null(), Text).label(name) for name in ("symbol", "amount")]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, exists, or_, select, text
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import ChainEvent, EventType
 from app.domain.transfer.standing import Logged, Reorg
-from app.models.events import Event, RetractedEvent
+from app.models.events import Event, EventAhead, RetractedEvent
 from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_keys
 
@@ -24,6 +24,10 @@ IS_NOT_RETRACTED: Final = ~exists().where(
     RetractedEvent.seq >= Event.seq,
 )
 """Of an acceptance in the log: no standing retraction names it."""
+
+
+IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
+"""Of an acceptance in the log: its time has come."""
 
 
 class Reach(NamedTuple):
@@ -70,7 +74,7 @@ def load_chain_events(
     """The standing events of some types about one chain, in the order of the log."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
-        .where(Event.chain_id == chain_id, Event.type.in_([t.value for t in types]))
+        .where(Event.chain_id == chain_id, Event.type.in_([t.value for t in types]), IS_NOT_AHEAD)
         .order_by(Event.seq)
     )
     latest: dict[str, Logged[ChainEvent]] = {}
@@ -111,7 +115,7 @@ def highest_standing_block(connection: Connection, chain_id: ChainId, event_type
         rows = connection.execute(
             select(Event.seq, Event.event_id, Event.type, Event.block, Event.body)
             .where(Event.chain_id == chain_id, Event.type == event_type.value)
-            .where(Event.block.is_not(None))
+            .where(Event.block.is_not(None), IS_NOT_AHEAD)
             .order_by(Event.block.desc(), Event.seq.desc())
             .limit(PAGE)
             .offset(offset)

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Final
 
-from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, select, union
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Integer,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+    union,
+)
 
 from app.models.connections.direct import DirectSelect
 from app.models.transfers import Transfer, TransferAccount
 from app.queries.transfers.entries import ENTRY_COLUMNS, TransferEntry
+
+_EVER: Final = -(2**62)
+"""Before every time, in milliseconds."""
 
 
 def transfers_of_accounts(
@@ -17,7 +31,8 @@ def transfers_of_accounts(
 ) -> list[TransferEntry]:
     """The last ``size`` transfers that began before a time, newest first, and all of the last's millisecond.
 
-    So the next page begins at a whole millisecond: none is in both, and none is left out.
+    So the next page begins at a whole millisecond: none is in both, and none is left out. All from before
+    1970, which only logs of earlier releases have, count as its first millisecond, for no page begins before.
 
     :param accounts: distinct ``account_key`` values.
     :param before_ms: milliseconds since 1970, excluded.
@@ -51,11 +66,13 @@ def _page(accounts: int) -> DirectSelect[TransferEntry]:
     ]
     merged = union(*(select(walk) for walk in walks)).subquery() if accounts > 1 else walks[0]
     newest = select(merged.c.began_ms).order_by(merged.c.began_ms.desc()).limit(size).subquery()
+    oldest = func.min(newest.c.began_ms)
+    page_end = select(case((oldest > 0, oldest), else_=literal_column(str(_EVER)))).scalar_subquery()
     page = (
         select(*ENTRY_COLUMNS)
         .join_from(listed, Transfer, listed.transfer_id == Transfer.transfer_id)
         .where(listed.account.in_(names) if accounts > 1 else listed.account == names[0])
-        .where(below, listed.began_ms >= select(func.min(newest.c.began_ms)).scalar_subquery())
+        .where(below, listed.began_ms >= page_end)
         .order_by(listed.began_ms.desc(), listed.transfer_id.desc())
     )
     return DirectSelect(page, TransferEntry.of)

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, func, or_, select, tuple_
 
-from app.domain.codes import RESTING_STATUSES, TransferHistoryStatus
+from app.domain.codes import RESTING_STATUSES, SendKind, TransferHistoryStatus
 from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.times import hour_of, unix_milliseconds
 from app.models.network import Token
@@ -63,6 +63,15 @@ def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, st
         tuple_(Transfer.dst_chain_id, Transfer.symbol).in_(tokens),
     )
     return connection.scalars(select(Transfer.transfer_id).where(of_tokens)).all()
+
+
+def paid_out_on_routes(connection: Connection, routes: Collection[RouteKey]) -> Sequence[bytes]:
+    """The ids of the pool transfers on any of the routes of which a release stands."""
+    route = (Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id)
+    paid_out = (Transfer.kind == SendKind.POOL.value, Transfer.released_at.is_not(None))
+    return connection.scalars(
+        select(Transfer.transfer_id).where(tuple_(*route).in_(list(routes)), *paid_out)
+    ).all()
 
 
 def transfers_naming_contracts(

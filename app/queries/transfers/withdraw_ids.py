@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, select, union_all
+from sqlalchemy import Connection, func, select, union_all
 
+from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import TransferId
 from app.models.pruned import PrunedWithdraw
-from app.models.transfers import WithdrawId
+from app.models.transfers import Transfer, WithdrawId
 
 CHUNK: Final = 500
 """Ids looked for in one statement."""
@@ -60,3 +61,15 @@ def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[Tr
         asked = WithdrawId.withdraw_id.in_(wanted[start : start + CHUNK])
         found.update(connection.scalars(select(WithdrawId.transfer_id).where(asked)))
     return found
+
+
+def refunded_by_one_of_several(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
+    """Refunded transfers from these chains whose requests have several withdraw ids."""
+    several = select(WithdrawId.transfer_id).group_by(WithdrawId.transfer_id).having(func.count() > 1)
+    return connection.scalars(
+        select(Transfer.transfer_id).where(
+            Transfer.transfer_id.in_(several),
+            Transfer.src_chain_id.in_(src_chain_ids),
+            Transfer.status == int(TransferHistoryStatus.TRANSFER_REFUNDED),
+        )
+    ).all()

@@ -115,10 +115,14 @@ def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequ
     ).all()
 
 
-def may_be_taken(connection: Connection, chain_id: ChainId, now: datetime) -> bool:
-    """Whether nobody has the lease of the chain, or has it no longer, and its reading is not stopped."""
+def may_be_taken(connection: Connection, chain_id: ChainId, now: datetime, latest: datetime) -> bool:
+    """Whether nobody has the lease of the chain, or has it no longer, and its reading is not stopped.
+
+    :param latest: until when a lease may be held; one for longer counts as over.
+    """
+    in_time = (ChainWatch.until > now) & (ChainWatch.until <= latest)
     held = select(ChainWatch.chain_id).where(
         ChainWatch.chain_id == chain_id,
-        or_(ChainWatch.stopped.is_not(None), ChainWatch.owner.is_not(None) & (ChainWatch.until > now)),
+        or_(ChainWatch.stopped.is_not(None), ChainWatch.owner.is_not(None) & in_time),
     )
     return connection.execute(held).first() is None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, select, update
+from sqlalchemy import Connection, Row, delete, exists, or_, select, update
 
 from app.domain.webhooks.subscription import DeliveryState, State
 from app.models.api_keys import ApiKey
-from app.models.webhooks.deliveries import Alert, Delivery
+from app.models.webhooks.deliveries import IS_WAITING, Alert, Delivery
 from app.models.webhooks.subscriptions import Subscription
 
 DeliveryRow = Row[*tuple[Any, ...]]
@@ -88,6 +88,21 @@ def switch_off_of_revoked(connection: Connection, now: datetime) -> int:
     off = update(Subscription).where(Subscription.owner_key.is_not(None), heard, ~valid)
     values = {"state": State.OFF.value, "state_reason": "its API key was revoked", "state_at": now}
     return connection.execute(off.values(values)).rowcount
+
+
+def cap_waits(
+    connection: Connection, now: datetime, *, first: timedelta, later: timedelta, quiet: timedelta
+) -> None:
+    """Make due what waits for longer than deliveries and subscriptions can.
+
+    :param first: the longest wait for a first attempt; ``later`` for a further one, ``quiet`` for a receiver.
+    """
+    untried = (Delivery.attempts == 0) & (Delivery.next_at > now + first)
+    too_late = or_(untried, Delivery.next_at > now + later)
+    connection.execute(update(Delivery).where(IS_WAITING, too_late).values(next_at=now))
+    connection.execute(
+        update(Subscription).where(Subscription.quiet_until > now + quiet).values(quiet_until=None)
+    )
 
 
 def holding_alerts(connection: Connection) -> dict[tuple[str, str], str]:

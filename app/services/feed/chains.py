@@ -16,15 +16,16 @@ from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, Vali
 from app.domain.transfer.standing import ChainReading
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
-from app.queries.feed.chain_progress import is_told_from_block, transfers_from_block
+from app.queries.feed.chain_progress import is_told_from_block, load_progress, transfers_from_block
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.queries.feed.signatures import transfers_with_aside
 from app.queries.feed.standing import load_chain_events
 from app.queries.feed.transfers import transfers_in_status
+from app.queries.transfers.withdraw_ids import refunded_by_one_of_several
 from app.services.feed.anomalies import sync_rotation_anomalies
 from app.services.feed.pools import take_back_liquidity
 from app.services.feed.projection import refold
-from app.services.feed.sums import advance, go_back
+from app.services.feed.sums import advance, find_newest, go_back
 
 _REFUND_OPEN = (
     TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
@@ -64,11 +65,16 @@ def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) ->
 
 
 def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
-    """Fold again the refunds whose answer depends on these chains' validators or contracts."""
+    """Fold again the refunds whose answer depends on these chains' validators or contracts.
+
+    Of refunds that are over: those paid by one of several requests. Which one that was says what others are
+    answered that have the same withdraw id.
+    """
     chains = list(chain_ids)
     affected = [
         *transfers_in_status(connection, chains, _REFUND_OPEN),
         *transfers_with_aside(connection, chains),
+        *refunded_by_one_of_several(connection, chains),
     ]
     if affected:
         refold(connection, affected, load_network_facts(connection), now)
@@ -82,10 +88,13 @@ def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datet
 
     :param seq: its position in the log.
     """
+    known = load_progress(connection, [reorg.chain_id]).get(reorg.chain_id)
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
     go_back(connection, reorg.chain_id, reorg.from_block)
     take_back_liquidity(connection, reorg.chain_id, reorg.from_block, seq, now)
     fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
+    if known is not None and known.newest_at > reorg.at:
+        find_newest(connection, reorg.chain_id)
 
 
 def fold_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:

@@ -25,6 +25,7 @@ from app.domain.transfer.judge import (
 )
 from app.models.engine import writing
 from app.runtime.gateway import Gateway
+from app.services.feed.ahead import settle
 from app.services.feed.latency.counts import follow_window
 from app.services.feed.lines import ReadLine, RefusedLine, judged_by_time, read_line
 from app.services.feed.load import load_known
@@ -208,6 +209,7 @@ def _take(
 ) -> IngestResult:
     """Load what is known, judge, write: one segment of the batch after the other."""
     result, now = IngestResult(), gateway.clock()
+    settle(connection, now)
     for segment in _segments(lines):
         events = [line.event for line in segment]
         limited_to = segment[0].limited_to

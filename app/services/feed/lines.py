@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, BinaryIO
 
@@ -17,6 +17,11 @@ from app.services.strict_json import UnreadableJson, loads
 
 MAX_AHEAD = timedelta(minutes=10)
 """How far ahead of this clock an event's time may be: clocks differ, the future does not report."""
+
+EARLIEST = datetime(2009, 1, 3, tzinfo=UTC)
+"""The day of the first block of the first chain."""
+
+TOO_EARLY = "at: must not be before 2009-01-03, when the first chain began"
 
 TOO_FAR_AHEAD = "at: must not be more than 10 minutes ahead of the gateway's clock"
 
@@ -83,7 +88,9 @@ def read_line(
 
 
 def judged_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
-    """The line, unless its event happened in the future."""
+    """The line, unless its event happened in the future, or before there were chains."""
+    if line.event.at < EARLIEST:
+        return RefusedLine(line.line, line.event.id, TOO_EARLY)
     if line.event.at > now + MAX_AHEAD:
         return RefusedLine(line.line, line.event.id, TOO_FAR_AHEAD)
     return line

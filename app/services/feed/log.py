@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection
+from sqlalchemy import Connection, insert
 
 from app.cooperation import in_turns
-from app.domain.transfer.events import ChainReorged, Event, TransferEvent
+from app.domain.transfer.events import ChainReorged, Event, TransferEvent, is_ahead
 from app.domain.transfer.judge import LogEntry
 from app.models import events as log
 from app.models.connections.append import append as append_rows
@@ -31,12 +31,17 @@ def append(
     received_at: datetime,
     meanwhile: Work = nothing,
 ) -> None:
-    """Write acceptances to the end of the log.
+    """Write acceptances to the end of the log; of those whose time is still to come, that it is.
 
     :param meanwhile: as for :func:`app.models.connections.append.append`.
     """
+    entries = list(entries)
     rows = [_row(entry, reporter, received_at) for entry in in_turns(entries)]
     append_rows(connection, log.Event, rows, meanwhile)
+    ahead = [entry for entry in entries if is_ahead(entry.event, received_at)]
+    if ahead:
+        rows = [{"seq": entry.seq, "at": entry.event.at} for entry in ahead]
+        connection.execute(insert(log.EventAhead), rows)
 
 
 def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:

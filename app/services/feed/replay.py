@@ -34,6 +34,7 @@ from app.queries.feed.pruned import pruned_pools, pruned_readings
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed import chains, pools
+from app.services.feed.ahead import settle
 from app.services.feed.grown import refuse_grown
 from app.services.feed.latency.counts import forget_counts, recount
 from app.services.feed.projection import CHUNK, refold
@@ -65,6 +66,7 @@ def replay(
         refuse_grown(connection)
         tell_nothing(connection)
         now = gateway.clock()
+        settle(connection, now)
         acknowledged = pool_anomalies(connection)
         forget_counts(connection)
         for model in PROJECTIONS:

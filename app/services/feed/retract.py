@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert
 
 from app.domain.audit import Actor, AuditedChange, Source
-from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.events import (
-    ChainEvent,
-    ChainReorged,
-    Event,
     EventsRetracted,
-    FeeUpdated,
-    LiquidityAdded,
-    LiquidityWithdrawn,
-    TransferEvent,
-    ValidatorsUpdated,
 )
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import retracted_by
@@ -30,20 +19,15 @@ from app.domain.transfer.subjects import EventKey, transfer_of_subject
 from app.models import events as log
 from app.models.engine import writing
 from app.queries.feed.acceptances import first_acceptances, keys_reported, load_events
-from app.queries.feed.facts import load_network_facts
 from app.queries.feed.keys import with_keys
-from app.queries.feed.pools import Part
 from app.queries.feed.positions import load_positions
 from app.queries.feed.pruned import last_pruned_of, pruned_targets
 from app.queries.feed.retracted import every_retracted_key
 from app.queries.feed.retractions import load_retractions
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
-from app.services.feed import chains, pools
+from app.services.feed.ahead import fold_around, settle
 from app.services.feed.log import append
-from app.services.feed.projection import refold
-from app.services.feed.signatures import fold_all_signatures
-from app.services.feed.sums import find_progress
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
@@ -71,6 +55,7 @@ def retract_ids(
         nothing is retracted.
     """
     with writing(gateway.engine) as connection:
+        settle(connection, gateway.clock())
         wanted = list(dict.fromkeys(event_ids))
         known = first_acceptances(connection, wanted)
         keys = [_only(event_id, list(known.get(event_id, ())), subject) for event_id in wanted]
@@ -103,6 +88,7 @@ def retract_reporter(
     :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
     """
     with writing(gateway.engine) as connection:
+        settle(connection, gateway.clock())
         pruned = last_pruned_of(connection, reporter)
         if pruned is not None and pruned >= since:
             raise NothingToRetract(
@@ -179,14 +165,8 @@ def fold_retractions(connection: Connection, now: datetime) -> set[EventKey]:
     :returns: the keys of these events.
     """
     wanted, changed = _changes(connection)
-    affected = _Affected()
-    for event in load_events(connection, sorted(changed)):
-        affected.note(event)
-    parts = affected.parts()
-    stood = pools.sums_of_parts(connection, parts)
-    _write_retracted(connection, wanted, changed)
-    pools.move_liquidity(connection, stood, pools.sums_of_parts(connection, parts), now)
-    _fold_again(connection, affected, now)
+    events = load_events(connection, sorted(changed))
+    fold_around(connection, events, lambda: _write_retracted(connection, wanted, changed), now)
     return changed
 
 
@@ -218,59 +198,3 @@ def _write_retracted(
     ]
     if rows:
         connection.execute(insert(table), rows)
-
-
-@dataclass(slots=True)
-class _Affected:
-    """What has to be folded again because some events stand now, or no longer do."""
-
-    transfers: set[bytes] = field(default_factory=set)
-    liquidity: dict[ChainId, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Ids of events of liquidity by their chain."""
-    validators: set[ChainId] = field(default_factory=set)
-    chains: set[ChainId] = field(default_factory=set)
-    routes: set[RouteKey] = field(default_factory=set)
-    orphaned: dict[ChainId, int] = field(default_factory=dict)
-    """Chains to the lowest block that a reorg among the events reaches."""
-
-    def note(self, event: Event) -> None:
-        if isinstance(event, TransferEvent):
-            self.transfers.add(event.transfer_id)
-        elif isinstance(event, FeeUpdated):
-            self.routes.add(event.route_key)
-        elif isinstance(event, ChainReorged):
-            self.chains.add(event.chain_id)
-            lowest = self.orphaned.get(event.chain_id, event.from_block)
-            self.orphaned[event.chain_id] = min(lowest, event.from_block)
-        elif isinstance(event, ChainEvent):
-            self.chains.add(event.chain_id)
-            if isinstance(event, LiquidityAdded | LiquidityWithdrawn):
-                self.liquidity[event.chain_id].add(event.id)
-            elif isinstance(event, ValidatorsUpdated):
-                self.validators.add(event.chain_id)
-
-    def parts(self) -> dict[ChainId, Part]:
-        """What of the chains' logs of liquidity may stand now, or no longer does."""
-        return {
-            chain_id: Part(self.orphaned.get(chain_id), self.liquidity.get(chain_id, ()))
-            for chain_id in sorted(self.orphaned.keys() | self.liquidity.keys())
-        }
-
-
-def _fold_again(connection: Connection, affected: _Affected, now: datetime) -> None:
-    """Fold all but liquidity."""
-    for chain_id in sorted(affected.validators):
-        chains.fold_validators(connection, chain_id, now)
-    pools.fold_fees_again(connection, affected.routes)
-    for chain_id, from_block in sorted(affected.orphaned.items()):
-        chains.fold_from_block(connection, chain_id, from_block, now)
-    transfers = sorted(affected.transfers)
-    for start in range(0, len(transfers), CHUNK):
-        # A retracted event may have been all that put a transfer on a chain.
-        of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
-        affected.chains |= set(connection.scalars(select(log.TransferBlock.chain_id).where(of_chunk)))
-        connection.execute(delete(log.TransferBlock).where(of_chunk))
-        fold_all_signatures(connection, transfers[start : start + CHUNK])
-    refold(connection, transfers, load_network_facts(connection), now)
-    for chain_id in sorted(affected.chains):
-        find_progress(connection, chain_id)

@@ -18,10 +18,16 @@ from app.domain.transfer.standing import ChainReading
 from app.models.events import ChainProgress
 from app.models.pools import CourseCount, PoolCounter, PoolVolume
 from app.models.upsert import upsert
-from app.queries.feed.chain_progress import PAGE, load_progress, transfers_by_block
+from app.queries.feed.chain_progress import (
+    PAGE,
+    load_progress,
+    logged_readings,
+    transfers_by_block,
+    transfers_by_update,
+)
 from app.queries.feed.histories import load_histories
 from app.queries.feed.pools import LIQUIDITY, load_counters, load_volumes
-from app.queries.feed.pruned import pruned_up_to
+from app.queries.feed.pruned import pruned_readings, pruned_up_to
 from app.queries.feed.standing import highest_standing_block, last_reorg
 from app.queries.transfers.courses import SPANS, SpanKey, load_courses
 from app.services.feed.anomalies import judge_pools
@@ -115,7 +121,40 @@ def find_progress(connection: Connection, chain_id: ChainId) -> None:
     if (from_block := last_reorg(connection, chain_id)) is not None:
         found.append(_before(from_block))
     known = max((BlockNumber(block) for block in found if block is not None), default=None)
+    find_newest(connection, chain_id)
     _write_highest(connection, chain_id, _highest_of_transfers(connection, chain_id, known))
+
+
+def find_newest(connection: Connection, chain_id: ChainId) -> None:
+    """Find anew when the newest event of a chain happened, when what showed it may no longer do."""
+    readings = (logged_readings(connection, chain_id), pruned_readings(connection))
+    times = [found[chain_id].newest_at for found in readings if chain_id in found]
+    newest = _newest_of_transfers(connection, chain_id, max(times, default=None))
+    of_chain = ChainProgress.chain_id == chain_id
+    if newest is None:
+        connection.execute(delete(ChainProgress).where(of_chain))
+    else:
+        advance(connection, {chain_id: ChainReading(None, newest)})
+        connection.execute(update(ChainProgress).where(of_chain).values(newest_at=newest))
+
+
+def _newest_of_transfers(
+    connection: Connection, chain_id: ChainId, known: datetime | None
+) -> datetime | None:
+    """The newest time of a standing event of a transfer on the chain, or the known one if later.
+
+    The newest standing event of a transfer is no later than the transfer's ``updated_at``.
+    """
+    found = [] if known is None else [known]
+    offset = 0
+    while seen := transfers_by_update(connection, chain_id, known, offset):
+        for history in load_histories(connection, [row.transfer_id for row in seen]).values():
+            if (reading := dict(history.readings()).get(chain_id)) is not None:
+                found.append(reading.newest_at)
+        if found and max(found) >= seen[-1].updated_at:
+            break
+        offset += PAGE
+    return max(found, default=None)
 
 
 def _highest_of_transfers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -19,6 +20,7 @@ from app.domain.transfer.events import (
     RefundSigned,
     TransferEvent,
     ValidatorsUpdated,
+    is_ahead,
 )
 from app.domain.transfer.judge import Accepted, Known, LogEntry, Refused, Verdict
 from app.services.feed import chains, pools, retract
@@ -57,13 +59,19 @@ def write(
     )
     keep_aside(connection, may_turn_out_right, reporter, now)
     touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
+    ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
     histories = [known.histories[transfer_id] for transfer_id in touched]
+    if ahead:
+        histories = [replace(history, ahead=history.ahead | ahead) for history in histories]
     folds = Folds(known.facts)
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
     with work("fold", events=len(entries)):
         append(connection, entries, reporter, now, meanwhile=partial(folds.prepare, histories))
         if histories:
             project(connection, histories, folds, now)
+        if ahead:
+            entries = [entry for entry in entries if entry.seq not in ahead]
+            new = [event for event in new if not is_ahead(event, now)]
         _fold(connection, entries, new, now)
 
 

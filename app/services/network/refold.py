@@ -9,9 +9,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.domain.keys import ChainId, PoolKey
+from app.domain.amounts import parse_decimal
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.queries.feed.facts import load_network_facts
 from app.queries.transfers.usage import (
+    paid_out_on_routes,
     tokens_of_one_address,
     transfers_naming_contracts,
     transfers_naming_tokens,
@@ -60,7 +62,8 @@ class FactsChanged:
 
     ``contracts`` are those that take sends and came or went: sends that name one are judged again.
     ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
-    and ``pools`` name a chain and a symbol. The addresses of ``named`` tokens may mean other symbols now.
+    and ``pools`` name a chain and a symbol; ``routes`` have another rate. The addresses of ``named`` tokens
+    may mean other symbols now.
     """
 
     chain_ids: frozenset[ChainId]
@@ -68,6 +71,7 @@ class FactsChanged:
     pools: frozenset[PoolKey]
     named: frozenset[PoolKey] = frozenset()
     contracts: frozenset[ContractsChanged] = frozenset()
+    routes: frozenset[RouteKey] = frozenset()
 
     @classmethod
     def by(cls, changes: Iterable[Change]) -> FactsChanged:
@@ -77,6 +81,7 @@ class FactsChanged:
         pools: set[PoolKey] = set()
         contracts: set[ContractsChanged] = set()
         named: set[PoolKey] = set()
+        routes: set[RouteKey] = set()
         for change in changes:
             if change.section.name == "pools":
                 pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
@@ -86,19 +91,29 @@ class FactsChanged:
                 continue
             if change.section.name == "tokens":
                 tokens.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
+            elif change.section.name == "routes":
+                routes.update(_rate_changed(change))
             else:
                 chain_ids.update(change.row[column] for column in change.section.chains)
                 contracts.update(_contracts_changed(change))
                 tokens.update(_own_tokens_changed(change))
         return cls(
-            frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(named), frozenset(contracts)
-        )
+            frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(named), frozenset(contracts),
+            frozenset(routes),
+        )  # fmt: skip
 
 
 def _says_what_is_named(change: Change) -> bool:
     """Whether by the change a token's address may mean another symbol: rows that came, went or moved."""
     came_or_went = change.before is None or change.after is None
     return came_or_went or not set(change.section.facts).isdisjoint(change.columns)
+
+
+def _rate_changed(change: Change) -> Iterator[RouteKey]:
+    """The route, where payouts are judged by another rate than before. Without a fixed one it is 1."""
+    rates = ((row and row["rate_value"]) or "1" for row in (change.before, change.after))
+    if len({parse_decimal(rate) for rate in rates}) > 1:
+        yield RouteKey(*(change.row[column] for column in RouteKey._fields))
 
 
 def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
@@ -134,6 +149,8 @@ def refold_after_network_change(connection: Connection, changed: FactsChanged, n
         sharing = tokens_of_one_address(connection, {key.symbol for key in changed.named})
         chain_ids = {key.chain_id for key in (*changed.named, *sharing)}
         transfers.update(transfers_naming_tokens(connection, chain_ids, {key.symbol for key in sharing}))
+    if changed.routes:
+        transfers.update(paid_out_on_routes(connection, changed.routes))
     for contracts in changed.contracts:
         transfers.update(
             transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)

@@ -113,7 +113,7 @@ SECTIONS: Final = (
     ),
     Section(
         "routes", Part.CORE, Route, shape.RouteSchema(), ("symbol", "src_chain_id", "dst_chain_id"),
-        "route of {symbol} from {src_chain_id} to {dst_chain_id}",
+        "route of {symbol} from {src_chain_id} to {dst_chain_id}", facts=("rate_value",),
         left_out=("pinned_base_fee", "pinned_until"),
     ),
     Section(

@@ -6,12 +6,12 @@ once no more are judged than one after another (docs/decisions/0013-counted-befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, update
 
 from app.domain.audit import Actor
 from app.domain.operators import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
@@ -76,7 +76,10 @@ def reserve(gateway: Gateway, guess: Guess) -> Attempt:
     scopes, now = _keys(gateway, guess), gateway.clock()
     with reading(gateway.engine) as connection:
         # Whoever is refused takes no lock.
-        _require_no_wait(scopes, sign_in_failures(connection, scopes), now)
+        known = sign_in_failures(connection, scopes)
+    if any(row.last_at > now for row in known):
+        known = _brought_back(gateway, scopes, now)
+    _require_no_wait(scopes, known, now)
     with counting(gateway.engine) as connection:
         new = [{"key": key, "failures": 0, "last_at": now} for key in sorted(scopes)]
         rows = [FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, new)]
@@ -148,6 +151,17 @@ def _keys(gateway: Gateway, guess: Guess) -> dict[str, FailureScope]:
         f"address:{guess.network}": FailureScope.ADDRESS,
         f"account:{name}": FailureScope.ACCOUNT,
     }
+
+
+def _brought_back(gateway: Gateway, keys: Collection[str], now: datetime) -> list[FailureRow]:
+    """What is counted, failures of times that are still to come as of now.
+
+    A clock that was ahead was corrected since: nobody waits for that difference too.
+    """
+    with counting(gateway.engine) as connection:
+        ahead = SignInFailure.key.in_(keys), SignInFailure.last_at > now
+        connection.execute(update(SignInFailure).where(*ahead).values(last_at=now))
+        return sign_in_failures(connection, keys)
 
 
 def _count(counted: Mapping[str, FailureRow], key: str) -> int:

@@ -36,7 +36,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class ListedTransfer:
-    """A transfer of a history; times in milliseconds since 1970."""
+    """A transfer of a history; times in milliseconds since 1970, 0 for earlier ones."""
 
     transfer_id: TransferId
     sent: Leg
@@ -70,7 +70,7 @@ def transfer_history(
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = gateway.snapshots.current()
-    if not size:
+    if not size or before_ms == 0:
         return HistoryPage((), "")
     before_ms = _NEWEST if before_ms is None else min(before_ms, _NEWEST)
     entries = gateway.public_reads.ask(transfers_of_accounts, accounts, before_ms, min(size, MAX_PAGE))
@@ -93,8 +93,8 @@ def listed_transfer(
         transfer_id=entry.transfer_id,
         sent=Leg(index.chain(row.src_chain_id), src_token, entry.amount or 0),
         received=Leg(index.chain(row.dst_chain_id), dst_token, entry.received_amount or 0),
-        began_ms=unix_milliseconds(entry.began_at) if entry.began_at else 0,
-        updated_ms=unix_milliseconds(entry.updated_at),
+        began_ms=max(unix_milliseconds(entry.began_at), 0) if entry.began_at else 0,
+        updated_ms=max(unix_milliseconds(entry.updated_at), 0),
         sender=entry.sender or "",
         receiver=entry.receiver or "",
         status=status_of(snapshot.terms, row, progress, as_of),

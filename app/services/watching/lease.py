@@ -19,6 +19,9 @@ from app.runtime.gateway import Gateway
 MAX_REASON: Final = 1000
 """Characters that are kept of why a chain stopped or what failed."""
 
+_CLOCKS_DIFFER: Final = 2
+"""So many times its length a lease may seem to last: the holder's clock may be a little ahead."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
@@ -40,18 +43,22 @@ class LeaseLost(Exception):
 def take(gateway: Gateway, chain_id: ChainId, owner: str, seconds: float) -> Lease | None:
     """Take the lease of a chain that nobody holds, or whose holder did not renew it in time.
 
-    While somebody holds it this only reads, so any number of standbys may ask every second.
+    While somebody holds it this only reads, so any number of standbys may ask every second. A lease that ends
+    later than any should was taken by a clock that was ahead, and corrected since: it is free. A holder that
+    lives has renewed it by the clock of now; should it not have, its epoch keeps it from writing.
 
     :param owner: unique among all watchers that run, and shown to operators.
     :param seconds: for how long it is held unless :func:`keep` is called.
     :returns: None while somebody else holds it, or while the chain is stopped.
     """
     now = gateway.clock()
-    if not ask(gateway.reads, may_be_taken, chain_id, now):
+    latest = now + _CLOCKS_DIFFER * timedelta(seconds=seconds)
+    if not ask(gateway.reads, may_be_taken, chain_id, now, latest):
         return None
     with counting(gateway.feed) as connection:
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
-        if row.stopped is not None or (row.owner is not None and row.until is not None and row.until > now):
+        held = row.owner is not None and row.until is not None and now < row.until <= latest
+        if row.stopped is not None or held:
             return None
         lease = Lease(chain_id, owner[:OWNER_LENGTH], row.epoch + 1)
         connection.execute(

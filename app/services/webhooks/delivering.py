@@ -15,13 +15,13 @@ from sqlalchemy import Connection, Engine, bindparam, or_, update
 from sqlalchemy.exc import DBAPIError
 
 from app.domain.times import rfc3339
-from app.domain.webhooks.schedule import KEPT, LONGEST_WAIT, next_delay
+from app.domain.webhooks.schedule import KEPT, LONGEST_DELAY, LONGEST_WAIT, next_delay
 from app.domain.webhooks.subscription import DeliveryState, State
 from app.models.engine import ask, counting, writing
 from app.models.webhooks.deliveries import ERROR_LENGTH, Delivery
 from app.models.webhooks.subscriptions import Subscription
 from app.queries.webhooks.due import DueSubscription, TakenDelivery, due_subscriptions, take_due
-from app.queries.webhooks.log import delete_of_removed, delete_old, switch_off_of_revoked
+from app.queries.webhooks.log import cap_waits, delete_of_removed, delete_old, switch_off_of_revoked
 from app.runtime.gateway import Gateway
 from app.services.webhooks.secrets import SecretMissing, secrets_of
 
@@ -226,9 +226,13 @@ def _note_receivers(connection: Connection, outcomes: Iterable[Outcome]) -> None
 
 
 def clean_up(gateway: Gateway) -> None:
-    """Delete some of what is too old or of removed subscriptions; switch off those of revoked keys."""
+    """Delete some of what is too old or of removed subscriptions; switch off those of revoked keys.
+
+    What waits longer than it can was written by a clock that was ahead, and corrected since: it is due.
+    """
     with counting(gateway.engine) as connection:
         switch_off_of_revoked(connection, gateway.clock())
+        cap_waits(connection, gateway.clock(), first=CLAIM, later=LONGEST_DELAY, quiet=LONGEST_WAIT)
     _while_full(counting, gateway, lambda c: delete_old(c, gateway.clock() - KEPT, _DELETED_AT_ONCE))
     _while_full(writing, gateway, lambda c: delete_of_removed(c, _DELETED_AT_ONCE))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import insert, select, update
 
 from app.domain.crypto import address_of, checksum_address
@@ -12,12 +14,17 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, writing
 from app.models.network import Pool
 from app.runtime.gateway import Gateway
+from app.services.feed.replay import replay
+from app.services.network.document import import_network
+from tests.actors import TESTER
+from tests.builders import network as build
 from tests.services.feed.world import (
     KEYS,
     NOW,
     about,
     event,
     feed,
+    network,
     prepared,
     released,
     request,
@@ -100,6 +107,79 @@ def test_raised_with_its_events(
 )
 def test_nothing_is_raised_where_nothing_is_wrong(gateway: Gateway, events: list[dict[str, Any]]) -> None:
     feed(gateway, *events)
+    assert open_anomalies(gateway) == []
+
+
+def with_route(gateway: Gateway, rate: dict[str, Any] | None) -> None:
+    """The network with deep pools on chains 1 and 3, and a route with this rate between them."""
+    document = network()
+    document["pools"] = [build.pool(n, "USDT", str(10**30)) for n in (1, 3)]
+    routes = [] if rate is None else [build.route(1, 3, "USDT", rate=rate, base_fee="0")]
+    import_network(gateway, build.text(document | {"routes": routes}), actor=TESTER)
+
+
+def fixed(value: str) -> dict[str, Any]:
+    return {"model": "fixed", "value": value}
+
+
+def payouts_too_large(gateway: Gateway) -> list[str]:
+    return [row.subject for row in open_anomalies(gateway) if row.kind == "payout_too_large"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "most"),
+    [
+        (fixed("1.2"), 1_260_000_000),
+        (fixed("0.5"), 525_000_000),
+        (fixed("1.0"), 1_050_000_000),
+        ({"model": "stableswap", "amplification": 200}, 1_050_000_000),
+        (None, 1_050_000_000),
+    ],
+)
+def test_the_most_that_a_payout_may_be_follows_from_the_rate(
+    gateway: Gateway, rate: dict[str, Any] | None, most: int
+) -> None:
+    with_route(gateway, rate)
+    for n, amount in ((1, most), (2, most + 1)):
+        feed(gateway, sent(n, dst_chain_id=3), released(n, amount=str(amount)))
+    assert payouts_too_large(gateway) == [f"transfer:{transfer_id(2)}"]
+
+
+def test_a_payout_of_what_was_estimated_raises_nothing(gateway: Gateway, app: Flask) -> None:
+    with_route(gateway, fixed("1.2"))
+    query = "src_chain_id=1&dst_chain_id=3&token_symbol=USDT&amt=1000000000&slippage_tolerance=5000"
+    estimate = app.test_client().get(f"/v2/estimateAmt?{query}").get_json()
+    assert estimate["estimated_receive_amt"] == "1200000000"
+    feed(gateway, sent(1, dst_chain_id=3), released(1, amount=estimate["estimated_receive_amt"]))
+    assert open_anomalies(gateway) == []
+
+
+def test_pegged_payouts_are_bound_by_the_amount_alone(gateway: Gateway) -> None:
+    with_route(gateway, fixed("1.2"))
+    deposit = sent(1, kind="deposit", dst_chain_id=3)
+    feed(gateway, deposit, released(1, amount="1050000001"))
+    assert payouts_too_large(gateway) == [f"transfer:{transfer_id(1)}"]
+
+
+def test_payouts_are_judged_again_where_the_rate_changes(gateway: Gateway) -> None:
+    with_route(gateway, fixed("1.2"))
+    feed(gateway, sent(1, dst_chain_id=3), released(1, amount="1200000000"))
+    told = [payouts_too_large(gateway)]
+    for rate in (fixed("1.1"), fixed("1.15"), None, fixed("1.2")):
+        with_route(gateway, rate)
+        told.append(payouts_too_large(gateway))
+        replay(gateway, actor=TESTER)
+        assert payouts_too_large(gateway) == told[-1]
+    raised = [f"transfer:{transfer_id(1)}"]
+    assert told == [[], raised, [], raised, []]
+
+
+def test_without_an_amount_the_amount_sent_counts_whatever_the_rate(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    with_route(gateway, fixed("1.2"))
+    feed(gateway, sent(1, dst_chain_id=3), released(1))
+    assert status(1).relayed_amount == 1_000_000_000
     assert open_anomalies(gateway) == []
 
 

@@ -232,7 +232,7 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         ReportedFee,
         ReportedValidatorSet,
     )
-    dump = {model.__tablename__: _rows(connection, model) for model in (*tables, ChainProgress)}
+    dump = {model.__tablename__: rows_of(connection, model) for model in (*tables, ChainProgress)}
     for name, first_sum in (("pool_counters", 2), ("pool_volumes", 3), ("course_counts", 6)):
         dump[name] = [row for row in dump[name] if any(row[first_sum:])]
     columns = (
@@ -248,7 +248,8 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     return dump
 
 
-def _rows(connection: Connection, model: Any) -> list[tuple[Any, ...]]:
+def rows_of(connection: Connection, model: Any) -> list[tuple[Any, ...]]:
+    """The rows of a table, in an order that their writing does not decide."""
     rows: Iterable[Any] = connection.execute(select(model.__table__))
     return sorted((tuple(map(_comparable, row)) for row in rows), key=repr)
 

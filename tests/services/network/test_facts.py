@@ -43,6 +43,11 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
         ("chains.0.block_delay", 5, NOTHING),
         ("routes.0.base_fee", "5", NOTHING),
         ("pegged_pairs.0.deposit_base_fee", "5", NOTHING),
+        (
+            "routes.0.rate",
+            {"model": "fixed", "value": "1.2"},
+            replace(NOTHING, routes=frozenset({("USDT", 1, 56)})),
+        ),
         ("blocked_networks.0", ..., NOTHING),
         ("pools.0.liquidity_added", "5", replace(NOTHING, pools=frozenset({(1, "USDT")}))),
         (

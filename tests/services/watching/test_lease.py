@@ -40,6 +40,20 @@ def test_a_standby_takes_over_when_it_was_not_renewed(gateway: Gateway, clock: C
     assert new.epoch == old.epoch + 1
 
 
+def test_a_clock_that_was_ahead_keeps_no_lease_for_longer(gateway: Gateway, clock: Clock) -> None:
+    """Its holder ended before the clock was corrected."""
+    clock.go(86_400)
+    old = taken(gateway, "a", seconds=8)
+    clock.go(-86_400)
+    assert taken(gateway, "b", seconds=8).epoch == old.epoch + 1
+
+
+def test_a_clock_that_is_a_little_behind_waits_for_the_holder(gateway: Gateway, clock: Clock) -> None:
+    taken(gateway, "a", seconds=8)
+    clock.go(-5)
+    assert take(gateway, CHAIN, "b", 8) is None
+
+
 def test_it_is_free_at_once_when_it_was_given_back(gateway: Gateway) -> None:
     give(gateway, taken(gateway, "a"))
     assert taken(gateway, "b").epoch == 2

@@ -48,6 +48,34 @@ def test_what_was_taken_is_not_taken_again_until_the_claim_is_over(moved: Gatewa
     assert [due.message_id for due in again] == [due.message_id for due in first]
 
 
+def test_a_clock_that_was_ahead_holds_nothing_up(moved: Gateway, clock: Clock) -> None:
+    """Neither what was written by it, nor what is tried again, nor a receiver that asked for a pause."""
+    to_everything(moved)
+    clock.move(timedelta(days=40))
+    feed(moved, sent(1))
+    (due,) = take(moved, Plenty())
+    ended(moved, due, 503, retry_after=timedelta(hours=1))
+    feed(moved, sent(2))
+    clock.move(-timedelta(days=40))
+    assert take(moved, Plenty()) == []
+    clean_up(moved)
+    assert len(take(moved, Plenty())) == 2
+
+
+def test_what_waits_as_long_as_it_may_goes_on_waiting(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1))
+    (due,) = take(moved, Plenty())
+    clean_up(moved)
+    assert take(moved, Plenty()) == []
+    ended(moved, due, 503, retry_after=timedelta(hours=24))
+    clean_up(moved)
+    clock.move(timedelta(hours=24) - timedelta(seconds=1))
+    assert take(moved, Plenty()) == []
+    clock.move(timedelta(seconds=1))
+    assert len(take(moved, Plenty())) == 1
+
+
 def test_a_sender_that_was_too_slow_notes_nothing(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1))

@@ -1,0 +1,131 @@
+"""What is reported of a time that is still to come counts from then on."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.services.feed.ingest import ingest_lines
+from tests.admin.visitor import MovableClock
+from tests.api.estimates import ASKED
+from tests.api.shapes import ESTIMATE, LATENCY, STATUS
+from tests.api.world import configure, event, released, sent, tell
+from tests.applications import Applications, gateway_of
+from tests.databases import SharedDatabase
+
+pytestmark = pytest.mark.every_database
+
+ID = "0x" + "5a" * 32
+MINUTE = timedelta(minutes=1)
+
+
+class World:
+    """An application whose clock is moved, and what it is asked."""
+
+    def __init__(self, applications: Applications, database: SharedDatabase) -> None:
+        self.clock = MovableClock()
+        self.app = applications.opener(database, self.clock, FlaskClient)()
+        self._client = self.app.test_client()
+        configure(self.app)
+
+    def status(self, transfer_id: str = ID) -> int | None:
+        """None while the transfer is not known."""
+        answer = self._client.post(STATUS, json={"transfer_id": transfer_id}).get_json()
+        return None if answer["err"] else int(answer["status"])
+
+    def estimate(self) -> Any:
+        return self._client.get(ESTIMATE, query_string=ASKED).get_json()
+
+    def latency(self) -> int:
+        """In seconds; 0 while no transfer counts."""
+        answer = self._client.get(f"{LATENCY}?src_chain_id=1&dst_chain_id=56").get_json()
+        return round(answer["median_transfer_latency_in_second"])
+
+
+@pytest.fixture
+def world(applications: Applications, database: SharedDatabase) -> World:
+    return World(applications, database)
+
+
+def at(world: World, told: dict[str, Any], **by: float) -> dict[str, Any]:
+    """The event at a time from the clock of now on."""
+    return told | {"at": (world.clock.now + timedelta(**by)).isoformat()}
+
+
+def fee(base_fee: int) -> dict[str, Any]:
+    route = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
+    return event("fee.updated", base_fee=str(base_fee), **route)
+
+
+def test_a_status_holds_from_its_time_on_without_anything_written(world: World) -> None:
+    tell(world.app, at(world, sent(ID), minutes=-5), at(world, released(ID, MINUTE), minutes=5))
+    assert (world.status(), world.latency()) == (1, 0)
+    world.clock.forward(minutes=5, microseconds=-1)
+    assert world.status() == 1
+    world.clock.forward(microseconds=1)
+    assert (world.status(), world.latency()) == (5, 600)
+
+
+def test_the_networks_latest_word_is_of_a_time_that_has_come(world: World) -> None:
+    words = (event("network.status", transfer_id=ID, xfer_status=n) for n in (2, 4))
+    tell(world.app, at(world, sent(ID), minutes=-5), *(at(world, w, minutes=m) for m, w in enumerate(words)))
+    assert world.status() == 4
+    world.clock.forward(minutes=1)
+    assert world.status() == 6
+
+
+def test_a_fee_counts_from_its_time_on(world: World) -> None:
+    tell(world.app, at(world, fee(20), minutes=9), at(world, fee(10), minutes=-1))
+    assert world.estimate()["base_fee"] == "10"
+    world.clock.forward(minutes=9)
+    assert world.estimate()["base_fee"] == "20"
+
+
+def test_pools_move_at_their_time(world: World) -> None:
+    emptied = event("liquidity.withdrawn", chain_id=56, symbol="USDT", amount="5" + "0" * 24)
+    tell(world.app, at(world, emptied, minutes=2))
+    assert world.estimate()["err"] is None
+    world.clock.forward(minutes=2)
+    assert world.estimate()["err"]["code"] == 1004
+
+
+def test_what_a_clock_ahead_let_in_waits_when_it_is_corrected(world: World) -> None:
+    """A day later it counts: then it is the latest."""
+    tell(world.app, at(world, fee(5), minutes=-1), at(world, sent(ID), minutes=-5))
+    world.clock.forward(days=1)
+    tomorrow = event("network.status", transfer_id=ID, xfer_status=4)
+    tell(world.app, at(world, fee(20)), at(world, tomorrow))
+    assert (world.estimate()["base_fee"], world.status()) == ("20", 6)
+    world.clock.forward(days=-1)
+    now = event("network.status", transfer_id=ID, xfer_status=2)
+    tell(world.app, at(world, fee(10)), at(world, now))
+    assert (world.estimate()["base_fee"], world.status()) == ("10", 4)
+    world.clock.forward(days=1)
+    assert (world.estimate()["base_fee"], world.status()) == ("20", 6)
+
+
+def test_a_reorganisation_takes_back_at_once(world: World) -> None:
+    """Also what counts only later."""
+    tell(
+        world.app,
+        at(world, sent(ID, block=100), minutes=-5),
+        at(world, released(ID, MINUTE, block=7), minutes=3),
+    )
+    tell(world.app, at(world, event("chain.reorged", chain_id=56, from_block=7), minutes=4))
+    world.clock.forward(minutes=10)
+    assert world.status() == 1
+
+
+def test_a_transfer_of_which_nothing_counts_yet(world: World) -> None:
+    """It is known, and the same again is repeated."""
+    told = at(world, sent(ID), minutes=2)
+    tell(world.app, told)
+    assert world.status() == 0
+    verdict = ingest_lines(gateway_of(world.app), [json.dumps(told).encode()], "test")
+    assert (verdict.accepted, verdict.repeated) == (0, 1)
+    world.clock.forward(minutes=2)
+    assert world.status() == 1

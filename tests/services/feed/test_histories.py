@@ -1,0 +1,128 @@
+"""Whatever happened to a gateway, a replay of its log changes nothing.
+
+Everyday some random histories are tried, with ``FULL_TESTS=1`` more, and 2,000 on each database by
+``make soak`` (``SOAK_SEED`` varies them).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.domain.codes import TransferHistoryStatus as Status
+from app.models.engine import reading, writing
+from app.runtime.gateway import Gateway
+from app.services.feed.ahead import settle
+from app.services.feed.replay import PROJECTIONS, replay
+from app.services.feed.retract import retract_ids
+from tests.actors import TESTER
+from tests.services.feed.any_order import members
+from tests.services.feed.histories import Clock, live_through
+from tests.services.feed.world import (
+    KEYS,
+    about,
+    event,
+    feed,
+    prepared,
+    projections,
+    request,
+    rows_of,
+    sent,
+    signature,
+    signed,
+)
+from tests.volume import volume
+
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+COUNT = 2_000 if os.environ.get("SOAK") else volume(200, 20)
+OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+AT_ONCE = 10
+"""Histories of one test, so that everyday's choice of cases is a few dozen of them."""
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
+def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
+    gateway = replace(gateway, clock=Clock())
+    for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
+        happened = live_through(gateway, seed)
+        with writing(gateway.engine) as connection:  # as whatever is written next does first
+            settle(connection, gateway.clock())
+        before = everything(gateway)
+        replay(gateway, actor=TESTER)
+        after = everything(gateway)
+        for name, rows in before.items():
+            assert rows == after[name], (seed, name, happened)
+
+
+def everything(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    """Every projection in a comparable form."""
+    with reading(gateway.engine) as connection:
+        found = projections(connection)
+        for model in PROJECTIONS:
+            if model.__tablename__ not in found:
+                found[model.__tablename__] = rows_of(connection, model)
+    # Signatures that need not be folded are found when they are, by the network of that time. A replay finds
+    # those of today. Either way nothing is left out that an answer rests on, or another table would differ.
+    del found["signatures_not_needed"]
+    # Of a pool under zero no event has the time: it is that of the clock, which goes on.
+    found["anomalies"] = [row if row[3] != "[]" else row[:5] for row in found["anomalies"]]
+    # The basis of a refund is asked for while the refund is open: new validators judge it again only then.
+    closed = {row[0] for row in found["transfers"] if row[1] not in OPEN}
+    found["refund_basis"] = [row for row in found["refund_basis"] if row[0] not in closed]
+    return found
+
+
+def read_to(app: Flask) -> dict[str, str]:
+    """When the newest event of each chain happened, as look-ups say."""
+    found = app.test_client().get("/v2/getTransfer?key=0x" + "ff" * 32).get_json()["read_to"]
+    return {chain_id: reading["at"][11:19] for chain_id, reading in found.items()}
+
+
+@pytest.mark.parametrize("wrong", ["a head", "a send"])
+def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong: str) -> None:
+    """A time that was wrong does not make a chain look fresh for good."""
+    feed(
+        gateway,
+        sent(1, at=-100),
+        event("chain.head", "a head", at=-10 if wrong == "a head" else -300, chain_id=1, block=5),
+        sent(2, at=-20) | {"id": "a send"},
+        about(3, "transfer.submitted", src_chain_id=3),
+    )
+    told = [read_to(app)]
+    for each in (wrong, "a head", "a send"):
+        retract_ids(gateway, [each], "wrong", actor=TESTER)
+        told.append(read_to(app))
+        replay(gateway, actor=TESTER)
+        assert read_to(app) == told[-1]
+    before, first, *_, last = [each["1"] for each in told]
+    assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
+    assert first == ("11:59:40" if wrong == "a head" else "11:58:20")
+    assert last == "11:58:20"
+
+
+def test_a_chain_of_which_nothing_is_left_was_not_read(gateway: Gateway, app: Flask) -> None:
+    feed(gateway, sent(1) | {"id": "a send"})
+    assert read_to(app) == {"1": "11:58:20"}
+    retract_ids(gateway, ["a send"], "wrong", actor=TESTER)
+    assert read_to(app) == {}
+
+
+def test_a_reorganisation_from_before_takes_back_what_it_reached(gateway: Gateway, app: Flask) -> None:
+    feed(gateway, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
+    assert read_to(app) == {"1": "11:55:00"}
+
+
+def test_which_request_paid_a_refund_is_found_by_the_validators_of_now(gateway: Gateway) -> None:
+    """Other transfers with the same withdraw id are answered by it."""
+    paid, other = request(1), request(1, seqnum=8)
+    done = about(1, "refund.completed", tx_hash="0x" + "51" * 32)
+    signatures = (signed(1, signature(paid, key)) for key in KEYS[:3])
+    feed(gateway, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
+    feed(gateway, event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    before = everything(gateway)
+    replay(gateway, actor=TESTER)
+    assert everything(gateway) == before
