@@ -57,7 +57,7 @@ class ValidatorSet:
 
     @property
     def cannot_sign(self) -> str | None:
-        """Why the contract takes nothing that this set signs (docs/interface.md#quorum); None where it does."""
+        """Why the contract takes nothing that this set signs (docs/interface.md#quorum), None if it does."""
         if not self.members:
             reason = "is empty"
         elif self.total_power == 0:

@@ -24,8 +24,9 @@ class RefundView:
     """What signatures there are for a refund, and what is missing.
 
     ``power_signed`` of the ``quorum`` that is needed of ``power_total``; the latter two are None while
-    the source chain's validators are not known, and the quorum where their set cannot sign. ``valid``: the contract pays when called now. ``missing``
-    says in words what keeps it from that. ``explanation`` is all of ``getRefundEvidence``.
+    the source chain's validators are not known, and the quorum where their set cannot sign. ``valid``: the
+    contract pays when called now. ``missing`` says in words what keeps it from that. ``explanation`` is all
+    of ``getRefundEvidence``.
     """
 
     valid: bool

@@ -211,6 +211,15 @@ class _Liquidity(_OfChain):
     amount = Amount(required=True)
 
 
+class _LiquidityWithdrawn(_Liquidity):
+    withdraw_id = _optional(TransferId())
+
+
+class _WithdrawDone(_OfChain):
+    withdraw_id = TransferId(required=True)
+    ref_id = _optional(TransferId())
+
+
 class _FeeUpdated(EventSchema):
     symbol = Text(MAX_SYMBOL, required=True)
     src_chain_id = _chain_id(required=True)
@@ -268,7 +277,8 @@ SCHEMAS: dict[EventType, Schema] = {
     _T.REFUND_DELAYED: _RefundDelayed(),
     _T.REFUND_COMPLETED: _RefundCompleted(),
     _T.LIQUIDITY_ADDED: _Liquidity(),
-    _T.LIQUIDITY_WITHDRAWN: _Liquidity(),
+    _T.LIQUIDITY_WITHDRAWN: _LiquidityWithdrawn(),
+    _T.WITHDRAW_DONE: _WithdrawDone(),
     _T.FEE_UPDATED: _FeeUpdated(),
     _T.VALIDATORS_UPDATED: _Validators(),
     _T.CHAIN_HEAD: _Head(),

@@ -106,6 +106,8 @@ def _tell(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Q
         case values.DelayedTransferExecuted():
             telling.executed(said, place, log.address)
         case values.Relay() | values.WithdrawDone() | values.Withdrawn() | values.Mint():
+            if isinstance(said, values.WithdrawDone):
+                telling.withdrawn(said, place)
             payout = payout_of(said, telling.chain.chain_id)
             if payout is not None and (log.tx_hash, log.address, payout.payout_id) in queue:
                 telling.queued(payout, place, log.address)

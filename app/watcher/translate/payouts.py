@@ -72,15 +72,16 @@ def payout_of(said: Relay | WithdrawDone | Withdrawn | Mint, chain_id: ChainId) 
                 Payment.RELEASE, said.payout_id, said.token, said.amount, TransferId(said.transfer_id)
             )
         case WithdrawDone():
-            if _is_none(said.refid):
+            if is_none(said.refid):
                 return Payout(Payment.LIQUIDITY, said.payout_id, said.token, said.amount)
             return Payout(Payment.REFUND, said.payout_id, said.token, said.amount, TransferId(said.refid))
         case _:
-            if said.ref_chain_id == 0 or _is_none(said.ref_id):
+            if said.ref_chain_id == 0 or is_none(said.ref_id):
                 return None
             payment = Payment.REFUND if said.ref_chain_id == chain_id else Payment.RELEASE
             return Payout(payment, said.payout_id, said.token, said.amount, TransferId(said.ref_id))
 
 
-def _is_none(reference: bytes) -> bool:
+def is_none(reference: bytes) -> bool:
+    """Whether the reference of a payout names no transfer."""
     return reference.startswith(_SHORT) or reference.endswith(_SHORT)

@@ -19,13 +19,15 @@ from app.domain.transfer.events import (
     TransferDelayed,
     TransferReleased,
     ValidatorsUpdated,
+    WithdrawDone,
 )
+from app.domain.transfer_ids import pool_withdraw_id
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
 from app.domain.watching.terms import WatchTerms
 from app.watcher.decode import values
 from app.watcher.decode.words import Undecodable
-from app.watcher.translate.payouts import Payment, Payout, payout_from
+from app.watcher.translate.payouts import Payment, Payout, is_none, payout_from
 from app.watcher.translate.places import Place, place_from
 from app.watcher.translate.sends import NotConfigured, account, sent_event
 
@@ -91,6 +93,24 @@ class Telling:
                 signers=tuple(map(checksum_address, signers)),
                 powers=powers,
             )
+        )
+
+    def withdrawn(self, said: values.WithdrawDone, place: Place) -> None:
+        """A withdraw of the pool was taken, paid or queued: its id is used up.
+
+        The id is computed: whatever a node makes of the log, it is one of this chain.
+        """
+        withdraw_id = pool_withdraw_id(
+            chain_id=self._chain_id,
+            seqnum=said.seqnum,
+            receiver=said.receiver,
+            token=said.token,
+            amount=said.amount,
+        )
+        further = place.further(EventType.WITHDRAW_DONE)
+        ref_id = None if is_none(said.refid) else TransferId(said.refid)
+        self.events.append(
+            WithdrawDone(**_of_chain(self._chain_id, further), withdraw_id=withdraw_id, ref_id=ref_id)
         )
 
     def paid_at_once(self, payout: Payout, place: Place) -> None:
@@ -178,6 +198,7 @@ class Telling:
                         **_of_chain(self._chain_id, place),
                         symbol=self._symbol(payout.token),
                         amount=payout.amount,
+                        withdraw_id=payout.payout_id,
                     )
                 )
 
